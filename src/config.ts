@@ -1,0 +1,202 @@
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+export type Role = 'all' | 'api' | 'worker'
+export type Window = 'strict' | 'provider'
+
+/** Everything that can be set, read once from the environment and never changed. Units stand last in the names. */
+export type Config = {
+  readonly port: number
+  readonly host: string
+  /** The address that customers of the API use; absent, it is made from host and port. */
+  readonly baseUrl: string
+  /** Absent: the embedded server in `dataDir`. */
+  readonly databaseUrl: string | undefined
+  readonly dataDir: string
+  readonly role: Role
+  readonly sandbox: boolean
+  readonly sandboxPort: number
+  /** First encrypts, all decrypt; absent on the embedded default, where one is made and kept in `dataDir`. */
+  readonly encryptionKeys: readonly string[]
+  /** Absent on the embedded default, where one is made and kept in `dataDir`. */
+  readonly adminToken: string | undefined
+  readonly logLevel: string
+  readonly serviceName: string
+  readonly apiKeyPrefix: string
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
+  readonly trustProxy: readonly string[]
+  readonly plainHttp: 'loopback' | 'reject'
+  readonly marketingWindow: Window
+  readonly sessionWindow: Window
+  readonly whatsappVerifyToken: string | undefined
+  readonly graphVersion: string
+  readonly providerTimeoutMs: number
+  readonly redisUrl: string | undefined
+}
+
+/** All faults of the environment at once: one message names every setting that has to change. */
+export class ConfigError extends Error {
+  readonly faults: readonly string[]
+  constructor(faults: readonly string[]) {
+    super(`The settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`)
+    this.name = 'ConfigError'
+    this.faults = faults
+  }
+}
+
+const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
+const OLDEST_GRAPH_VERSION = 22
+
+/**
+ * Reads the settings (decisions: Starting it). Pure: the environment comes in, a frozen Config goes out,
+ * or a ConfigError that names every fault.
+ */
+export function readConfig(env: Record<string, string | undefined>): Config {
+  const faults: string[] = []
+  const read = reader(env, faults)
+
+  const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  const port = read.integer('PORT', 3000, 0, 65535)
+  const host = read.text('HOST', '127.0.0.1')
+  const certFile = read.optional('TLS_CERT_FILE')
+  const keyFile = read.optional('TLS_KEY_FILE')
+  const loopback = isLoopbackHost(host)
+
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    faults.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither')
+  }
+  if (databaseUrl !== undefined && !read.optional('ENCRYPTION_KEY')) {
+    faults.push('ENCRYPTION_KEY must be set with DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32)')
+  }
+  if (databaseUrl !== undefined && !read.optional('ADMIN_TOKEN')) {
+    faults.push('ADMIN_TOKEN must be set with DATABASE_URL: at least 32 random characters (openssl rand -hex 32)')
+  }
+  const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], loopback ? 'loopback' : 'reject')
+  if (plainHttp === 'loopback' && !loopback) {
+    faults.push(`PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}`)
+  }
+
+  const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
+  const config: Config = {
+    port,
+    host,
+    baseUrl:
+      read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? ownAddress(tls !== undefined, host, port),
+    databaseUrl,
+    dataDir: read.text('DATA_DIR', './data'),
+    role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
+    sandbox: read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on',
+    sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),
+    encryptionKeys: read.encryptionKeys('ENCRYPTION_KEY'),
+    adminToken: read.secret('ADMIN_TOKEN', 32),
+    logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    serviceName: read.matching('SERVICE_NAME', 'Service', /^[A-Za-z][A-Za-z0-9]{0,31}$/, '1 to 32 letters and digits'),
+    apiKeyPrefix: read.matching(
+      'API_KEY_PREFIX',
+      'PARLEY',
+      /^[A-Za-z0-9]{1,32}$/,
+      '1 to 32 letters and digits, no hyphen',
+    ),
+    tls,
+    trustProxy: read.addresses('TRUST_PROXY'),
+    plainHttp,
+    marketingWindow: read.oneOf('MARKETING_WINDOW', ['strict', 'provider'], 'strict'),
+    sessionWindow: read.oneOf('SESSION_WINDOW', ['strict', 'provider'], 'strict'),
+    whatsappVerifyToken: read.optional('WHATSAPP_VERIFY_TOKEN'),
+    graphVersion: read.graphVersion('GRAPH_VERSION', 'v25.0'),
+    providerTimeoutMs: read.integer('PROVIDER_TIMEOUT_MS', 10_000, 100, 30_000),
+    redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+  }
+  if (faults.length > 0) throw new ConfigError(faults)
+  return Object.freeze(config)
+}
+
+export const isLoopbackHost = (host: string): boolean =>
+  LOOPBACK_HOSTS.has(host) || (isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback')
+
+function ownAddress(https: boolean, host: string, port: number): string {
+  const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
+  return `${https ? 'https' : 'http'}://${name}:${port}`
+}
+
+/** Readers for one kind of value each; a fault is noted and the default returned, so that all faults are found. */
+function reader(env: Record<string, string | undefined>, faults: string[]) {
+  const optional = (name: string): string | undefined => {
+    const value = env[name]?.trim()
+    return value === undefined || value === '' ? undefined : value
+  }
+  const text = (name: string, fallback: string): string => optional(name) ?? fallback
+
+  const integer = (name: string, fallback: number, min: number, max: number): number => {
+    const value = optional(name)
+    if (value === undefined) return fallback
+    const number = /^[0-9]{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    faults.push(`${name} must be a whole number from ${min} to ${max}, not ${value}`)
+    return fallback
+  }
+
+  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
+    const value = optional(name)
+    if (value === undefined) return fallback
+    const found = allowed.find((word) => word === value)
+    if (found === undefined) faults.push(`${name} must be one of ${allowed.join(', ')}, not ${value}`)
+    return found ?? fallback
+  }
+
+  const matching = (name: string, fallback: string, pattern: RegExp, rule: string): string => {
+    const value = text(name, fallback)
+    if (pattern.test(value)) return value
+    faults.push(`${name} must be ${rule}`)
+    return fallback
+  }
+
+  const url = (name: string, protocols: readonly string[]): string | undefined => {
+    const value = optional(name)
+    if (value === undefined) return undefined
+    // Several database hosts separated by commas are no URL to the parser; the first one stands for all.
+    const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
+    if (parsed !== null && protocols.includes(parsed.protocol)) return value
+    faults.push(`${name} must be an address that begins with ${protocols.map((one) => `${one}//`).join(' or ')}`)
+    return undefined
+  }
+
+  const secret = (name: string, minLength: number): string | undefined => {
+    const value = optional(name)
+    if (value !== undefined && value.length < minLength)
+      faults.push(`${name} must have at least ${minLength} characters`)
+    return value
+  }
+
+  const encryptionKeys = (name: string): string[] => {
+    const keys = (optional(name) ?? '')
+      .split(',')
+      .map((key) => key.trim())
+      .filter((key) => key !== '')
+    if (keys.some((key) => Buffer.from(key, 'base64').length !== 32)) {
+      faults.push(`${name} must be 32 bytes in base64; several separated by commas, the first one encrypts`)
+    }
+    return keys
+  }
+
+  const addresses = (name: string): string[] => {
+    const list = (optional(name) ?? '')
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+    for (const item of list) {
+      if (!ipaddr.isValid(item) && !ipaddr.isValidCIDR(item)) faults.push(`${name}: ${item} is no address and no CIDR`)
+    }
+    return list
+  }
+
+  const graphVersion = (name: string, fallback: string): string => {
+    const value = text(name, fallback)
+    const major = /^v([0-9]{1,3})\.[0-9]$/.exec(value)?.[1]
+    if (major !== undefined && Number(major) >= OLDEST_GRAPH_VERSION) return value
+    faults.push(`${name} must be a Graph API version of at least v${OLDEST_GRAPH_VERSION}.0, such as v25.0`)
+    return fallback
+  }
+
+  return { optional, text, integer, oneOf, matching, url, secret, encryptionKeys, addresses, graphVersion }
+}

@@ -1,0 +1,58 @@
+import postgres from 'postgres'
+
+/** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
+export type Db = postgres.Sql<{ bigint: number }> | postgres.TransactionSql<{ bigint: number }>
+
+/** The pool itself, which can begin transactions and be closed. */
+export type Pool = postgres.Sql<{ bigint: number }>
+
+/** What a statement may be handed as `sql.json(...)`. */
+export type Json = postgres.JSONValue
+
+/** What the database refused: carries its SQLSTATE as `code`. */
+export const { PostgresError } = postgres
+
+const BIGINT = 20
+
+export type ConnectOptions = {
+  /** Connections held at most. */
+  max?: number
+  /** Name shown in pg_stat_activity. */
+  applicationName?: string
+  onNotice?: (message: string) => void
+}
+
+/**
+ * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON
+ * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
+ */
+export function connect(url: string, options: ConnectOptions = {}): Pool {
+  const { address, socket } = splitSocket(url)
+  return postgres(address, {
+    ...(socket !== undefined && { host: socket }),
+    max: options.max ?? 10,
+    connect_timeout: 5,
+    idle_timeout: 0,
+    max_lifetime: 60 * 60,
+    connection: { application_name: options.applicationName ?? 'parley' },
+    onnotice: (notice) => options.onNotice?.(String(notice.message)),
+    types: {
+      bigint: {
+        to: BIGINT,
+        from: [BIGINT],
+        serialize: (value: number) => String(value),
+        parse: (text: string) => Number(text),
+      },
+    },
+    transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
+  })
+}
+
+/** `?host=/folder`, as libpq writes it, is a Unix socket: the driver wants it apart from the address. */
+function splitSocket(url: string): { address: string; socket?: string } {
+  const parsed = URL.parse(url)
+  const socket = parsed?.searchParams.get('host')
+  if (!parsed || !socket?.startsWith('/')) return { address: url }
+  parsed.searchParams.delete('host')
+  return { address: parsed.toString(), socket }
+}

@@ -1,0 +1,123 @@
+/**
+ * The one catalogue of refusals. Three body shapes exist (spec: Errors); which one is used is a property of the
+ * condition, so callers throw a name from here and never build a body.
+ */
+export type FieldFault = { path: string; message: string }
+export type ErrorDetails = Record<string, unknown>
+
+export type ErrorBody =
+  | { error: string }
+  | { message: string }
+  | { error: { code: string; message: string; details?: ErrorDetails; retry_after?: number } }
+
+export class AppError extends Error {
+  readonly status: number
+  readonly body: ErrorBody
+  readonly headers: Record<string, string>
+  /** Whether an Idempotency-Key keeps this answer: only refusals given after the work began (decisions: Idempotency-Key). */
+  readonly final: boolean
+
+  constructor(
+    status: number,
+    body: ErrorBody,
+    { headers = {}, final = false }: { headers?: Record<string, string>; final?: boolean } = {},
+  ) {
+    super(describe(body))
+    this.name = 'AppError'
+    this.status = status
+    this.body = body
+    this.headers = headers
+    this.final = final
+  }
+}
+
+const describe = (body: ErrorBody): string => {
+  if ('message' in body) return body.message
+  return typeof body.error === 'string' ? body.error : `${body.error.code}: ${body.error.message}`
+}
+
+const text = (status: number, message: string, headers?: Record<string, string>) =>
+  new AppError(status, { error: message }, headers ? { headers } : {})
+
+const missing = (message: string) => new AppError(404, { message })
+
+const coded = (status: number, code: string, message: string, details?: ErrorDetails) =>
+  new AppError(status, { error: { code, message, ...(details && { details }) } })
+
+/** The same error, marked as given after the work began, so that an Idempotency-Key keeps it. */
+export const asFinal = (error: AppError): AppError =>
+  new AppError(error.status, error.body, { headers: error.headers, final: true })
+
+// The API-key surface and the operator's API
+export const missingCredentials = () => text(401, 'Missing API client ID or API key', { 'www-authenticate': 'Bearer' })
+export const unauthorized = (message = 'The credential is missing or wrong') =>
+  new AppError(401, { error: { code: 'unauthorized', message } }, { headers: { 'www-authenticate': 'Bearer' } })
+export const forbidden = (message: string) => coded(403, 'forbidden', message)
+export const httpsRequired = () => forbidden('HTTPS is required')
+export const notFound = (message = 'There is nothing at this address') => coded(404, 'not_found', message)
+export const serviceUnavailable = (message: string) => coded(503, 'service_unavailable', message)
+export const internalError = () => coded(500, 'internal_error', 'Something went wrong on our side')
+export const badRequest = (message: string, fields?: FieldFault[]) =>
+  coded(400, 'bad_request', message, fields && { fields })
+export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
+  coded(422, 'validation_error', message, { fields })
+export const payloadTooLarge = (limitBytes: number) =>
+  coded(413, 'payload_too_large', `The body is larger than ${limitBytes} bytes`)
+export const rateLimitExceeded = (retryAfterSeconds: number, message = 'Too many requests') =>
+  new AppError(
+    429,
+    { error: { code: 'rate_limit_exceeded', message, retry_after: retryAfterSeconds } },
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
+  )
+
+const describeFields = (fields: FieldFault[]): string =>
+  fields.length === 1 && fields[0] ? `${fields[0].path} ${fields[0].message}` : `${fields.length} fields are not valid`
+
+// Idempotency-Key
+export const idempotencyKeyInUse = () =>
+  coded(409, 'idempotency_key_in_use', 'The first request with this Idempotency-Key is still running')
+export const idempotencyKeyReused = () =>
+  coded(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request')
+
+// Missing records: another company's answers exactly as one that never was
+export const companyNotFound = () => missing('Company not found')
+export const contactNotFound = () => missing('Contact not found')
+export const conversationNotFound = () => missing('Conversation not found')
+export const registrationNotFound = () => missing('Webhook registration not found')
+export const deliveryLogNotFound = () => missing('Delivery log not found')
+export const customFieldNotFound = () => missing('Custom field not found')
+export const transactionalNotFound = () => missing('Transactional not found')
+export const emailNotFound = () => missing('Email not found')
+export const senderRecordNotFound = () => missing('Sender not found')
+export const apiKeyNotFound = () => missing('API key not found')
+
+// Sending
+export const missingRecipient = () => text(400, 'Missing recipient phone number')
+export const sendFailed = () => text(500, 'Failed to send the message')
+export const providerText = (message: string) => text(400, message)
+export const invalidPhoneNumber = (path: string) =>
+  coded(422, 'invalid_phone_number', 'The phone number is not in E.164 format', {
+    fields: [{ path, message: 'must be 7 to 15 digits with country code, optionally after a +' }],
+  })
+export const senderNotFound = () =>
+  coded(404, 'WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
+export const noWhatsappAccount = () => coded(404, 'no_whatsapp_account', 'No WhatsApp account is connected')
+export const templateNotFound = (details?: ErrorDetails) =>
+  coded(404, 'template_not_found', 'The template does not exist in that language', details)
+export const templateNotApproved = (name: string, status: string) =>
+  coded(422, 'template_not_approved', `The template ${name} is ${status} and cannot be sent`, { name, status })
+export const parameterMismatch = (details: ErrorDetails, message = 'The parameters do not fit the template') =>
+  coded(422, 'parameter_mismatch', message, details)
+export const recipientNotOnWhatsapp = () => coded(422, 'recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
+export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date | null) =>
+  coded(422, 'session_window_closed', 'The customer has not written within the last 24 hours', {
+    lastInboundAt: lastInboundAt?.toISOString() ?? null,
+    closedAt: closedAt?.toISOString() ?? null,
+    remedy: 'Send an approved UTILITY or AUTHENTICATION template, or wait until the customer writes',
+  })
+export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
+export const dailyLimitReached = (retryAfterSeconds: number) =>
+  rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
+export const sendOutcomeUnknown = () =>
+  coded(503, 'send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
+export const duplicateResource = (message: string) => coded(409, 'duplicate_resource', message)

@@ -1,0 +1,26 @@
+/** What an API key may do (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
+export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
+export type Permission = (typeof PERMISSIONS)[number]
+
+/** Who calls: the company and the key that a request was made with. */
+export type Caller = {
+  readonly companyId: number
+  readonly clientId: string
+  readonly keyName: string
+  readonly permissions: readonly Permission[]
+  readonly allowedOrigins: readonly string[]
+  readonly rateLimitPerMinute: number
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on every route of the API-key surface before its handler runs. */
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** Which surface the route belongs to: decides authentication, limits and CORS. Absent: `api-key`. */
+    surface?: 'api-key' | 'operator' | 'provider' | 'public' | 'health'
+    /** Any one of these suffices. Absent: any key that holds `WhatsApp` or `Transactional`. */
+    permissions?: readonly Permission[]
+  }
+}

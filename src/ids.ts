@@ -1,0 +1,26 @@
+import { randomBytes, randomInt } from 'node:crypto'
+
+const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789'
+const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+const pick = (alphabet: string, length: number): string =>
+  Array.from({ length }, () => alphabet[randomInt(alphabet.length)]).join('')
+
+/** The public half of an API key: 16 characters of `[a-z0-9]`. */
+export const newClientId = (): string => pick(LOWER, 16)
+
+/** The secret half of an API key: 43 characters of `[A-Za-z0-9]`, 256 random bits. */
+export const newApiSecret = (): string => pick(ALPHANUMERIC, 43)
+
+/** `tmpl_…`, the id of a template family or an email template. */
+export const newTemplateId = (): string => `tmpl_${pick(ALPHANUMERIC, 20)}`
+
+/** `req_…`, the id of a request, returned as `X-Request-Id`. */
+export const newRequestId = (): string => `req_${randomBytes(12).toString('base64url')}`
+
+/** Path ids that are not positive safe integers name nothing: `undefined`, answered like any missing record. */
+export function parseId(text: string): number | undefined {
+  if (!/^[1-9][0-9]{0,15}$/.test(text)) return undefined
+  const id = Number(text)
+  return Number.isSafeInteger(id) ? id : undefined
+}

@@ -1,0 +1,24 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, inject } from 'vitest'
+import { connect, type Pool } from '../src/db/connect.ts'
+
+export type TestDatabase = { db: Pool; url: string }
+
+/**
+ * A database of this test file's own: a clone of the migrated template, dropped when the file ends.
+ * Call it at the top of a file or in `beforeAll`.
+ */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const templateUrl = inject('databaseUrl')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
+  await server.unsafe(`create database ${name} template parley`)
+  const url = templateUrl.replace('/parley?', `/${name}?`)
+  const db = connect(url)
+  afterAll(async () => {
+    await db.end()
+    await server.unsafe(`drop database if exists ${name} with (force)`)
+    await server.end()
+  })
+  return { db, url }
+}

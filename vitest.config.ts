@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config'
+
+/** One real PostgreSQL for the whole run (test/global-setup.ts); each file clones its own database from a template. */
+export default defineConfig({
+  test: {
+    include: ['src/**/*.test.ts', 'sandbox/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
+    globalSetup: ['test/global-setup.ts'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+})
