@@ -1,0 +1,179 @@
+import type { Db, Json } from '../db/connect.ts'
+
+/** One send, before the provider is called. */
+export type SendToPrepare = {
+  companyId: number
+  senderId: number
+  /** The customer's identity. */
+  customer: string
+  /** The digits dialled; null when the recipient is a user id. */
+  phone: string | null
+  contactSource: string
+  sourceType: string
+  needsWindow: boolean
+  needsConsent: boolean
+  /** Null: the daily limit does not concern this send. */
+  dailyLimit: number | null
+  type: string
+  text: string | null
+  media: object | null
+  senderName: string
+  idempotencyId: number | null
+}
+
+export type PreparedSend =
+  | { refusal: 'consent' }
+  | { refusal: 'window'; lastInboundAt: Date | null }
+  | { refusal: 'limit'; retryAt: Date }
+  | { refusal: null; conversationId: number; messageId: number }
+
+/**
+ * Decides for many sends at once whether each may go out, and writes the pending messages of those that may:
+ * one round trip, one transaction (migrations: prepare_sends). Answers in the order given.
+ */
+export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: Date): Promise<PreparedSend[]> {
+  const items = sends.map((send, ord) => ({
+    ord,
+    company_id: send.companyId,
+    sender_id: send.senderId,
+    customer: send.customer,
+    phone: send.phone,
+    contact_source: send.contactSource,
+    source_type: send.sourceType,
+    needs_window: send.needsWindow,
+    needs_consent: send.needsConsent,
+    daily_limit: send.dailyLimit,
+    type: send.type,
+    text: send.text,
+    media: send.media,
+    sender_name: send.senderName,
+    idempotency_id: send.idempotencyId,
+  }))
+  const rows = await db<PreparedRow[]>`
+    select * from prepare_sends(${db.json(items as unknown as Json)}, ${at}) order by ord
+  `
+  return rows.map(toPrepared)
+}
+
+type PreparedRow = {
+  refusal: 'consent' | 'window' | 'limit' | null
+  lastInboundAt: Date | null
+  retryAt: Date | null
+  conversationId: number | null
+  messageId: number | null
+}
+
+function toPrepared(row: PreparedRow): PreparedSend {
+  if (row.refusal === 'consent') return { refusal: 'consent' }
+  if (row.refusal === 'window') return { refusal: 'window', lastInboundAt: row.lastInboundAt }
+  if (row.refusal === 'limit' && row.retryAt !== null) return { refusal: 'limit', retryAt: row.retryAt }
+  if (row.conversationId === null || row.messageId === null) throw new Error('A send was neither refused nor written')
+  return { refusal: null, conversationId: row.conversationId, messageId: row.messageId }
+}
+
+/** How a send ended. */
+export type SendToSettle = {
+  companyId: number
+  messageId: number
+  status: 'sent' | 'failed' | 'unknown'
+  wamid: string | null
+  providerMessageId: string | null
+  /** The identity under which the provider knows the customer, when it told one. */
+  customer: string | null
+  error: { code: number | null; title: string; details: string | null } | null
+  /** The answer that an Idempotency-Key keeps. */
+  answer: { idempotencyId: number; status: number; body: string } | null
+}
+
+/**
+ * Settles many sends: one round trip. A status that came from the provider's own events in the meantime is never
+ * moved back. The customer's other identity becomes an alias, so that his replies find this conversation; when he has
+ * one already, the dialled number becomes an alias of that.
+ */
+export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Date): Promise<undefined[]> {
+  const items = sends.map((send) => ({
+    company_id: send.companyId,
+    message_id: send.messageId,
+    status: send.status,
+    wamid: send.wamid,
+    provider_message_id: send.providerMessageId,
+    customer: send.customer,
+    error: send.error,
+    idempotency_id: send.answer?.idempotencyId ?? null,
+    answer_status: send.answer?.status ?? null,
+    answer_body: send.answer?.body ?? null,
+  }))
+  await db`
+    with outcome as materialized (
+      select *
+      from jsonb_to_recordset(${db.json(items as unknown as Json)}) as outcome (
+        company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, customer text,
+        error jsonb, idempotency_id bigint, answer_status smallint, answer_body text
+      )
+    ),
+    settled as (
+      update messages message
+      set
+        status = case
+          when message_status_rank(outcome.status) > message_status_rank(message.status) then outcome.status
+          else message.status
+        end,
+        error = case
+          when message_status_rank(outcome.status) > message_status_rank(message.status) then nullif(outcome.error, 'null')
+          else message.error
+        end,
+        wamid = coalesce(message.wamid, outcome.wamid),
+        provider_message_id = coalesce(message.provider_message_id, outcome.provider_message_id),
+        updated_at = ${at}
+      from outcome
+      where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+      returning message.company_id, message.conversation_id, outcome.customer
+    ),
+    renamed as (
+      select distinct conversation.company_id, conversation.sender_id, conversation.customer, settled.customer as other
+      from settled
+      join conversations conversation
+        on (conversation.company_id, conversation.id) = (settled.company_id, settled.conversation_id)
+      where settled.customer is not null and settled.customer <> conversation.customer
+    ),
+    aliased as (
+      insert into customer_aliases (company_id, sender_id, alias, customer)
+      select
+        renamed.company_id,
+        renamed.sender_id,
+        case when known.id is null then renamed.other else renamed.customer end,
+        case when known.id is null then renamed.customer else renamed.other end
+      from renamed
+      left join conversations known
+        on (known.company_id, known.sender_id, known.customer) = (renamed.company_id, renamed.sender_id, renamed.other)
+      on conflict do nothing
+    )
+    update idempotency_keys key
+    set answer_status = outcome.answer_status, answer_body = outcome.answer_body
+    from outcome
+    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id)
+  `
+  return sends.map(() => undefined)
+}
+
+/** Sends whose process died between the two halves: nobody knows what became of them. Answers how many. */
+export async function settleAbandoned(db: Db, olderThanSeconds: number): Promise<number> {
+  const result = await db`
+    update messages
+    set status = 'unknown', updated_at = now()
+    where status = 'pending' and created_at < now() - make_interval(secs => ${olderThanSeconds})
+  `
+  return result.count
+}
+
+export type SentMessage = { conversationId: number; id: number; wamid: string | null; status: string }
+
+/** The message of an earlier request, to answer it again. */
+export async function findSentMessage(db: Db, companyId: number, messageId: number): Promise<SentMessage | undefined> {
+  const rows = await db<SentMessage[]>`
+    select conversation_id, id, wamid, status
+    from messages
+    where company_id = ${companyId} and id = ${messageId}
+  `
+  return rows[0]
+}

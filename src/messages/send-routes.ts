@@ -1,0 +1,70 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
+import { findSentMessage } from './message-store.ts'
+import { type SendDeps, sendMessage, toReply } from './send.ts'
+import { refuseSend } from './send-faults.ts'
+import { parseSend, SendBody } from './send-request.ts'
+
+const SendReplyShape = Type.Object({
+  success: Type.Literal(true),
+  data: Type.Object({
+    success: Type.Literal(true),
+    chatId: Type.Integer({ description: 'The conversation' }),
+    messageId: Type.Integer(),
+    wamid: Type.Union([Type.String(), Type.Null()], { description: "The provider's message id" }),
+  }),
+})
+
+export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/templates/whatsapp/send',
+      {
+        config: {
+          permissions: ['WhatsApp', 'Transactional'],
+          onInvalid: refuseSend,
+          onFailure: sendFailed,
+          recoverAnswer: (companyId, messageId) => recoverAnswer(deps.db, companyId, messageId),
+        },
+        schema: {
+          tags: ['WhatsApp'],
+          summary: 'Send a WhatsApp message',
+          description: SEND_DESCRIPTION,
+          body: SendBody,
+          response: { 200: SendReplyShape },
+        },
+      },
+      async (request) => {
+        const { companyId, keyName } = request.caller
+        const { idempotency } = request
+        const send = parseSend(request.body)
+        const caller = { companyId, keyName, idempotencyId: idempotency?.id ?? null }
+        return sendMessage(deps, caller, send)
+      },
+    )
+  }
+}
+
+const SEND_DESCRIPTION = `Sends a text, a template or a media message, chosen by \`type\`.
+
+Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours
+ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.
+
+\`success\` means that the provider took the message; what becomes of it later is in the conversation's messages. After
+503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
+have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.`
+
+/** The answer to a repeated request whose first run died between calling the provider and answering. */
+async function recoverAnswer(db: Db, companyId: number, messageId: number) {
+  const message = await findSentMessage(db, companyId, messageId)
+  if (message === undefined || message.status === 'failed') return toAnswer(sendFailed())
+  if (message.wamid === null) return toAnswer(sendOutcomeUnknown())
+  return { status: 200, body: JSON.stringify(toReply({ ...message, messageId: message.id }, message.wamid)) }
+}
+
+const toAnswer = (error: { status: number; body: unknown }) => ({
+  status: error.status,
+  body: JSON.stringify(error.body),
+})

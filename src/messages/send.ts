@@ -1,0 +1,242 @@
+import type { Clock } from '../clock.ts'
+import {
+  type AppError,
+  asFinal,
+  dailyLimitReached,
+  marketingRefused,
+  parameterMismatch,
+  providerText,
+  rateLimitExceeded,
+  recipientNotOnWhatsapp,
+  sendFailed,
+  sendOutcomeUnknown,
+  serviceUnavailable,
+  sessionWindowClosed,
+  templateNotApproved,
+  templateNotFound,
+} from '../errors.ts'
+import { customerIdentity, USER_ID } from '../phone.ts'
+import type { Breaker } from '../providers/breaker.ts'
+import type { Providers, SendOutcome } from '../providers/provider.ts'
+import type { Sender } from '../senders/sender.ts'
+import { resolveSender } from '../senders/sender.ts'
+import { chooseVersion, type Template } from '../templates/template.ts'
+import type { TemplateCache } from '../templates/template-cache.ts'
+import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
+import { composePlain, composeTemplate, type Outbound, toProviderBody } from './outbound.ts'
+import type { SendRequest } from './send-request.ts'
+
+const WINDOW_MS = 24 * 60 * 60 * 1000
+
+export type SendDeps = {
+  clock: Clock
+  senders: { listFor(companyId: number): Promise<readonly Sender[]> }
+  templates: TemplateCache
+  providers: Providers
+  breaker: Breaker
+  /** Shared runs over the stores of the same names. */
+  prepareSend: (send: SendToPrepare) => Promise<PreparedSend>
+  settleSend: (send: SendToSettle) => Promise<void>
+  /** Called once for each send that reached the provider. */
+  onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
+  /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
+  onUnsettled: (error: unknown) => void
+  sourceType: string
+  marketingWindow: 'strict' | 'provider'
+  sessionWindow: 'strict' | 'provider'
+}
+
+export type SendCaller = { companyId: number; keyName: string; idempotencyId: number | null }
+
+export type SendReply = {
+  success: true
+  data: { success: true; chatId: number; messageId: number; wamid: string | null }
+}
+
+/**
+ * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
+ * called and settled after it; an outcome that nobody knows stays unknown and is not repeated.
+ * @throws {AppError} every refusal of decisions 7
+ */
+export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
+  const sender = resolveSender(await deps.senders.listFor(caller.companyId), request.sender)
+  const { outbound, template } = await compose(deps, caller.companyId, sender, request)
+  const attempt = await deps.breaker.run(sender.id, async () => {
+    const message = accepted(
+      await deps.prepareSend(toPrepare(deps, caller, sender, request, outbound, template)),
+      deps.clock,
+    )
+    return {
+      message,
+      outcome: await callProvider(deps, sender, toProviderBody(request.recipient, outbound, message.messageId)),
+    }
+  })
+  if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
+  return settle(deps, caller, attempt.message, attempt.outcome)
+}
+
+async function compose(
+  deps: SendDeps,
+  companyId: number,
+  sender: Sender,
+  { content }: SendRequest,
+): Promise<{ outbound: Outbound; template: Template | undefined }> {
+  if (content.type !== 'template') return { outbound: composePlain(content), template: undefined }
+  const versions = await deps.templates.versionsOf(companyId, sender.wabaAccountId, content.family)
+  const template = chooseVersion(versions, content.languageCode)
+  return { outbound: composeTemplate(template, content.components), template }
+}
+
+function toPrepare(
+  deps: SendDeps,
+  caller: SendCaller,
+  sender: Sender,
+  request: SendRequest,
+  outbound: Outbound,
+  template: Template | undefined,
+): SendToPrepare {
+  const isMarketing = template?.category === 'MARKETING'
+  return {
+    companyId: caller.companyId,
+    senderId: sender.id,
+    customer: customerIdentity(request.recipient),
+    phone: USER_ID.test(request.recipient) ? null : request.recipient,
+    contactSource: request.contactSource,
+    sourceType: deps.sourceType,
+    needsWindow: needsWindow(deps, template),
+    needsConsent: isMarketing,
+    dailyLimit: sender.dailyLimit,
+    type: outbound.type,
+    text: outbound.text,
+    media: outbound.media,
+    senderName: caller.keyName,
+    idempotencyId: caller.idempotencyId,
+  }
+}
+
+/** Text and media always, marketing templates by default; utility and authentication never. */
+function needsWindow(deps: SendDeps, template: Template | undefined): boolean {
+  if (deps.sessionWindow === 'provider') return false
+  if (template === undefined) return true
+  return template.category === 'MARKETING' && deps.marketingWindow === 'strict'
+}
+
+function accepted(prepared: PreparedSend, clock: Clock): { conversationId: number; messageId: number } {
+  switch (prepared.refusal) {
+    case 'consent':
+      throw marketingRefused()
+    case 'window':
+      throw sessionWindowClosed(prepared.lastInboundAt, closedAt(prepared.lastInboundAt))
+    case 'limit':
+      throw dailyLimitReached(Math.max(1, Math.ceil((prepared.retryAt.getTime() - clock.now().getTime()) / 1000)))
+    default:
+      return prepared
+  }
+}
+
+const closedAt = (lastInboundAt: Date | null): Date | null =>
+  lastInboundAt === null ? null : new Date(lastInboundAt.getTime() + WINDOW_MS)
+
+async function callProvider(deps: SendDeps, sender: Sender, body: string): Promise<SendOutcome> {
+  const provider = deps.providers[sender.provider]
+  if (provider === undefined) {
+    const error = { code: null, title: `no adapter for the provider ${sender.provider}`, details: null }
+    return { kind: 'unreachable', error }
+  }
+  const startedAt = performance.now()
+  const outcome = await provider.send(sender, body)
+  deps.onSent(sender.provider, outcome, performance.now() - startedAt)
+  return outcome
+}
+
+async function settle(
+  deps: SendDeps,
+  caller: SendCaller,
+  message: { conversationId: number; messageId: number },
+  outcome: SendOutcome,
+): Promise<SendReply> {
+  const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
+  try {
+    await deps.settleSend(toSettle(caller, message, outcome, answer))
+  } catch (error) {
+    // The provider was called: whatever the database says, the caller must not be told that nothing was sent.
+    deps.onUnsettled(error)
+    throw outcome.kind === 'accepted' ? sendOutcomeUnknown() : answer
+  }
+  if ('success' in answer) return answer
+  throw answer
+}
+
+function toSettle(
+  caller: SendCaller,
+  message: { messageId: number },
+  outcome: SendOutcome,
+  answer: SendReply | AppError,
+): SendToSettle {
+  const isAccepted = outcome.kind === 'accepted'
+  return {
+    companyId: caller.companyId,
+    messageId: message.messageId,
+    status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
+    wamid: isAccepted ? outcome.wamid : null,
+    providerMessageId: isAccepted ? outcome.providerMessageId : null,
+    customer: isAccepted ? knownAs(outcome) : null,
+    error: isAccepted ? null : outcome.error,
+    answer: keptAnswer(caller, answer),
+  }
+}
+
+export const toReply = (message: { conversationId: number; messageId: number }, wamid: string | null): SendReply => ({
+  success: true,
+  data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
+})
+
+const knownAs = ({ waId, userId }: { waId: string | null; userId: string | null }): string | null => {
+  const other = waId ?? userId
+  return other === null ? null : customerIdentity(other)
+}
+
+/** What of the answer an Idempotency-Key keeps: acceptance, refusals of the provider, and not knowing. */
+function keptAnswer(caller: SendCaller, answer: SendReply | AppError): SendToSettle['answer'] {
+  if (caller.idempotencyId === null) return null
+  if ('success' in answer) {
+    return { idempotencyId: caller.idempotencyId, status: 200, body: JSON.stringify(answer) }
+  }
+  if (!answer.final) return null
+  return { idempotencyId: caller.idempotencyId, status: answer.status, body: JSON.stringify(answer.body) }
+}
+
+/** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */
+function refusalOf(outcome: Exclude<SendOutcome, { kind: 'accepted' }>): AppError {
+  switch (outcome.kind) {
+    case 'unreachable':
+      return serviceUnavailable('The provider could not be reached; nothing was sent')
+    case 'unknown':
+      return asFinal(sendOutcomeUnknown())
+    case 'throttled':
+      return rateLimitExceeded(outcome.retryAfterSeconds, 'The provider asks to wait')
+    case 'refused':
+      return outcome.reason === 'unavailable'
+        ? serviceUnavailable('The provider is not available at present; nothing was sent')
+        : asFinal(providerRefusal(outcome))
+  }
+}
+
+function providerRefusal({ reason, error }: Extract<SendOutcome, { kind: 'refused' }>): AppError {
+  switch (reason) {
+    case 'not_on_whatsapp':
+      return recipientNotOnWhatsapp()
+    case 'window_closed':
+      return sessionWindowClosed(null, null)
+    case 'parameter_mismatch':
+      return parameterMismatch({ provider: error.title })
+    case 'template_not_found':
+      return templateNotFound()
+    case 'template_not_approved':
+      return templateNotApproved('that was asked for', 'paused or disabled at the provider')
+    case 'invalid_parameter':
+      return providerText(error.title)
+    default:
+      return sendFailed()
+  }
+}

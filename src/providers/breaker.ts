@@ -1,0 +1,58 @@
+import {
+  BrokenCircuitError,
+  type CircuitBreakerPolicy,
+  ConsecutiveBreaker,
+  circuitBreaker,
+  ExponentialBackoff,
+  handleWhenResult,
+} from 'cockatiel'
+import { LRUCache } from 'lru-cache'
+import type { SendOutcome } from './provider.ts'
+
+const FAILURES_TO_OPEN = 10
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+const MAX_SENDERS = 10_000
+
+export type Breaker = {
+  /** Runs the attempt; `undefined`, and nothing run, while the sender's provider is down. */
+  run<T extends { outcome: SendOutcome }>(senderId: number, attempt: () => Promise<T>): Promise<T | undefined>
+}
+
+/**
+ * A breaker per sender: ten failures in a row open it; after a pause, which grows from 1 to 30 s, one send at a time
+ * tries whether the provider is back.
+ */
+export function createBreaker(): Breaker {
+  const policies = new LRUCache<number, CircuitBreakerPolicy>({ max: MAX_SENDERS })
+  const policyOf = (senderId: number): CircuitBreakerPolicy => {
+    const policy = policies.get(senderId) ?? createPolicy()
+    policies.set(senderId, policy)
+    return policy
+  }
+  return {
+    run: async (senderId, attempt) => {
+      try {
+        return await policyOf(senderId).execute(attempt)
+      } catch (error) {
+        if (error instanceof BrokenCircuitError) return undefined
+        throw error
+      }
+    },
+  }
+}
+
+const createPolicy = (): CircuitBreakerPolicy =>
+  circuitBreaker(
+    handleWhenResult((result) => isFailure((result as { outcome: SendOutcome }).outcome)),
+    {
+      breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
+      halfOpenAfter: new ExponentialBackoff({ initialDelay: FIRST_PAUSE_MS, maxDelay: LONGEST_PAUSE_MS }),
+    },
+  )
+
+/** Signs that the provider is down, as against refusing this one message. */
+const isFailure = (outcome: SendOutcome): boolean =>
+  outcome.kind === 'unreachable' ||
+  outcome.kind === 'unknown' ||
+  (outcome.kind === 'refused' && outcome.reason === 'unavailable')

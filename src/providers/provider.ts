@@ -1,0 +1,92 @@
+/**
+ * The port to WhatsApp providers. The body of a send is the same JSON on all of them; an adapter knows addresses,
+ * credentials and how answers read. Failures of a provider are values here, never exceptions.
+ */
+export const PROVIDER_NAMES = ['meta', 'dialog360', 'gupshup'] as const
+export type ProviderName = (typeof PROVIDER_NAMES)[number]
+
+/** What an adapter needs of a sender to act for it. */
+export type SenderAccess = {
+  readonly phoneNumberId: string
+  readonly wabaAccountId: string
+  readonly accessToken: string
+  /** Where the provider's own paths begin; null: the provider's public address. */
+  readonly apiBaseUrl: string | null
+}
+
+/** Why a provider refused, in our own words; `other` is everything that no caller can act upon. */
+export type RefusalReason =
+  | 'not_on_whatsapp'
+  | 'window_closed'
+  | 'parameter_mismatch'
+  | 'template_not_found'
+  | 'template_not_approved'
+  | 'invalid_parameter'
+  | 'unavailable'
+  | 'other'
+
+/** What the provider said of a failure: kept on the message. */
+export type ProviderError = { code: number | null; title: string; details: string | null }
+
+export type SendOutcome =
+  | {
+      kind: 'accepted'
+      wamid: string | null
+      /** Where the provider answers with an id of its own and tells the wamid later. */
+      providerMessageId: string | null
+      /** The customer's number as the provider knows it; may differ from the one dialled. */
+      waId: string | null
+      userId: string | null
+    }
+  | { kind: 'refused'; reason: RefusalReason; error: ProviderError }
+  | { kind: 'throttled'; retryAfterSeconds: number; error: ProviderError }
+  /** Nothing was sent, for sure: safe to repeat. */
+  | { kind: 'unreachable'; error: ProviderError }
+  /** The request went out and no answer came: it may have been sent. Never repeated by us. */
+  | { kind: 'unknown'; error: ProviderError }
+
+/** A template as the provider has it; members that it does not know are null. */
+export type ProviderTemplate = {
+  externalId: string | null
+  name: string
+  language: string
+  /** The provider's own word. */
+  status: string
+  category: string
+  parameterFormat: 'POSITIONAL' | 'NAMED'
+  components: readonly TemplateComponent[]
+  qualityScore: Record<string, unknown> | null
+  rejectedReason: string
+  namespace: string | null
+  partnerId: string | null
+  createdBy: Record<string, unknown> | null
+  modifiedBy: Record<string, unknown> | null
+}
+
+/** Passed on as the provider gave it; these are the members that we read. */
+export type TemplateComponent = {
+  readonly type: string
+  readonly format?: string
+  readonly text?: string
+  readonly buttons?: readonly TemplateButton[]
+  readonly [member: string]: unknown
+}
+
+export type TemplateButton = {
+  readonly type: string
+  readonly text?: string
+  readonly url?: string
+  readonly [member: string]: unknown
+}
+
+/** A question that the provider answered, or why it did not. */
+export type Fetched<T> = { kind: 'fetched'; value: T } | { kind: 'failed'; error: ProviderError }
+
+export type Provider = {
+  /** Sends one message body, already serialised. One attempt, within the provider deadline. */
+  send(access: SenderAccess, body: string): Promise<SendOutcome>
+  /** All templates of the sender's business account, following the provider's paging to its end. */
+  listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
+}
+
+export type Providers = Readonly<Partial<Record<ProviderName, Provider>>>

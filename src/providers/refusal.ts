@@ -1,0 +1,41 @@
+import type { ProviderError, RefusalReason, SendOutcome } from './provider.ts'
+
+/** One table from the providers' codes to what we make of them. The HTTP status says nothing reliable. */
+const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
+  [100, 'invalid_parameter'],
+  [131026, 'not_on_whatsapp'],
+  [131047, 'window_closed'],
+  [132000, 'parameter_mismatch'],
+  [132008, 'parameter_mismatch'],
+  [132012, 'parameter_mismatch'],
+  [132018, 'parameter_mismatch'],
+  [132001, 'template_not_found'],
+  [132015, 'template_not_approved'],
+  [132016, 'template_not_approved'],
+  [2, 'unavailable'],
+  [131016, 'unavailable'],
+  [131057, 'unavailable'],
+  [133004, 'unavailable'],
+  [2494100, 'unavailable'],
+])
+
+/** Codes that ask to wait, and for how many seconds when the answer does not say. */
+const THROTTLES: ReadonlyMap<number, number> = new Map([
+  [4, 60],
+  [17, 60],
+  [613, 60],
+  [80007, 60],
+  [130429, 1],
+  [131048, 3600],
+  [131056, 6],
+  [131064, 3600],
+  [132069, 60],
+])
+
+/** The outcome of a refusal, by its code alone. */
+export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendOutcome {
+  const wait = error.code === null ? undefined : THROTTLES.get(error.code)
+  if (wait !== undefined) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? wait, error }
+  const reason = error.code === null ? undefined : REASONS.get(error.code)
+  return { kind: 'refused', reason: reason ?? 'other', error }
+}

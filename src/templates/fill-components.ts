@@ -1,0 +1,143 @@
+import { parameterMismatch, validationError } from '../errors.ts'
+import type { TemplateButton, TemplateComponent } from '../providers/provider.ts'
+import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
+import type { Template } from './template.ts'
+
+/** A parameter as the caller gave it; kinds other than text are passed through to the provider. */
+export type GivenParameter = {
+  readonly type: string
+  readonly text?: string
+  readonly parameter_name?: string
+  readonly [member: string]: unknown
+}
+
+export type GivenComponent = {
+  readonly type: 'HEADER' | 'BODY' | 'FOOTER' | 'BUTTONS'
+  readonly parameters?: readonly GivenParameter[]
+}
+
+/** A component as the provider wants it. */
+export type FilledComponent = {
+  type: 'header' | 'body' | 'button'
+  sub_type?: string
+  index?: string
+  parameters: object[]
+}
+
+/**
+ * Fills an approved template (spec: Rules for parameters; decisions: WhatsApp send): checks the number of parameters
+ * of each component, gives named placeholders their names, and makes one provider component per button.
+ * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` when a
+ * component is given twice
+ */
+export function fillComponents(template: Template, given: readonly GivenComponent[]): FilledComponent[] {
+  refuseRepeated(given)
+  const parametersOf = (type: GivenComponent['type']) => given.find((item) => item.type === type)?.parameters ?? []
+  const footer = parametersOf('FOOTER')
+  if (footer.length > 0) throw mismatch('FOOTER', 0, footer.length)
+  return [
+    ...fillText(template, 'HEADER', parametersOf('HEADER')),
+    ...fillText(template, 'BODY', parametersOf('BODY')),
+    ...fillButtons(template, parametersOf('BUTTONS')),
+  ]
+}
+
+/** The body as the customer reads it: what the conversation shows. */
+export function renderBody(template: Template, given: readonly GivenComponent[]): string | null {
+  const text = findComponent(template, 'BODY')?.text
+  if (text === undefined) return null
+  const parameters = given.find((item) => item.type === 'BODY')?.parameters ?? []
+  const names = placeholdersOf(text, template.parameterFormat)
+  const values = parameters.map(
+    (parameter, index) => [parameter.parameter_name ?? names[index] ?? '', textOf(parameter)] as const,
+  )
+  return fillPlaceholders(text, new Map(values))
+}
+
+function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly GivenParameter[]): FilledComponent[] {
+  const component = findComponent(template, type)
+  const names = component === undefined ? [] : placeholdersOf(component.text ?? '', template.parameterFormat)
+  const expected = component !== undefined && isMediaHeader(component) ? 1 : names.length
+  const isNamedByCaller = given.some((parameter) => parameter.parameter_name !== undefined)
+  if (!isNamedByCaller && given.length !== expected) throw mismatch(type, expected, given.length)
+  if (given.length === 0) return []
+  const isNamedByUs = template.parameterFormat === 'NAMED' && !isNamedByCaller
+  const parameters = given.map((parameter, index) =>
+    isNamedByUs && parameter.type === 'text' ? { ...parameter, parameter_name: names[index] } : parameter,
+  )
+  return [{ type: type === 'HEADER' ? 'header' : 'body', parameters }]
+}
+
+/**
+ * The k-th parameter fills the k-th button that takes one. Quick replies take a payload but can do without: when just
+ * the buttons that cannot do without are given for, the parameters are theirs.
+ */
+function fillButtons(template: Template, given: readonly GivenParameter[]): FilledComponent[] {
+  const buttons = (findComponent(template, 'BUTTONS')?.buttons ?? []).map((button, index) => ({
+    index: String(index),
+    ...slotOf(button),
+  }))
+  const takers = buttons.filter((button) => button.subType !== undefined)
+  const needers = takers.filter((button) => button.isNeeded)
+  const filled = given.length === takers.length ? takers : needers
+  if (given.length !== filled.length) throw mismatch('BUTTONS', needers.length, given.length)
+  return filled.map(({ index, subType = 'url' }, place) => ({
+    type: 'button',
+    sub_type: subType,
+    index,
+    parameters: [buttonParameter(subType, given[place] ?? { type: 'text' })],
+  }))
+}
+
+/** What a button takes: the provider's `sub_type`, and whether the template cannot be sent without it. */
+function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean } {
+  switch (button.type.toUpperCase()) {
+    case 'URL':
+      return /\{\{/.test(button.url ?? '') ? { subType: 'url', isNeeded: true } : { isNeeded: false }
+    case 'OTP':
+      return { subType: 'url', isNeeded: true }
+    case 'COPY_CODE':
+      return { subType: 'copy_code', isNeeded: true }
+    case 'QUICK_REPLY':
+      return { subType: 'quick_reply', isNeeded: false }
+    case 'FLOW':
+      return { subType: 'flow', isNeeded: false }
+    case 'CATALOG':
+      return { subType: 'catalog', isNeeded: false }
+    case 'MPM':
+      return { subType: 'mpm', isNeeded: true }
+    default:
+      return { isNeeded: false }
+  }
+}
+
+/** A plain text is taken as what the button wants; any other kind goes out as given. */
+function buttonParameter(subType: string, parameter: GivenParameter): object {
+  if (parameter.type !== 'text') return parameter
+  if (subType === 'quick_reply') return { type: 'payload', payload: parameter.text }
+  if (subType === 'copy_code') return { type: 'coupon_code', coupon_code: parameter.text }
+  return { type: 'text', text: parameter.text }
+}
+
+const findComponent = (template: Template, type: string): TemplateComponent | undefined =>
+  template.components.find((component) => component.type.toUpperCase() === type)
+
+const isMediaHeader = (component: TemplateComponent): boolean =>
+  component.type.toUpperCase() === 'HEADER' && (component.format ?? 'TEXT').toUpperCase() !== 'TEXT'
+
+const textOf = (parameter: GivenParameter): string => parameter.text ?? `[${parameter.type}]`
+
+const mismatch = (component: string, expected: number, given: number) =>
+  parameterMismatch(
+    { component, expected, given },
+    `The template's ${component} takes ${expected} parameter${expected === 1 ? '' : 's'}, ${given} given`,
+  )
+
+function refuseRepeated(given: readonly GivenComponent[]): void {
+  const faults = given.flatMap((component, index) =>
+    given.findIndex((other) => other.type === component.type) < index
+      ? [{ path: `template.components.${index}.type`, message: `repeats ${component.type}` }]
+      : [],
+  )
+  if (faults.length > 0) throw validationError(faults)
+}

@@ -1,0 +1,146 @@
+import type { Db, Json } from '../db/connect.ts'
+import type { ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
+import type { Template, TemplateStatus } from './template.ts'
+
+/** One record of the list: a language version with everything that the provider told of it. */
+export type TemplateRow = Template & {
+  externalId: string | null
+  wabaAccountId: string
+  qualityScore: Record<string, unknown> | null
+  rejectedReason: string
+  namespace: string | null
+  partnerId: string | null
+  updatedExternal: boolean
+  createdBy: Record<string, unknown> | null
+  modifiedBy: Record<string, unknown> | null
+  createdAt: Date
+  modifiedAt: Date
+}
+
+/** All templates of the company's connected accounts, by name, then language. */
+export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]> {
+  return db<TemplateRow[]>`
+    select
+      template.family_id, family.name, template.language, template.status, template.category,
+      template.parameter_format, template.components, template.external_id, family.waba_account_id,
+      template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
+      template.updated_external, template.created_by, template.modified_by, template.created_at, template.modified_at
+    from template_families family
+    join templates template
+      on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where family.company_id = ${companyId}
+      and family.waba_account_id in (
+        select sender.waba_account_id
+        from senders sender
+        where sender.company_id = ${companyId} and sender.deleted_at is null
+      )
+    order by family.name, template.language, template.family_id
+  `
+}
+
+/** Whether the company has any connected number. */
+export async function hasSender(db: Db, companyId: number): Promise<boolean> {
+  const rows = await db`
+    select from senders where company_id = ${companyId} and deleted_at is null limit 1
+  `
+  return rows.length > 0
+}
+
+/** The versions of one family of a business account, found by name or family id, oldest first. */
+export function findVersions(
+  db: Db,
+  companyId: number,
+  wabaAccountId: string,
+  family: { id: string } | { name: string },
+): Promise<Template[]> {
+  const condition = 'id' in family ? db`family.id = ${family.id}` : db`family.name = ${family.name}`
+  return db<Template[]>`
+    select
+      template.family_id, family.name, template.language, template.status, template.category,
+      template.parameter_format, template.components
+    from template_families family
+    join templates template
+      on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where family.company_id = ${companyId}
+      and family.waba_account_id = ${wabaAccountId}
+      and ${condition}
+    order by template.created_at, template.language
+  `
+}
+
+export type SyncedTemplate = Omit<ProviderTemplate, 'components'> & {
+  newFamilyId: string
+  ownStatus: TemplateStatus
+  components: readonly TemplateComponent[]
+}
+
+/**
+ * Makes the account's templates equal to the provider's list: new ones come, changed ones change, absent ones go.
+ * A family keeps its id for ever, whatever becomes of its languages.
+ */
+export async function replaceTemplates(
+  db: Db,
+  companyId: number,
+  wabaAccountId: string,
+  templates: readonly SyncedTemplate[],
+): Promise<void> {
+  const list = db.json(templates as unknown as Json)
+  await db`select pg_advisory_xact_lock(hashtextextended(${`templates:${companyId}:${wabaAccountId}`}, 1))`
+  await db`
+    insert into template_families (company_id, id, waba_account_id, name)
+    select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name
+    from jsonb_to_recordset(${list}) as item (name text, "newFamilyId" text)
+    on conflict (company_id, waba_account_id, name) do nothing
+  `
+  await db`
+    delete from templates template
+    using template_families family
+    where family.company_id = ${companyId}
+      and family.waba_account_id = ${wabaAccountId}
+      and (template.company_id, template.family_id) = (family.company_id, family.id)
+      and not exists (
+        select
+        from jsonb_to_recordset(${list}) as item (name text, language text)
+        where (item.name, item.language) = (family.name, template.language)
+      )
+  `
+  await db`
+    insert into templates as kept (
+      company_id, family_id, language, external_id, status, provider_status, category, parameter_format,
+      components, quality_score, rejected_reason, namespace, partner_id, created_by, modified_by
+    )
+    select distinct on (family.id, item.language)
+      family.company_id, family.id, item.language, item."externalId", item."ownStatus", item.status, item.category,
+      item."parameterFormat", item.components, nullif(item."qualityScore", 'null'), item."rejectedReason",
+      item.namespace, item."partnerId", nullif(item."createdBy", 'null'), nullif(item."modifiedBy", 'null')
+    from jsonb_to_recordset(${list}) as item (
+      name text, language text, "externalId" text, "ownStatus" text, status text, category text,
+      "parameterFormat" text, components jsonb, "qualityScore" jsonb, "rejectedReason" text, namespace text,
+      "partnerId" text, "createdBy" jsonb, "modifiedBy" jsonb
+    )
+    join template_families family
+      on (family.company_id, family.waba_account_id, family.name) = (${companyId}, ${wabaAccountId}, item.name)
+    on conflict (company_id, family_id, language) do update set
+      external_id = excluded.external_id,
+      status = excluded.status,
+      provider_status = excluded.provider_status,
+      category = excluded.category,
+      parameter_format = excluded.parameter_format,
+      components = excluded.components,
+      quality_score = excluded.quality_score,
+      rejected_reason = excluded.rejected_reason,
+      namespace = excluded.namespace,
+      partner_id = excluded.partner_id,
+      created_by = excluded.created_by,
+      modified_by = excluded.modified_by,
+      updated_external = true,
+      modified_at = now()
+    where (
+      kept.external_id, kept.status, kept.provider_status, kept.category, kept.parameter_format, kept.components,
+      kept.quality_score, kept.rejected_reason, kept.namespace, kept.partner_id
+    ) is distinct from (
+      excluded.external_id, excluded.status, excluded.provider_status, excluded.category, excluded.parameter_format,
+      excluded.components, excluded.quality_score, excluded.rejected_reason, excluded.namespace, excluded.partner_id
+    )
+  `
+}

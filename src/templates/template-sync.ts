@@ -1,0 +1,47 @@
+import type { Pool } from '../db/connect.ts'
+import { serviceUnavailable } from '../errors.ts'
+import { newTemplateId } from '../ids.ts'
+import type { ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
+import { templateStatusOf } from './template.ts'
+import { replaceTemplates } from './template-store.ts'
+
+export type SyncDeps = {
+  db: Pool
+  providers: Providers
+  senders: { listFor(companyId: number): Promise<readonly (SenderAccess & { provider: ProviderName })[]> }
+  templates: { clear(): void }
+}
+
+/**
+ * Reads the templates of every business account that the company has a number on and makes our list equal to them.
+ * Answers how many there are. An account that cannot be read leaves its templates as they were.
+ * @throws {AppError} 503 `service_unavailable` in the provider's words
+ */
+export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
+  const senders = await deps.senders.listFor(companyId)
+  const accounts = new Map(senders.map((sender) => [sender.wabaAccountId, sender]))
+  const counts = await Promise.all([...accounts.values()].map((sender) => syncAccount(deps, companyId, sender)))
+  deps.templates.clear()
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
+async function syncAccount(
+  deps: SyncDeps,
+  companyId: number,
+  sender: SenderAccess & { provider: ProviderName },
+): Promise<number> {
+  const provider = deps.providers[sender.provider]
+  if (provider === undefined) throw serviceUnavailable(`No adapter for the provider ${sender.provider}`)
+  const list = await provider.listTemplates(sender)
+  if (list.kind === 'failed') {
+    throw serviceUnavailable(`The templates of account ${sender.wabaAccountId} could not be read: ${list.error.title}`)
+  }
+  const templates = list.value.map((template) => ({
+    ...template,
+    newFamilyId: newTemplateId(),
+    // A word that we don't know must not make a template sendable.
+    ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
+  }))
+  await deps.db.begin((tx) => replaceTemplates(tx, companyId, sender.wabaAccountId, templates))
+  return templates.length
+}

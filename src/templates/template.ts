@@ -1,0 +1,61 @@
+import { type AppError, templateNotApproved, templateNotFound } from '../errors.ts'
+import type { TemplateComponent } from '../providers/provider.ts'
+
+export type TemplateStatus = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
+
+/** One language version of a template, as far as sending needs it. */
+export type Template = {
+  readonly familyId: string
+  readonly name: string
+  readonly language: string
+  readonly status: TemplateStatus
+  readonly category: string
+  readonly parameterFormat: 'POSITIONAL' | 'NAMED'
+  readonly components: readonly TemplateComponent[]
+}
+
+const STATUSES: ReadonlyMap<string, TemplateStatus> = new Map([
+  ['APPROVED', 'APPROVED'],
+  ['REINSTATED', 'APPROVED'],
+  ['UNARCHIVED', 'APPROVED'],
+  ['PENDING', 'PENDING'],
+  ['IN_APPEAL', 'PENDING'],
+  ['CREATED', 'PENDING'],
+  ['SUBMITTED', 'PENDING'],
+  ['REJECTED', 'REJECTED'],
+  ['FAILED', 'REJECTED'],
+  ['PAUSED', 'DISABLED'],
+  ['DISABLED', 'DISABLED'],
+  ['ARCHIVED', 'DISABLED'],
+  ['PENDING_DELETION', 'DISABLED'],
+  ['DELETED', 'DISABLED'],
+  ['LIMIT_EXCEEDED', 'DISABLED'],
+])
+
+/** Our four states from the provider's word; undefined for words that change nothing (spec: template `status`). */
+export const templateStatusOf = (providerStatus: string): TemplateStatus | undefined =>
+  STATUSES.get(providerStatus.toUpperCase())
+
+/** Providers write `en-US` and `en_US` alike. */
+export const normalLanguage = (language: string): string => language.replace('-', '_')
+
+/**
+ * Chooses the language version to send (decisions: WhatsApp send): the one asked for, else the only one, else the
+ * oldest approved one. `versions` are one family's, oldest first.
+ * @throws {AppError} 404 `template_not_found`, naming the languages that exist; 422 `template_not_approved`
+ */
+export function chooseVersion(versions: readonly Template[], languageCode: string | undefined): Template {
+  const chosen = languageCode === undefined ? defaultVersion(versions) : versionIn(versions, languageCode)
+  if (chosen === undefined) throw notFound(versions)
+  if (chosen.status !== 'APPROVED') throw templateNotApproved(chosen.name, chosen.status)
+  return chosen
+}
+
+const defaultVersion = (versions: readonly Template[]): Template | undefined =>
+  versions.find((version) => version.status === 'APPROVED') ?? versions[0]
+
+const versionIn = (versions: readonly Template[], languageCode: string): Template | undefined =>
+  versions.find((version) => normalLanguage(version.language) === normalLanguage(languageCode))
+
+const notFound = (versions: readonly Template[]): AppError =>
+  templateNotFound(versions.length > 0 ? { languages: versions.map((version) => version.language) } : undefined)

@@ -1,0 +1,145 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+/**
+ * The direction of imports (docs/architecture.md): main → app → routes and job handlers → feature verbs → stores and
+ * ports → db and ground. What these tests refuse, change in the house first.
+ */
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const files = globSync('{src,sandbox,bench}/**/*.ts', { cwd: ROOT }).filter((file) => !file.includes('.test.'))
+
+type Import = { file: string; target: string }
+const imports: Import[] = files.flatMap((file) => {
+  const text = readFileSync(join(ROOT, file), 'utf8')
+  return [...text.matchAll(/^(?:import|export)\s[^'"]*?from\s+['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/gm)].map(
+    (match) => {
+      const target = match[1] ?? match[2] ?? ''
+      return { file, target: target.startsWith('.') ? normalize(join(dirname(file), target)) : target }
+    },
+  )
+})
+const offenders = (isWrong: (one: Import) => boolean): string[] =>
+  imports.filter(isWrong).map(({ file, target }) => `${file} imports ${target}`)
+
+const roomOf = (file: string): string => /^src\/([^/]+)\//.exec(file)?.[1] ?? 'ground'
+const FEATURES = [
+  'companies',
+  'senders',
+  'templates',
+  'custom-fields',
+  'contacts',
+  'conversations',
+  'messages',
+  'inbound',
+  'webhooks',
+  'media',
+  'emails',
+  'legacy',
+  'operator',
+]
+const UPPER = ['legacy', 'operator', 'inbound', 'messages']
+const STARTS = new Set(['src/main.ts', 'src/app.ts', 'src/start.ts'])
+
+describe('imports go down only', () => {
+  test('there is something to look at', () => expect(imports.length).toBeGreaterThan(50))
+
+  test('adapters are known to main alone', () => {
+    const isAdapter = (target: string) => /^src\/(providers\/(meta|dialog360|gupshup)|mailers\/smtp)/.test(target)
+    expect(offenders(({ file, target }) => isAdapter(target) && !isAdapter(file) && !STARTS.has(file))).toEqual([])
+  })
+
+  test('the database driver only in db and stores', () => {
+    expect(offenders(({ file, target }) => target === 'postgres' && !/^src\/db\/|-store\.ts$/.test(file))).toEqual([])
+  })
+
+  test('fastify only in http, routes and app', () => {
+    expect(
+      offenders(
+        ({ file, target }) =>
+          /^fastify$|^@fastify\//.test(target) &&
+          file.startsWith('src/') &&
+          !/^src\/http\/|-routes\.ts$|^src\/app\.ts$/.test(file),
+      ),
+    ).toEqual([])
+  })
+
+  test('nobody but app imports routes', () => {
+    expect(
+      offenders(({ file, target }) => /-routes\.ts$/.test(target) && !/^src\/app\.ts$|-routes\.ts$/.test(file)),
+    ).toEqual([])
+  })
+
+  test('the environment is read in main alone', () => {
+    const readers = files.filter(
+      (file) =>
+        file.startsWith('src/') &&
+        file !== 'src/main.ts' &&
+        /process\.env/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    expect(readers).toEqual([])
+  })
+
+  test('the hour comes from the clock alone', () => {
+    const tellers = files.filter(
+      (file) =>
+        file.startsWith('src/') &&
+        file !== 'src/clock.ts' &&
+        /Date\.now\(\)|new Date\(\)/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    expect(tellers).toEqual([])
+  })
+
+  test('no kind of provider is told apart outside its folder', () => {
+    const tellers = files.filter(
+      (file) =>
+        file.startsWith('src/') &&
+        !file.startsWith('src/providers/') &&
+        /provider\)?\s*[!=]==?\s*['"](meta|dialog360|gupshup)/.test(readFileSync(join(ROOT, file), 'utf8')),
+    )
+    expect(tellers).toEqual([])
+  })
+
+  test('the ground floor imports no feature, http nor jobs', () => {
+    expect(
+      offenders(
+        ({ file, target }) =>
+          (roomOf(file) === 'ground' || roomOf(file) === 'db') &&
+          !STARTS.has(file) &&
+          target.startsWith('src/') &&
+          roomOf(target) !== 'ground' &&
+          roomOf(target) !== 'db',
+      ),
+    ).toEqual([])
+  })
+
+  test('between features: legacy, operator > inbound, messages > contacts > the rest', () => {
+    const rank = (room: string): number =>
+      room === 'legacy' || room === 'operator'
+        ? 3
+        : room === 'inbound' || room === 'messages'
+          ? 2
+          : room === 'contacts'
+            ? 1
+            : 0
+    const isFeature = (room: string) => FEATURES.includes(room)
+    expect(
+      offenders(({ file, target }) => {
+        const [from, to] = [roomOf(file), roomOf(target)]
+        return isFeature(from) && isFeature(to) && from !== to && rank(from) <= rank(to)
+      }),
+    ).toEqual([])
+    expect(UPPER.every((room) => rank(room) >= 2)).toBe(true)
+  })
+
+  test('src and sandbox know nothing of each other', () => {
+    expect(offenders(({ file, target }) => file.startsWith('src/') && target.startsWith('sandbox/'))).toEqual([])
+    expect(offenders(({ file, target }) => file.startsWith('sandbox/') && target.startsWith('src/'))).toEqual([])
+  })
+})
+
+test('no file says by its name that it says nothing', () => {
+  const names = /(^|\/)(utils?|helpers?|common|types|service|repository|controller|dto|index)\.ts$/
+  expect(files.filter((file) => names.test(file))).toEqual([])
+})

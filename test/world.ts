@@ -1,0 +1,24 @@
+import { randomInt } from 'node:crypto'
+import type { Pool } from '../src/db/connect.ts'
+
+/** Rows that tests of single rooms start from, written straight into the tables. */
+export async function createCompany(db: Pool, name = 'Acme'): Promise<number> {
+  const [row] = await db<{ id: number }[]>`insert into companies (name) values (${name}) returning id`
+  return row!.id
+}
+
+export async function createSender(db: Pool, companyId: number, wabaAccountId = 'WABA1'): Promise<number> {
+  const phone = `39${randomInt(1_000_000_000, 9_999_999_999)}`
+  const [row] = await db<{ id: number }[]>`
+    insert into senders (
+      company_id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token, is_preferred
+    )
+    values (
+      ${companyId}, 'meta', ${`+${phone}`}, ${phone}, 'Acme', ${`PN${phone}`}, ${wabaAccountId}, 'secret',
+      not exists (select from senders where company_id = ${companyId})
+    )
+    returning id
+  `
+  await db`insert into sender_reach_counts (company_id, sender_id) values (${companyId}, ${row!.id})`
+  return row!.id
+}
