@@ -29,6 +29,7 @@ create table conversations (
   last_direction text check (last_direction in ('inbound', 'outbound')),
   last_message_at timestamptz,
   last_inbound_at timestamptz, -- opens the 24-hour window
+  active_at timestamptz not null default now(), -- when it last moved, by our clock: the order of the list
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (company_id, id),
@@ -37,7 +38,14 @@ create table conversations (
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
 
+create index conversations_by_activity on conversations (company_id, active_at, id);
 create index conversations_by_contact on conversations (company_id, contact_id);
+
+-- How many conversations a company has: the list's total, without counting.
+create table conversation_counts (
+  company_id bigint primary key references companies (id),
+  total bigint not null
+);
 
 -- Other identities under which a provider reports the same customer: a number other than the one dialled, a user id.
 create table customer_aliases (
@@ -58,7 +66,6 @@ create table messages (
   type text not null,
   text text,
   media jsonb,
-  reaction text,
   status text not null check (status in ('received', 'pending', 'unknown', 'sent', 'failed', 'delivered', 'read')),
   error jsonb, -- {code, title, details} of a failed message
   sender_name text,

@@ -129,11 +129,11 @@ begin
   conversation as (
     insert into conversations as kept (
       company_id, sender_id, customer, contact_id, message_count,
-      last_text, last_direction, last_message_at, created_at, updated_at
+      last_text, last_direction, last_message_at, active_at, created_at, updated_at
     )
     select
       accepted.company_id, accepted.sender_id, accepted.thread, min(contact.contact_id), count(*),
-      (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at, at, at
+      (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at, at, at, at
     from accepted
     join contact on (contact.company_id, contact.identity) = (accepted.company_id, accepted.customer)
     group by accepted.company_id, accepted.sender_id, accepted.thread
@@ -145,8 +145,18 @@ begin
       last_text = excluded.last_text,
       last_direction = excluded.last_direction,
       last_message_at = excluded.last_message_at,
+      active_at = excluded.active_at,
       updated_at = excluded.updated_at
-    returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count
+    returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count, xmax = 0 as is_new
+  ),
+  conversations_counted as (
+    insert into conversation_counts as kept (company_id, total)
+    select conversation.company_id, count(*)
+    from conversation
+    where conversation.is_new
+    group by conversation.company_id
+    order by conversation.company_id
+    on conflict (company_id) do update set total = kept.total + excluded.total
   ),
   numbered as materialized (
     select

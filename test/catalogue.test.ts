@@ -8,6 +8,8 @@ const GLOBAL: Record<string, string> = {
   companies: 'the companies themselves',
   api_keys: 'how a request finds its company',
   sender_routes: 'how an event finds its company',
+  inbound_events: 'raw events, not read yet',
+  inbound_items: 'items of which the company is not known, or which failed',
   rate_limits: 'counts by company or by address',
 }
 

@@ -129,7 +129,7 @@ describe('headers and footers', () => {
     const plain = template([{ type: 'BODY', text: 'Hi' }])
     expect(mismatchOf(() => fillComponents(plain, [body(), body()]))).toMatchObject({
       code: 'validation_error',
-      details: { fields: [{ path: 'template.components.1.type' }] },
+      details: { fields: [{ path: 'template.components[1].type' }] },
     })
   })
 })

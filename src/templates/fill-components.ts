@@ -136,7 +136,7 @@ const mismatch = (component: string, expected: number, given: number) =>
 function refuseRepeated(given: readonly GivenComponent[]): void {
   const faults = given.flatMap((component, index) =>
     given.findIndex((other) => other.type === component.type) < index
-      ? [{ path: `template.components.${index}.type`, message: `repeats ${component.type}` }]
+      ? [{ path: `template.components[${index}].type`, message: `repeats ${component.type}` }]
       : [],
   )
   if (faults.length > 0) throw validationError(faults)

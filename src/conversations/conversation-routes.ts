@@ -1,0 +1,153 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import { badRequest, conversationNotFound } from '../errors.ts'
+import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
+import { errorResponses, Pagination } from '../http/shapes.ts'
+import { parseId } from '../ids.ts'
+import { ConversationRecord, MessageRecord, type MediaAddress, toConversationRecord, toMessageRecord } from './conversation-reply.ts'
+import {
+  findConversation,
+  findSeq,
+  listConversations,
+  listConversationsFrom,
+  listMessages,
+  readConversationTotal,
+  updateConversation,
+} from './conversation-store.ts'
+
+const CONVERSATIONS = { defaultSize: 20, maxSize: 100 }
+const MESSAGES = { defaultSize: 30, maxSize: 100 }
+const config = { permissions: ['WhatsApp'] } as const
+const tags = ['Conversations']
+
+const cursorQuery = {
+  before: Type.Optional(Type.String({ description: 'Instead of page: records that come after this id in the list' })),
+  after: Type.Optional(Type.String({ description: 'Instead of page: records that come before this id in the list' })),
+}
+const ChatId = Type.Object({ chatId: Type.String() })
+
+type Deps = { db: Db; mediaAddress: MediaAddress }
+
+export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/public/v1/whatsapp/conversations',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'List conversations',
+          description: 'Newest activity first.',
+          querystring: Type.Object({ ...pageQuery(CONVERSATIONS), ...cursorQuery }),
+          response: {
+            200: Type.Object({ data: Type.Array(ConversationRecord), pagination: Pagination }),
+            ...errorResponses(),
+          },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const { page, pageSize, offset } = parsePage(request.query, CONVERSATIONS)
+        const cursor = readCursor(request.query)
+        const total = await readConversationTotal(db, companyId)
+        const rows = cursor
+          ? await listConversationsFrom(db, companyId, cursor, pageSize)
+          : await listConversations(db, companyId, { offset, limit: pageSize, total })
+        return { data: rows.map(toConversationRecord), pagination: paginationOf(total, page, pageSize, cursor) }
+      },
+    )
+
+    app.get(
+      '/public/v1/whatsapp/conversations/:chatId/messages',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'List the messages of a conversation',
+          description: 'Newest first. A page costs the same at any depth.',
+          params: ChatId,
+          querystring: Type.Object({ ...pageQuery(MESSAGES), ...cursorQuery }),
+          response: {
+            200: Type.Object({ data: Type.Array(MessageRecord), pagination: Pagination }),
+            ...errorResponses({ 404: 'message' }),
+          },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const { page, pageSize, offset } = parsePage(request.query, MESSAGES)
+        const cursor = readCursor(request.query)
+        const conversation = await getConversation(db, companyId, request.params.chatId)
+        const newest = conversation.messageCount - offset
+        const range = cursor
+          ? await rangeFrom(db, companyId, conversation.id, cursor, pageSize)
+          : { from: newest - pageSize + 1, to: newest }
+        const rows = await listMessages(db, companyId, conversation.id, range)
+        return {
+          data: rows.map((row) => toMessageRecord(row, companyId, mediaAddress)),
+          pagination: paginationOf(conversation.messageCount, page, pageSize, cursor),
+        }
+      },
+    )
+
+    app.patch(
+      '/public/v1/whatsapp/conversations/:chatId',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Close, snooze or re-open a conversation, or mark it read',
+          description: 'An inbound message re-opens a closed or snoozed conversation.',
+          params: ChatId,
+          body: Type.Object({
+            status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
+            unreadMessages: Type.Optional(Type.Literal(0)),
+          }),
+          response: {
+            200: Type.Object({ data: ConversationRecord }),
+            ...errorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }),
+          },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const { status, unreadMessages } = request.body
+        const { id } = await getConversation(db, companyId, request.params.chatId)
+        if (status === undefined && unreadMessages === undefined) {
+          throw badRequest('status or unreadMessages must be given')
+        }
+        await updateConversation(db, companyId, id, { status, unreadMessages })
+        return { data: toConversationRecord(await getConversation(db, companyId, String(id))) }
+      },
+    )
+  }
+}
+
+async function getConversation(db: Db, companyId: number, chatId: string) {
+  const id = parseId(chatId)
+  const conversation = id === undefined ? undefined : await findConversation(db, companyId, id)
+  if (conversation === undefined) throw conversationNotFound()
+  return conversation
+}
+
+type Cursor = { before: number } | { after: number }
+
+/** A cursor that is no id at all names nothing: the page is empty. */
+function readCursor(query: { before?: string; after?: string }): Cursor | undefined {
+  if (query.before !== undefined) return { before: parseId(query.before) ?? 0 }
+  if (query.after !== undefined) return { after: parseId(query.after) ?? 0 }
+  return undefined
+}
+
+async function rangeFrom(db: Db, companyId: number, conversationId: number, cursor: Cursor, pageSize: number) {
+  const seq = await findSeq(db, companyId, conversationId, 'before' in cursor ? cursor.before : cursor.after)
+  if (seq === undefined) return { from: 0, to: -1 }
+  return 'before' in cursor ? { from: seq - pageSize, to: seq - 1 } : { from: seq + 1, to: seq + pageSize }
+}
+
+/** With a cursor the caller walks by ids: pages have no numbers. */
+function paginationOf(total: number, page: number, pageSize: number, cursor: Cursor | undefined) {
+  if (cursor === undefined) return toPagination(total, page, pageSize)
+  return { ...toPagination(total, 1, pageSize), nextPage: null, prevPage: null }
+}

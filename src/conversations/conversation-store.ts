@@ -1,0 +1,171 @@
+import type { Db } from '../db/connect.ts'
+
+export type ConversationStatus = 'open' | 'closed' | 'snoozed'
+
+export type Conversation = {
+  id: number
+  contactId: number
+  contactPhone: string | null
+  firstName: string | null
+  lastName: string | null
+  profileName: string | null
+  status: ConversationStatus
+  unreadMessages: number
+  messageCount: number
+  lastText: string | null
+  lastDirection: 'inbound' | 'outbound' | null
+  lastMessageAt: Date | null
+  createdAt: Date
+  updatedAt: Date
+}
+
+/** How many conversations the company has, without counting them. */
+export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
+  const rows = await db<{ total: number }[]>`select total from conversation_counts where company_id = ${companyId}`
+  return rows[0]?.total ?? 0
+}
+
+/** A stretch of the list, newest activity first. The far half is read from its own end. */
+export async function listConversations(
+  db: Db,
+  companyId: number,
+  { offset, limit, total }: { offset: number; limit: number; total: number },
+): Promise<Conversation[]> {
+  if (offset >= total) return []
+  const behind = Math.max(0, total - offset - limit)
+  if (offset <= behind) return selectConversations(db, companyId, { order: 'desc', offset, limit })
+  const count = Math.min(limit, total - offset)
+  const rows = await selectConversations(db, companyId, { order: 'asc', offset: behind, limit: count })
+  return rows.reverse()
+}
+
+/** The conversations just before or after one of them, in the order of the list. */
+export async function listConversationsFrom(
+  db: Db,
+  companyId: number,
+  cursor: { before: number } | { after: number },
+  limit: number,
+): Promise<Conversation[]> {
+  const isBefore = 'before' in cursor
+  const id = isBefore ? cursor.before : cursor.after
+  const anchor = db`
+    (select anchor.active_at, anchor.id from conversations anchor where anchor.company_id = ${companyId} and anchor.id = ${id})
+  `
+  const beyond = isBefore
+    ? db`and (conversation.active_at, conversation.id) < ${anchor}`
+    : db`and (conversation.active_at, conversation.id) > ${anchor}`
+  const order = isBefore ? 'desc' : 'asc'
+  const rows = await selectConversations(db, companyId, { order, offset: 0, limit, beyond })
+  return isBefore ? rows : rows.reverse()
+}
+
+export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
+  const rows = await selectConversations(db, companyId, {
+    order: 'desc',
+    offset: 0,
+    limit: 1,
+    beyond: db`and conversation.id = ${id}`,
+  })
+  return rows[0]
+}
+
+type Stretch = { order: 'asc' | 'desc'; offset: number; limit: number; beyond?: ReturnType<Db> }
+
+/** The page is found in the index alone; only its rows are joined to their contacts. */
+function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<Conversation[]> {
+  const { order, offset, limit, beyond = db`` } = stretch
+  const direction = order === 'desc' ? db`desc` : db`asc`
+  return db<Conversation[]>`
+    select
+      conversation.id, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
+      conversation.profile_name, conversation.status, conversation.unread_messages, conversation.message_count,
+      conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.created_at,
+      conversation.updated_at
+    from (
+      select conversation.id
+      from conversations conversation
+      where conversation.company_id = ${companyId} ${beyond}
+      order by conversation.active_at ${direction}, conversation.id ${direction}
+      offset ${offset}
+      limit ${limit}
+    ) as page
+    join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
+    join contacts contact
+      on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+    order by conversation.active_at ${direction}, conversation.id ${direction}
+  `
+}
+
+/** Changes what is given; undefined when the company has no such conversation. */
+export async function updateConversation(
+  db: Db,
+  companyId: number,
+  id: number,
+  change: { status?: ConversationStatus | undefined; unreadMessages?: 0 | undefined },
+): Promise<boolean> {
+  const result = await db`
+    update conversations
+    set
+      status = coalesce(${change.status ?? null}, status),
+      unread_messages = coalesce(${change.unreadMessages ?? null}::integer, unread_messages),
+      updated_at = now()
+    where company_id = ${companyId} and id = ${id}
+  `
+  return result.count > 0
+}
+
+export type Message = {
+  id: number
+  seq: number
+  wamid: string | null
+  direction: 'inbound' | 'outbound'
+  type: string
+  text: string | null
+  media: { link?: string | null; providerMediaId?: string | null; mimeType?: string | null; filename?: string | null } | null
+  reaction: string | null
+  status: string
+  error: { code: number | null; title: string | null; details: string | null } | null
+  senderName: string | null
+  sentAt: Date | null
+}
+
+/** Messages of a conversation by their seq, newest first: both ends included. */
+export function listMessages(
+  db: Db,
+  companyId: number,
+  conversationId: number,
+  range: { from: number; to: number },
+): Promise<Message[]> {
+  return db<Message[]>`
+    select
+      message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media,
+      message.status, message.error, message.sender_name, message.sent_at,
+      (
+        select reaction.emoji
+        from message_reactions reaction
+        where reaction.company_id = message.company_id and reaction.target_wamid = message.wamid
+        order by reaction.occurred_at desc, reaction.ordinal desc
+        limit 1
+      ) as reaction
+    from messages message
+    where message.company_id = ${companyId}
+      and message.conversation_id = ${conversationId}
+      and message.seq between ${range.from} and ${range.to}
+    order by message.seq desc
+  `
+}
+
+/** The place of a message in its conversation. */
+export async function findSeq(
+  db: Db,
+  companyId: number,
+  conversationId: number,
+  messageId: number,
+): Promise<number | undefined> {
+  const rows = await db<{ seq: number }[]>`
+    select seq
+    from messages
+    where company_id = ${companyId} and id = ${messageId} and conversation_id = ${conversationId}
+  `
+  return rows[0]?.seq
+}

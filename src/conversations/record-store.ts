@@ -1,0 +1,132 @@
+import type { Db, Json } from '../db/connect.ts'
+
+/** Something that a customer, or the business in its phone app, wrote. */
+export type InboundRecord = {
+  companyId: number
+  senderId: number
+  kind: 'message' | 'echo' | 'reaction'
+  /** The customer's identity, and his second one where the event gives two. */
+  customer: string
+  other: string | null
+  phone: string | null
+  profileName: string | null
+  wamid: string | null
+  type: string
+  text: string | null
+  media: object | null
+  targetWamid: string | null
+  emoji: string | null
+  sentAt: Date | null
+  opensWindow: boolean
+  senderName: string | null
+  sourceType: string
+}
+
+export type Recorded = { isNew: boolean; conversationId: number | null; messageId: number | null }
+
+/** Writes many records in the order given and answers in that order (migrations: record_inbound). */
+export async function recordInbound(tx: Db, records: readonly InboundRecord[], at: Date): Promise<Recorded[]> {
+  if (records.length === 0) return []
+  const items = records.map((record, ord) => ({
+    ord,
+    company_id: record.companyId,
+    sender_id: record.senderId,
+    kind: record.kind,
+    customer: record.customer,
+    other: record.other,
+    phone: record.phone,
+    profile_name: record.profileName,
+    wamid: record.wamid,
+    type: record.type,
+    text: record.text,
+    media: record.media,
+    target_wamid: record.targetWamid,
+    emoji: record.emoji,
+    sent_at: record.sentAt,
+    opens_window: record.opensWindow,
+    sender_name: record.senderName,
+    source_type: record.sourceType,
+  }))
+  return tx<Recorded[]>`
+    select is_new, conversation_id, message_id
+    from record_inbound(${tx.json(items as unknown as Json)}, ${at})
+    order by ord
+  `
+}
+
+export type StatusRecord = {
+  companyId: number
+  wamid: string | null
+  /** Our own message id, as it travelled with the send. */
+  messageId: number | null
+  status: 'sent' | 'delivered' | 'read' | 'failed'
+  occurredAt: Date | null
+  error: { code: number | null; title: string | null; details: string | null } | null
+}
+
+/**
+ * Keeps the statuses of our own messages as events and moves the messages forward: any order, repeated or not, ends in
+ * the same state. Statuses of other tools' messages match nothing.
+ */
+export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<void> {
+  if (records.length === 0) return
+  const items = records.map((record) => ({
+    company_id: record.companyId,
+    wamid: record.wamid,
+    message_id: record.messageId,
+    status: record.status,
+    occurred_at: record.occurredAt,
+    error: record.error,
+  }))
+  await tx`
+    with told as materialized (
+      select *
+      from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
+        company_id bigint, wamid text, message_id bigint, status text, occurred_at timestamptz, error jsonb
+      )
+    ),
+    matched as materialized (
+      select message.company_id, message.id as message_id, told.wamid, told.status, told.occurred_at,
+        nullif(told.error, 'null') as error
+      from told
+      join messages message on (message.company_id, message.wamid) = (told.company_id, told.wamid)
+      where message.direction = 'outbound'
+      union
+      -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
+      select message.company_id, message.id, told.wamid, told.status, told.occurred_at, nullif(told.error, 'null')
+      from told
+      join messages message on (message.company_id, message.id) = (told.company_id, told.message_id)
+      where message.direction = 'outbound' and message.wamid is null
+    ),
+    kept as (
+      insert into message_status_events (company_id, message_id, status, occurred_at, error)
+      select distinct on (matched.company_id, matched.message_id, matched.status)
+        matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
+      from matched
+      order by matched.company_id, matched.message_id, matched.status
+      on conflict do nothing
+    ),
+    furthest as (
+      select distinct on (matched.company_id, matched.message_id) matched.*
+      from matched
+      order by matched.company_id, matched.message_id, message_status_rank(matched.status) desc
+    ),
+    locked as materialized (
+      select message.company_id, message.id
+      from messages message
+      join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
+      order by message.company_id, message.id
+      for update of message
+    )
+    update messages message
+    set
+      wamid = coalesce(message.wamid, furthest.wamid),
+      status = furthest.status,
+      error = furthest.error,
+      updated_at = ${at}
+    from furthest
+    join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
+    where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
+      and message_status_rank(furthest.status) > message_status_rank(message.status)
+  `
+}

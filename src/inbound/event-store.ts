@@ -1,0 +1,77 @@
+import type { Db } from '../db/connect.ts'
+
+/** A raw event to keep: see migrations/0009_inbound.sql for what lane, part and others mean. */
+export type NewEvent = { lane: number; part: string; others: readonly string[]; body: Buffer }
+
+export type StoredEvent = { id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
+
+const LANE_LOCKS = 5_201_312
+
+/** Keeps raw events, in the order given. When it returns they are on disk. */
+export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
+  await db`
+    insert into inbound_events (lane, part, others, body)
+    select event.lane, event.part, string_to_array(event.others, chr(10)), decode(event.body, 'hex')
+    from unnest(
+      ${events.map(({ lane }) => lane)}::smallint[],
+      ${events.map(({ part }) => part)}::text[],
+      ${events.map(({ others }) => others.join('\n'))}::text[],
+      ${events.map(({ body }) => body.toString('hex'))}::text[]
+    ) with ordinality as event (lane, part, others, body, place)
+    order by event.place
+  `
+}
+
+/** The lanes that hold events, the longest waiting first: one probe of the index per lane, however many events. */
+export async function listBusyLanes(db: Db, lanes: number): Promise<number[]> {
+  const rows = await db<{ lane: number }[]>`
+    select lane.number as lane
+    from generate_series(0, ${lanes - 1}::integer) as lane (number)
+    cross join lateral (
+      select event.received_at
+      from inbound_events event
+      where event.lane = lane.number
+      order by event.id
+      limit 1
+    ) as head
+    order by head.received_at
+  `
+  return rows.map(({ lane }) => lane)
+}
+
+/** Takes the lane for this transaction; false when another worker has it. */
+export async function claimLane(tx: Db, lane: number): Promise<boolean> {
+  const [row] = await tx<{ isClaimed: boolean }[]>`
+    select pg_try_advisory_xact_lock(${LANE_LOCKS}, ${lane}) as is_claimed
+  `
+  return row?.isClaimed ?? false
+}
+
+/** The oldest events of a lane, in order. The caller holds the lane. */
+export function readEvents(tx: Db, lane: number, limit: number): Promise<StoredEvent[]> {
+  return tx<StoredEvent[]>`
+    select id, part, others, body, received_at
+    from inbound_events
+    where lane = ${lane}
+    order by id
+    limit ${limit}
+  `
+}
+
+/** Removes events that have been handled, in the transaction that wrote what follows from them. */
+export async function removeEvents(tx: Db, lane: number, ids: readonly number[]): Promise<void> {
+  await tx`delete from inbound_events where lane = ${lane} and id = any(${ids as number[]}::bigint[])`
+}
+
+export type EventStats = { waiting: number; oldestSeconds: number }
+
+/** How much waits: exact up to 10,000 events, then 10,000. */
+export async function readEventStats(db: Db): Promise<EventStats> {
+  const [row] = await db<EventStats[]>`
+    select
+      count(*)::int as waiting,
+      coalesce(extract(epoch from now() - min(received_at)), 0)::float8 as oldest_seconds
+    from (select received_at from inbound_events limit 10000) as event
+  `
+  return row ?? { waiting: 0, oldestSeconds: 0 }
+}

@@ -1,0 +1,203 @@
+import type { Db } from '../db/connect.ts'
+import { type InboundRecord, recordInbound, recordStatuses, type StatusRecord } from '../conversations/record-store.ts'
+import { customerIdentity } from '../phone.ts'
+import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
+import { applyNumberLimits } from '../senders/sender-event-store.ts'
+import { recordPreferences, renameCustomers } from '../contacts/contact-event-store.ts'
+import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
+import type { InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
+import { findSendersByAccount, findSendersByNumber, type RoutedSender } from './routing-store.ts'
+
+/** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
+export type Follow = {
+  /** New messages for the receivers, in order. */
+  forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<void>
+  /** New messages whose media is to be copied from the provider. */
+  copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<void>
+}
+
+export type ForwardedMessage = { companyId: number; wamid: string; messageId: number | null; body: string }
+export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
+
+export type HandleDeps = Follow & { sourceType: string }
+
+type Routed<T> = { item: T; sender: RoutedSender }
+
+/**
+ * Writes everything that follows from items, in their order, and answers those that no connected number wants.
+ * The caller's transaction holds it all together.
+ */
+export async function handleItems(
+  deps: HandleDeps,
+  tx: Db,
+  items: readonly InboundItem[],
+  at: Date,
+): Promise<InboundItem[]> {
+  const { routed, unroutable } = await routeItems(tx, items)
+  await handleConversational(deps, tx, routed.filter(isConversational), at)
+  await recordStatuses(tx, routed.filter(isStatus).flatMap(toStatusRecord), at)
+  await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
+  await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
+  await recordPreferences(tx, routed.flatMap(toPreference))
+  await renameCustomers(tx, routed.flatMap(toRenaming))
+  return unroutable
+}
+
+async function routeItems(tx: Db, items: readonly InboundItem[]) {
+  const wanted = items.filter(({ kind }) => kind !== 'ignored' && kind !== 'unreadable-item')
+  const numbers = new Set<string>()
+  const accounts = new Set<string>()
+  for (const { route } of wanted) {
+    if (route.by === 'sender') numbers.add(route.phoneNumberId)
+    if (route.by === 'account') accounts.add(route.wabaAccountId)
+  }
+  const byNumber = numbers.size === 0 ? [] : await findSendersByNumber(tx, [...numbers])
+  const byAccount = accounts.size === 0 ? [] : await findSendersByAccount(tx, [...accounts])
+  const senderOfNumber = new Map(byNumber.map((sender) => [sender.phoneNumberId, sender]))
+  const sendersOfAccount = Map.groupBy(byAccount, (sender) => sender.wabaAccountId)
+
+  const routed: Routed<InboundItem>[] = []
+  const unroutable: InboundItem[] = []
+  for (const item of wanted) {
+    const senders = sendersOf(item)
+    for (const sender of senders) routed.push({ item, sender })
+    if (senders.length === 0) unroutable.push(item)
+  }
+  return { routed, unroutable }
+
+  function sendersOf({ route }: InboundItem): RoutedSender[] {
+    if (route.by === 'sender') {
+      const sender = senderOfNumber.get(route.phoneNumberId)
+      return sender === undefined ? [] : [sender]
+    }
+    if (route.by !== 'account') return []
+    const senders = sendersOfAccount.get(route.wabaAccountId) ?? []
+    // An account event concerns a company once, however many numbers it has on the account.
+    return [...new Map(senders.map((sender) => [sender.companyId, sender])).values()]
+  }
+}
+
+async function handleConversational(
+  deps: HandleDeps,
+  tx: Db,
+  routed: readonly Routed<MessageItem | ReactionItem>[],
+  at: Date,
+): Promise<void> {
+  const known = routed.flatMap((one) => {
+    const record = toRecord(deps, one)
+    return record === undefined ? [] : [{ ...one, record }]
+  })
+  const results = await recordInbound(
+    tx,
+    known.map(({ record }) => record),
+    at,
+  )
+  const fresh = known.flatMap((one, index) => {
+    const result = results[index]
+    return result?.isNew ? [{ ...one, messageId: result.messageId }] : []
+  })
+  await deps.copyMedia(tx, fresh.flatMap(toMedia))
+  await deps.forward(tx, fresh.flatMap(toForwarded))
+}
+
+function toRecord(deps: HandleDeps, { item, sender }: Routed<MessageItem | ReactionItem>): InboundRecord | undefined {
+  const { phone, userId, profileName } = item.customer
+  const customer = phone ?? userId
+  if (customer === null) return undefined
+  const isMessage = item.kind === 'message'
+  return {
+    companyId: sender.companyId,
+    senderId: sender.id,
+    kind: item.kind === 'reaction' ? 'reaction' : item.isEcho ? 'echo' : 'message',
+    customer: customerIdentity(customer),
+    other: phone !== null && userId !== null ? userId : null,
+    phone,
+    profileName: item.isEcho ? null : profileName,
+    wamid: item.wamid,
+    type: isMessage ? item.recordType : 'text',
+    text: isMessage ? item.recordText : null,
+    media: isMessage ? item.media : null,
+    targetWamid: isMessage ? null : item.targetWamid,
+    emoji: isMessage ? null : item.emoji,
+    sentAt: toDate(item.timestamp),
+    opensWindow: item.opensWindow,
+    senderName: item.isEcho ? sender.phoneName : profileName,
+    sourceType: deps.sourceType,
+  }
+}
+
+const toMedia = ({ item, sender, messageId }: Routed<MessageItem | ReactionItem> & { messageId: number | null }) =>
+  item.kind === 'message' && item.media?.providerMediaId && messageId !== null
+    ? [{ companyId: sender.companyId, senderId: sender.id, messageId, providerMediaId: item.media.providerMediaId }]
+    : []
+
+function toForwarded({ item, sender, messageId }: Routed<MessageItem | ReactionItem> & { messageId: number | null }) {
+  if (!isForwardable(item)) return []
+  const forwardable: Forwardable = item
+  const body = buildEnvelope(forwardable, {
+    companyId: sender.companyId,
+    provider: sender.provider,
+    phoneNumber: sender.phone,
+    channelId: sender.id,
+  })
+  return [{ companyId: sender.companyId, wamid: forwardable.wamid, messageId, body }]
+}
+
+/** Our message id is digits; another tool's callback data may be anything. */
+function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord[] {
+  if (item.status === 'enqueued') return []
+  const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
+  const { wamid, status, error } = item
+  return [{ companyId: sender.companyId, wamid, messageId, status, occurredAt: toDate(item.timestamp), error }]
+}
+
+function toTemplateEvent({ item, sender }: Routed<InboundItem>): TemplateEvent[] {
+  const { companyId, wabaAccountId } = sender
+  if (item.kind === 'template-status' || item.kind === 'template-quality' || item.kind === 'template-category') {
+    const { templateId, name, language } = item
+    const place = { companyId, wabaAccountId, externalId: templateId, name, language }
+    if (item.kind === 'template-quality') return [{ ...place, qualityScore: item.score }]
+    if (item.kind === 'template-category') return [{ ...place, category: item.category }]
+    return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]
+  }
+  return []
+}
+
+const toNumberLimit = ({ item, sender }: Routed<InboundItem>) =>
+  item.kind === 'number-quality' && item.dailyLimit !== null
+    ? [
+        {
+          companyId: sender.companyId,
+          wabaAccountId: sender.wabaAccountId,
+          phone: item.displayPhone,
+          dailyLimit: item.dailyLimit === 'unlimited' ? null : item.dailyLimit,
+        },
+      ]
+    : []
+
+function toPreference({ item, sender }: Routed<InboundItem>) {
+  if (item.kind !== 'preference') return []
+  const customer = item.customer.phone ?? item.customer.userId
+  if (customer === null) return []
+  return [{ companyId: sender.companyId, identity: customerIdentity(customer), value: item.marketing === 'resume' }]
+}
+
+function toRenaming({ item, sender }: Routed<InboundItem>) {
+  const place = { companyId: sender.companyId, senderId: sender.id }
+  if (item.kind === 'number-changed') {
+    return [{ ...place, from: customerIdentity(item.from), to: customerIdentity(item.to) }]
+  }
+  if (item.kind === 'user-id-changed' && item.previousUserId !== null) {
+    return [{ ...place, from: item.previousUserId, to: item.userId }]
+  }
+  return []
+}
+
+const toDate = (seconds: number | null): Date | null => {
+  const date = seconds === null ? null : new Date(seconds * 1000)
+  return date === null || Number.isNaN(date.getTime()) ? null : date
+}
+
+const isConversational = (one: Routed<InboundItem>): one is Routed<MessageItem | ReactionItem> =>
+  one.item.kind === 'message' || one.item.kind === 'reaction'
+const isStatus = (one: Routed<InboundItem>): one is Routed<StatusItem> => one.item.kind === 'status'

@@ -1,0 +1,96 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
+import { errorResponses } from '../http/shapes.ts'
+import type { SignatureCheck } from './check-signature.ts'
+
+const PATH = '/public/v1/webhooks/whatsapp'
+const BODY_LIMIT = 4 * 1024 * 1024
+/** Past it the provider is told to send again; what was stored after all is recognised then. */
+const STORE_DEADLINE_MS = 4_500
+
+export type InboundRoutesDeps = {
+  verifyToken: string | undefined
+  /** Resolves when the bytes are on disk. */
+  accept: (body: Buffer) => Promise<void>
+  checkSignature: SignatureCheck
+  /** Called after events were stored, to wake the worker of this process. */
+  onStored: () => void
+}
+
+/** The provider-facing webhook (spec: Provider-facing webhook; decisions 11). Not part of the API-key surface. */
+export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.removeAllContentTypeParsers()
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+
+    app.get(
+      PATH,
+      {
+        config: { surface: 'provider' },
+        schema: {
+          tags: ['Provider'],
+          summary: 'Verification handshake',
+          security: [],
+          querystring: Type.Object({
+            'hub.mode': Type.Optional(Type.String()),
+            'hub.verify_token': Type.Optional(Type.String()),
+            'hub.challenge': Type.Optional(Type.String()),
+          }),
+          response: { 200: Type.String({ description: 'The challenge, verbatim' }), 403: errorResponses()[403] },
+        },
+      },
+      async (request, reply) => {
+        const { 'hub.mode': mode, 'hub.verify_token': token = '', 'hub.challenge': challenge = '' } = request.query
+        if (mode !== 'subscribe' || !isSame(token, deps.verifyToken)) throw forbidden('The verify token is wrong')
+        return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
+      },
+    )
+
+    app.post(
+      PATH,
+      {
+        config: { surface: 'provider' },
+        bodyLimit: BODY_LIMIT,
+        schema: {
+          tags: ['Provider'],
+          summary: 'Receive events',
+          security: [],
+          description:
+            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong. 503: it could not be stored, send it again.',
+          response: { 200: Type.Object({ success: Type.Literal(true) }), ...errorResponses({ 401: 'coded', 413: 'coded' }) },
+        },
+      },
+      async (request) => {
+        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+        const header = request.headers['x-hub-signature-256']
+        await within(STORE_DEADLINE_MS, async () => {
+          if (!(await deps.checkSignature(body, typeof header === 'string' ? header : undefined))) {
+            throw unauthorized('The signature of the body is missing or wrong')
+          }
+          await deps.accept(body)
+        })
+        deps.onStored()
+        return { success: true as const }
+      },
+    )
+  }
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const isSame = (given: string, expected: string | undefined): boolean =>
+  expected !== undefined && timingSafeEqual(digest(given), digest(expected))
+
+async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(serviceUnavailable('The event could not be stored in time: send it again')), ms)
+  })
+  try {
+    return await Promise.race([work(), deadline])
+  } finally {
+    clearTimeout(timer)
+  }
+}

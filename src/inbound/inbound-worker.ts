@@ -1,0 +1,88 @@
+import { LANES } from './accept.ts'
+import { listBusyLanes } from './event-store.ts'
+import { type HandleEventsDeps, handleLane } from './handle-events.ts'
+
+const CONCURRENT_LANES = 2
+const SHORTEST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 250
+const PAUSE_AFTER_FAILURE_MS = 500
+
+export type InboundWorker = {
+  /** New events were stored in this process. */
+  wake(): void
+  /** Finishes what is in hand and stops. */
+  stop(): Promise<void>
+}
+
+export type InboundWorkerDeps = HandleEventsDeps & {
+  /** Called when events were handled, after their commit: other rooms' jobs are due. */
+  onHandled: () => void
+  onFailure: (error: unknown) => void
+}
+
+/**
+ * Handles stored events, lane by lane, until told to stop. Any number of processes may do so at once: a lane is one
+ * worker's at a time, by a lock that the database gives back should the worker die. Idle, it looks for other processes'
+ * events at growing pauses of 50 to 250 ms; events of its own process wake it at once.
+ */
+export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
+  let isStopping = false
+  let isAwake = false
+  let rouse = () => {}
+  const wake = () => {
+    isAwake = true
+    rouse()
+  }
+  const sleep = (ms: number) =>
+    new Promise<void>((resolve) => {
+      if (isAwake || isStopping) return resolve()
+      const timer = setTimeout(resolve, ms)
+      rouse = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+
+  const loop = async () => {
+    let pause = SHORTEST_PAUSE_MS
+    while (!isStopping) {
+      isAwake = false
+      const handled = await handleBusyLanes(deps, () => isStopping).catch((error) => {
+        deps.onFailure(error)
+        return undefined
+      })
+      if (handled === undefined) await sleepAlways(PAUSE_AFTER_FAILURE_MS)
+      else if (handled > 0) pause = SHORTEST_PAUSE_MS
+      else {
+        await sleep(pause)
+        pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
+      }
+    }
+  }
+  const running = loop()
+  return {
+    wake,
+    stop: async () => {
+      isStopping = true
+      wake()
+      await running
+    },
+  }
+}
+
+/** One round over the lanes that hold events; answers how many events were handled. */
+async function handleBusyLanes(deps: InboundWorkerDeps, isStopping: () => boolean): Promise<number> {
+  const lanes = await listBusyLanes(deps.db, LANES)
+  let handled = 0
+  const drain = async () => {
+    for (let lane = lanes.shift(); lane !== undefined && !isStopping(); lane = lanes.shift()) {
+      const count = await handleLane(deps, lane)
+      handled += count
+      if (count > 0) deps.onHandled()
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(CONCURRENT_LANES, lanes.length) }, drain))
+  return handled
+}
+
+const sleepAlways = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

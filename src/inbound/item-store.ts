@@ -1,0 +1,72 @@
+import type { Db } from '../db/connect.ts'
+
+export type SetAsideState = 'unroutable' | 'failed' | 'unreadable'
+
+/** An item that could not be placed or processed, with the provider's JSON for it alone. */
+export type SetAside = {
+  state: SetAsideState
+  reason: string
+  phoneNumberId: string | null
+  wabaAccountId: string | null
+  body: Buffer
+  receivedAt: Date
+}
+
+export type SetAsideRow = Omit<SetAside, 'state'> & { id: number; createdAt: Date }
+
+const REASON_LENGTH = 500
+
+/** Keeps items by themselves; their siblings go on. */
+export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
+  if (items.length === 0) return
+  await db`
+    insert into inbound_items (state, reason, phone_number_id, waba_account_id, body, received_at)
+    select item.state, item.reason, item.phone_number_id, item.waba_account_id, decode(item.body, 'hex'), item.received_at
+    from unnest(
+      ${items.map(({ state }) => state)}::text[],
+      ${items.map(({ reason }) => reason.replaceAll('\0', '').slice(0, REASON_LENGTH))}::text[],
+      ${items.map(({ phoneNumberId }) => phoneNumberId)}::text[],
+      ${items.map(({ wabaAccountId }) => wabaAccountId)}::text[],
+      ${items.map(({ body }) => body.toString('hex'))}::text[],
+      ${items.map(({ receivedAt }) => receivedAt)}::timestamptz[]
+    ) as item (state, reason, phone_number_id, waba_account_id, body, received_at)
+  `
+}
+
+/** What was set aside, newest first, at most 100. */
+export function listSetAside(db: Db, states: readonly SetAsideState[]): Promise<SetAsideRow[]> {
+  return db<SetAsideRow[]>`
+    select id, reason, phone_number_id, waba_account_id, body, received_at, created_at
+    from inbound_items
+    where state = any(${states as SetAsideState[]})
+    order by id desc
+    limit 100
+  `
+}
+
+/** Takes a failed item out of the list; undefined when there is none. */
+export async function takeFailed(db: Db, id: number): Promise<Buffer | undefined> {
+  const rows = await db<{ body: Buffer }[]>`
+    delete from inbound_items where id = ${id} and state in ('failed', 'unreadable') returning body
+  `
+  return rows[0]?.body
+}
+
+/** Takes out what waits for a number or its account, oldest first. */
+export async function takeUnroutable(db: Db, phoneNumberId: string, wabaAccountId: string): Promise<Buffer[]> {
+  const rows = await db<{ id: number; body: Buffer }[]>`
+    delete from inbound_items
+    where state = 'unroutable'
+      and (phone_number_id = ${phoneNumberId} or (phone_number_id is null and waba_account_id = ${wabaAccountId}))
+    returning id, body
+  `
+  return [...rows].sort((a, b) => a.id - b.id).map(({ body }) => body)
+}
+
+/** Forgets what no number claimed within seven days. */
+export async function forgetUnroutable(db: Db): Promise<number> {
+  const result = await db`
+    delete from inbound_items where state = 'unroutable' and created_at < now() - interval '7 days'
+  `
+  return result.count
+}

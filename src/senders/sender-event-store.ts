@@ -1,0 +1,28 @@
+import type { Db } from '../db/connect.ts'
+
+/** A number's new limit, as its provider tells it. */
+export type NumberLimit = {
+  companyId: number
+  wabaAccountId: string
+  /** Digits of the number; null concerns every number of the account. */
+  phone: string | null
+  /** Distinct customers per rolling day; null: unlimited. */
+  dailyLimit: number | null
+}
+
+/** Applies the provider's limits. An explicit limit replaces the tier, whose ladder the provider has left. */
+export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]): Promise<void> {
+  for (const limit of limits) {
+    await tx`
+      update senders
+      set
+        daily_limit = ${limit.dailyLimit},
+        tier = ${limit.dailyLimit === null ? 4 : null},
+        updated_at = now()
+      where company_id = ${limit.companyId}
+        and waba_account_id = ${limit.wabaAccountId}
+        and (${limit.phone}::text is null or phone = ${limit.phone})
+        and deleted_at is null
+    `
+  }
+}
