@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../test/database.ts'
+import { createBatcher } from './batch.ts'
+
+const { db } = await createTestDatabase()
+await db`create table items (id integer primary key, note text)`
+
+/** A run that waits until it is let go, and remembers what it was given. */
+function heldRun() {
+  const given: number[][] = []
+  const open: (() => void)[] = []
+  const run = async (items: number[]): Promise<number[]> => {
+    given.push(items)
+    await new Promise<void>((resolve) => open.push(resolve))
+    return items.map((item) => item * 10)
+  }
+  const release = async (): Promise<void> => {
+    open.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { run, given, release }
+}
+
+const failure = (code: string): Error => Object.assign(new Error(code), { code })
+
+describe('a batcher', () => {
+  test('starts at once while it has room, then gathers in the order of arrival', async () => {
+    const { run, given, release } = heldRun()
+    const batch = createBatcher({ run, maxItems: 3, maxRunning: 2 })
+    const results = [1, 2, 3, 4, 5, 6].map(batch)
+    expect(given).toEqual([[1], [2]])
+    await release()
+    expect(given).toEqual([[1], [2], [3, 4, 5]])
+    await release()
+    expect(given).toEqual([[1], [2], [3, 4, 5], [6]])
+    await release()
+    await release()
+    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60])
+  })
+
+  test('lets an item whose data the database refuses fail alone', async () => {
+    const insert = createBatcher({
+      run: async (ids: number[]) => {
+        await db`insert into items ${db(ids.map((id) => ({ id })))}`
+        return ids
+      },
+      maxItems: 100,
+      maxRunning: 1,
+    })
+    const results = await Promise.allSettled([1, 2, 2, 3].map(insert))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(results[2]).toMatchObject({ reason: { code: '23505' } })
+    expect(await db`select id from items order by id`).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
+  })
+
+  test('repeats a run after a deadlock, three times at most', async () => {
+    const failing = (times: number) => {
+      let runs = 0
+      const run = async (items: number[]) => {
+        runs += 1
+        if (runs <= times) throw failure('40P01')
+        return items
+      }
+      return { batch: createBatcher({ run, maxItems: 10, maxRunning: 1 }), runs: () => runs }
+    }
+    const passing = failing(3)
+    expect(await passing.batch(7)).toBe(7)
+    expect(passing.runs()).toBe(4)
+    const stuck = failing(9)
+    await expect(stuck.batch(7)).rejects.toMatchObject({ code: '40P01' })
+    expect(stuck.runs()).toBe(4)
+  })
+
+  test('gives every other error to every item, and goes on', async () => {
+    let fail = true
+    const run = async (items: number[]) => {
+      await new Promise((resolve) => setImmediate(resolve))
+      if (fail && items.length > 1) throw failure('CONNECTION_CLOSED')
+      return items
+    }
+    const batch = createBatcher({ run, maxItems: 10, maxRunning: 1 })
+    const results = await Promise.allSettled([1, 2, 3].map(batch))
+    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    fail = false
+    expect(await batch(4)).toBe(4)
+  })
+
+  test('takes a wrong number of results for a failure, and a throwing run for a rejection', async () => {
+    const short = createBatcher({ run: async (): Promise<number[]> => [], maxItems: 10, maxRunning: 1 })
+    await expect(short(1)).rejects.toThrow('gave 0 results')
+    const throwing = createBatcher<number, number>({
+      run: () => {
+        throw new Error('no')
+      },
+      maxItems: 10,
+      maxRunning: 1,
+    })
+    await expect(throwing(1)).rejects.toThrow('no')
+  })
+})

@@ -1,0 +1,74 @@
+import { isContention, isDataError } from './db/failure.ts'
+
+export type BatcherOptions<Item, Result> = {
+  /** Does the work for many items at once; answers one result per item, in their order. */
+  run: (items: Item[]) => Promise<Result[]>
+  /** Items handed to one run at most. */
+  maxItems: number
+  /** Runs in flight at most; what comes meanwhile is gathered for the next one. */
+  maxRunning: number
+}
+
+type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+
+const RUNS_AT_CONTENTION = 4
+
+/**
+ * Makes one call of many: an item starts at once while fewer than `maxRunning` runs are in flight, else it waits and
+ * shares the next run with all that wait, in the order of arrival. A lone item pays nothing; under load the cost per
+ * item falls.
+ *
+ * When the database refuses the data of a run of several, its items run one by one, so that a bad item fails alone.
+ * After a deadlock or a serialisation failure the run is repeated up to three times. Every other error is every item's.
+ */
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
+  let waiting: Waiting<Item, Result>[] = []
+  let running = 0
+
+  const startNext = (): void => {
+    while (running < options.maxRunning && waiting.length > 0) {
+      const batch = waiting.slice(0, options.maxItems)
+      waiting = waiting.slice(options.maxItems)
+      running += 1
+      void settle(options.run, batch).then(() => {
+        running -= 1
+        startNext()
+      })
+    }
+  }
+
+  return (item) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ item, resolve, reject })
+      startNext()
+    })
+}
+
+/** Runs a batch and tells each of its items how it ended; never rejects. */
+async function settle<Item, Result>(
+  run: (items: Item[]) => Promise<Result[]>,
+  batch: Waiting<Item, Result>[],
+): Promise<void> {
+  try {
+    const results = await runRepeatedly(
+      run,
+      batch.map(({ item }) => item),
+    )
+    if (results.length !== batch.length)
+      throw new Error(`A run of ${batch.length} items gave ${results.length} results`)
+    for (const [place, result] of results.entries()) batch[place]?.resolve(result)
+  } catch (error) {
+    if (batch.length > 1 && isDataError(error)) for (const one of batch) await settle(run, [one])
+    else for (const one of batch) one.reject(error)
+  }
+}
+
+async function runRepeatedly<Item, Result>(run: (items: Item[]) => Promise<Result[]>, items: Item[]) {
+  for (let runs = 1; ; runs += 1) {
+    try {
+      return await run(items)
+    } catch (error) {
+      if (runs === RUNS_AT_CONTENTION || !isContention(error)) throw error
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** What a failed statement tells, read from the `code` that the driver puts on its errors. */
+
+/** The SQLSTATE of an error of the database, such as `23505`; undefined for every other error. */
+export function sqlState(error: unknown): string | undefined {
+  const code = codeOf(error)
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
+}
+
+/** The database refused the data of one item (classes 22 and 23): its siblings may still go through. */
+export const isDataError = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')
+
+/** A deadlock or a serialisation failure: nothing was written, and the same statement may be tried again. */
+export const isContention = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')
+
+const LOST_CONNECTION = new Set([
+  'CONNECTION_CLOSED',
+  'CONNECTION_DESTROYED',
+  'CONNECTION_ENDED',
+  'CONNECT_TIMEOUT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT', // of a Unix socket
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+])
+// Connection exceptions, insufficient resources, operator intervention, a standby that cannot be written.
+const UNAVAILABLE_STATE = /^(08|53|57P0|25006)/
+
+/**
+ * The database cannot be reached or cannot work now. Only errors that come from the driver count: those with a
+ * SQLSTATE, its own names, and the network errors of its sockets.
+ */
+export function isDatabaseDown(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== undefined && UNAVAILABLE_STATE.test(state)) return true
+  const code = codeOf(error)
+  if (code !== undefined && LOST_CONNECTION.has(code)) return true
+  return error instanceof AggregateError && error.errors.some(isDatabaseDown)
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
