@@ -12,13 +12,13 @@ import {
 import { type ApiKeys, createOperatorCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, trustedProxies } from './client-address.ts'
-import { allowOrigin, answerPreflight, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
+import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
 import type { RequestLimiter, Standing } from './rate-limit.ts'
 import { isUnreadable } from './unreadable-address.ts'
 
 export type AdmitDeps = {
-  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken'>
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
   keys: ApiKeys
   limiter: RequestLimiter
 }
@@ -32,12 +32,13 @@ const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   const isHttps = createHttpsRule(deps.config, isTrusted)
+  const ownOrigin = new URL(deps.config.baseUrl).origin
   const isOperator = createOperatorCheck(deps.config.adminToken)
 
   const admitCaller = async (request: FastifyRequest, reply: FastifyReply, permissions = ANY_SERVER_KEY) => {
-    const { origin, authorization } = request.headers
+    const origin = foreignOrigin(request, ownOrigin)
     reply.header('vary', 'Origin')
-    const caller = await deps.keys.findCaller(authorization)
+    const caller = await deps.keys.findCaller(request.headers.authorization)
     if (caller === undefined) return refuseStranger(request, reply, origin)
 
     request.caller = caller

@@ -43,8 +43,14 @@ export function allowOrigin(reply: FastifyReply, origin: string): void {
   reply.header('access-control-allow-origin', origin).header('access-control-expose-headers', EXPOSED)
 }
 
-/** Whether a request may come from where it comes from: from no browser, or an origin of its own key. */
+/** Whether a request may come from where it comes from: no other site's page, or an origin of its own key. */
 export const isOwnOrigin = (caller: Caller, origin: string | undefined): boolean =>
   origin === undefined || caller.allowedOrigins.includes(origin)
+
+/** The origin that a page is of, unless the page is this service's own: browsers name it there too, for all but reads. */
+export function foreignOrigin(request: FastifyRequest, ownOrigin: string): string | undefined {
+  const { origin } = request.headers
+  return origin === ownOrigin ? undefined : origin
+}
 
 export const originRefused = () => forbidden('The origin is not allowed for this API key')

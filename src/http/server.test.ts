@@ -4,11 +4,13 @@ import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { fixedClock } from '../clock.ts'
 import { contactNotFound, missingRecipient, sendFailed } from '../errors.ts'
+import { pageQuery, parsePage } from './paging.ts'
 
 const { db } = await createTestDatabase()
 const clock = fixedClock('2026-01-01T00:00:00Z')
 const lines: Record<string, unknown>[] = []
 
+const limits = { defaultSize: 20, maxSize: 100 }
 const Item = Type.Object({
   recipient: Type.String({ minLength: 1, pattern: '^[0-9]+$' }),
   kind: Type.Union([Type.Literal('text'), Type.Literal('image')]),
@@ -51,6 +53,14 @@ const { app, apiKeys } = await createTestApi({
     })
     app.get('/public/v1/by/:id', async (request) => ({ params: request.params }))
     app.get('/admin/v1/companies', { config: { surface: 'operator' } }, async () => [])
+    app.get('/public/v1/pages', { schema: { querystring: Type.Object(pageQuery(limits)) } }, async (request) =>
+      parsePage(request.query as Record<string, unknown>, limits),
+    )
+    app.get(
+      '/public/v1/strict',
+      { schema: { querystring: Type.Object({ n: Type.Integer(), all: Type.Optional(Type.Array(Type.String())) }) } },
+      async (request) => request.query,
+    )
     app.get('/open', { config: { surface: 'public' } }, async () => ({}))
   },
 })
@@ -182,6 +192,25 @@ describe('400 or 422', () => {
       expect(reply.headers).toMatchObject({ 'x-ratelimit-limit': '100000' })
     }
     expect((await get(`/public/v1/by/${'a'.repeat(300)}%20b`)).json().params.id).toHaveLength(302)
+  })
+})
+
+describe('a query string', () => {
+  test('is coerced, and refused by the same rule', async () => {
+    expect((await get('/public/v1/strict?n=7&all=a')).json()).toEqual({ n: 7, all: ['a'] })
+    const bad = await get('/public/v1/strict?n=x')
+    expect([bad.statusCode, bad.json().error.details.fields]).toEqual([
+      422,
+      [{ path: 'n', message: 'must be integer' }],
+    ])
+    expect((await get('/public/v1/strict')).statusCode).toBe(400)
+  })
+
+  test('never fails for a page', async () => {
+    for (const query of ['', '?page=abc&pageSize=-1', '?page=0&pageSize=1.5', '?page=1&page=2']) {
+      expect((await get(`/public/v1/pages${query}`)).json()).toEqual({ page: 1, pageSize: 20, offset: 0 })
+    }
+    expect((await get('/public/v1/pages?page=3&pageSize=500')).json()).toEqual({ page: 3, pageSize: 100, offset: 200 })
   })
 })
 
@@ -375,6 +404,11 @@ describe('CORS', () => {
       expect([reply.statusCode, reply.json().error.code]).toEqual([403, 'forbidden'])
       expect(reply.headers['access-control-allow-origin']).toBeUndefined()
     }
+  })
+
+  test('a page of the service itself is no other origin', async () => {
+    const reply = await get('/public/v1/whatsapp', { ...key.headers, origin: 'http://127.0.0.1:3000' })
+    expect([reply.statusCode, reply.headers['access-control-allow-origin']]).toEqual([200, undefined])
   })
 
   test('a page may read its 401 when its origin is on any live key', async () => {

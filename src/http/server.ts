@@ -20,7 +20,7 @@ import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
 
 export type ServerDeps = {
-  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken'>
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
   db: Pool
   log: Logger
   metrics: Metrics
