@@ -1,0 +1,40 @@
+import type { Db } from '../db/connect.ts'
+import type { Permission } from '../http/caller.ts'
+
+/** A key that is not revoked, of a company that lives; it may have expired. */
+export type LiveApiKey = {
+  companyId: number
+  clientId: string
+  name: string
+  digest: Buffer
+  permissions: Permission[]
+  allowedOrigins: string[]
+  rateLimitPerMinute: number
+  expiresAt: Date | null
+}
+
+/** The key of a client id; undefined when there is none, it is revoked, or its company is gone. */
+export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey | undefined> {
+  const [key] = await db<LiveApiKey[]>`
+    select
+      api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, expires_at
+    from api_keys
+    join companies on companies.id = api_keys.company_id
+    where client_id = ${clientId}
+      and revoked_at is null
+      and deleted_at is null`
+  return key
+}
+
+/** The origins listed on any key that works now. */
+export async function listLiveOrigins(db: Db): Promise<string[]> {
+  const rows = await db<{ origin: string }[]>`
+    select distinct unnest(allowed_origins) as origin
+    from api_keys
+    join companies on companies.id = api_keys.company_id
+    where allowed_origins <> '{}'
+      and revoked_at is null
+      and deleted_at is null
+      and (expires_at is null or expires_at > now())`
+  return rows.map(({ origin }) => origin)
+}

@@ -1,0 +1,90 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
+import {
+  badRequest,
+  forbidden,
+  httpsRequired,
+  missingCredentials,
+  notFound,
+  rateLimitExceeded,
+  unauthorized,
+} from '../errors.ts'
+import { type ApiKeys, createOperatorCheck } from './authenticate.ts'
+import type { Caller, Permission } from './caller.ts'
+import { clientAddress, trustedProxies } from './client-address.ts'
+import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
+import { createHttpsRule } from './https-rule.ts'
+import type { RequestLimiter, Standing } from './rate-limit.ts'
+import { isUnreadable } from './unreadable-address.ts'
+
+export type AdmitDeps = {
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
+  keys: ApiKeys
+  limiter: RequestLimiter
+}
+
+const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/**
+ * Decides, before a byte of the body is read, whether a request may go on: HTTPS, preflight, key, count, origin,
+ * permission, in this order. What it throws is the answer.
+ */
+export function createAdmission(deps: AdmitDeps) {
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  const isHttps = createHttpsRule(deps.config, isTrusted)
+  const ownOrigin = new URL(deps.config.baseUrl).origin
+  const isOperator = createOperatorCheck(deps.config.adminToken)
+
+  const admitCaller = async (request: FastifyRequest, reply: FastifyReply, permissions = ANY_SERVER_KEY) => {
+    const origin = foreignOrigin(request, ownOrigin)
+    reply.header('vary', 'Origin')
+    const caller = await deps.keys.findCaller(request.headers.authorization)
+    if (caller === undefined) return refuseStranger(request, reply, origin)
+
+    request.caller = caller
+    if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
+    const standing = await deps.limiter.countCompany(caller.companyId, caller.rateLimitPerMinute)
+    tellStanding(reply, standing)
+    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
+    if (request.is404) throw nothingHere(request)
+    if (!isOwnOrigin(caller, origin)) throw originRefused()
+    checkPermission(caller, permissions)
+  }
+
+  const refuseStranger = async (request: FastifyRequest, reply: FastifyReply, origin: string | undefined) => {
+    if (origin !== undefined && (await deps.keys.isLiveOrigin(origin))) allowOrigin(reply, origin)
+    const standing = await deps.limiter.countAddress(clientAddress(request.raw, isTrusted))
+    tellStanding(reply, standing)
+    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
+    throw request.is404 ? nothingHere(request) : missingCredentials()
+  }
+
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+    const { surface = 'api-key', permissions } = request.routeOptions.config
+    if (surface !== 'health' && !isHttps(request)) throw httpsRequired()
+    if (isPreflight(request)) {
+      await answerPreflight(deps.keys, request, reply)
+      return reply
+    }
+    if (request.method === 'OPTIONS' && request.is404) throw notFound()
+    if (surface !== 'api-key' && isUnreadable(request.raw)) throw nothingHere(request)
+    if (surface === 'api-key') await admitCaller(request, reply, permissions)
+    if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
+    return undefined
+  }
+}
+
+const nothingHere = (request: FastifyRequest) =>
+  isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
+
+function checkPermission(caller: Caller, permissions: readonly Permission[]): void {
+  if (permissions.some((permission) => caller.permissions.includes(permission))) return
+  throw forbidden(`The API key needs the permission ${permissions.join(' or ')}`)
+}
+
+function tellStanding(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
+  reply
+    .header('x-ratelimit-limit', String(limit))
+    .header('x-ratelimit-remaining', String(remaining))
+    .header('x-ratelimit-reset', String(Math.ceil(resetAt.getTime() / 1000)))
+}

@@ -1,0 +1,122 @@
+import type { Db } from '../db/connect.ts'
+
+/** What makes two requests the same: the key, by whom, to which address; and the digest of what was sent. */
+export type KeyedRequest = {
+  companyId: number
+  clientId: string
+  method: string
+  path: string
+  key: string
+  digest: Buffer
+}
+
+export type Reservation =
+  | { state: 'reserved'; id: number }
+  | { state: 'reused' }
+  | { state: 'running' }
+  | { state: 'answered'; status: number; text: string }
+  /** The process that ran it died after it began a send. */
+  | { state: 'abandoned'; id: number; messageId: number }
+
+type Row = {
+  isOurs: boolean
+  id: number
+  isSame: boolean
+  messageId: number | null
+  answerStatus: number | null
+  answerText: string | null
+  isDead: boolean
+}
+
+/** A reservation is answered within this time, or its process has died. */
+export const LEASE_SECONDS = 60
+const KEPT_HOURS = 48
+// The row that stood in the way may vanish between two looks, each time.
+const MAX_LOOKS = 5
+
+/**
+ * Takes a key for a request, or tells what became of the request that has it. Of any number of equal requests at once
+ * exactly one is `reserved`. A key older than 48 hours is as good as none. A reservation whose process died before it
+ * began a send is taken over under a new id, so that the dead one, should it wake, settles nothing.
+ */
+export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
+  for (let look = 1; look <= MAX_LOOKS; look += 1) {
+    const row = await insertOrRead(db, request)
+    if (row !== undefined) return toReservation(row)
+  }
+  return { state: 'running' }
+}
+
+async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefined> {
+  const { companyId, clientId, method, path, key, digest } = request
+  const [row] = await db<Row[]>`
+    with reserved as (
+      insert into idempotency_keys as kept (company_id, client_id, method, path, key, digest, lease_until)
+      values (
+        ${companyId}, ${clientId}, ${method}, ${path}, ${key}, ${digest},
+        now() + ${LEASE_SECONDS} * interval '1 second'
+      )
+      on conflict (company_id, client_id, method, path, key) do update set
+        id = default,
+        digest = excluded.digest,
+        message_id = null,
+        answer_status = null,
+        answer_body = null,
+        lease_until = excluded.lease_until,
+        created_at = now()
+      where kept.created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
+        or (
+          kept.answer_status is null
+          and kept.message_id is null
+          and kept.lease_until <= now()
+          and kept.digest = excluded.digest
+        )
+      returning id
+    )
+    select true as is_ours, id, true as is_same, null::bigint as message_id, null::smallint as answer_status,
+      null as answer_text, false as is_dead
+    from reserved
+    union all
+    select false, id, digest = ${digest}, message_id, answer_status, answer_body, lease_until <= now()
+    from idempotency_keys
+    where (company_id, client_id, method, path, key) = (${companyId}, ${clientId}, ${method}, ${path}, ${key})
+      and not exists (select from reserved)`
+  return row
+}
+
+function toReservation(row: Row): Reservation {
+  if (row.isOurs) return { state: 'reserved', id: row.id }
+  if (!row.isSame) return { state: 'reused' }
+  if (row.answerStatus !== null) return { state: 'answered', status: row.answerStatus, text: row.answerText ?? '' }
+  if (row.isDead && row.messageId !== null) return { state: 'abandoned', id: row.id, messageId: row.messageId }
+  return { state: 'running' }
+}
+
+/** Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. */
+export async function keepAnswer(db: Db, companyId: number, id: number, status: number, text: string): Promise<void> {
+  await db`
+    update idempotency_keys
+    set answer_status = ${status}, answer_body = ${text}
+    where company_id = ${companyId} and id = ${id} and answer_status is null`
+}
+
+/** Gives a key free again, unless it has an answer or a send that began. */
+export async function releaseKey(db: Db, companyId: number, id: number): Promise<void> {
+  await db`
+    delete from idempotency_keys
+    where company_id = ${companyId} and id = ${id} and answer_status is null and message_id is null`
+}
+
+/** Forgets keys older than 48 hours, of all companies, at most `limit` of them; tells how many. */
+export async function removeExpiredKeys(db: Db, limit: number): Promise<number> {
+  const removed = await db`
+    delete from idempotency_keys
+    where (company_id, id) in (
+      select company_id, id
+      from idempotency_keys
+      where created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
+      order by created_at
+      limit ${limit}
+    )`
+  return removed.count
+}

@@ -1,0 +1,238 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createTestApi, createTestKey } from '../../test/api.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { asFinal, providerText, serviceUnavailable, validationError } from '../errors.ts'
+import { parseKey, storeAnswer } from './idempotency.ts'
+import { keepAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
+
+const { db } = await createTestDatabase()
+let runs = 0
+let recovered = 0
+let hold: Promise<void> | undefined
+
+const { app } = await createTestApi({
+  db,
+  routes: (app) => {
+    app.post('/public/v1/work', async () => {
+      runs += 1
+      await hold
+      return { run: runs }
+    })
+    app.post('/public/v1/other', async () => ({ run: ++runs }))
+    app.post<{ Body: { kind: string } }>('/public/v1/refuse', async (request) => {
+      runs += 1
+      if (request.body.kind === 'final') throw asFinal(providerText('(#100) Invalid parameter'))
+      if (request.body.kind === 'check') throw validationError([{ path: 'kind', message: 'is bad' }])
+      throw serviceUnavailable('busy')
+    })
+    app.post('/public/v1/settled', async (request) => {
+      const { idempotency } = request
+      if (idempotency !== undefined) {
+        await storeAnswer(db, request.caller.companyId, idempotency.id, { status: 200, body: { own: true } })
+        idempotency.settled = true
+      }
+      return { own: true }
+    })
+    app.post(
+      '/public/v1/send',
+      {
+        config: {
+          recoverAnswer: async (_companyId, messageId) => {
+            recovered += 1
+            return { status: 503, body: { error: { code: 'send_outcome_unknown', message: `of ${messageId}` } } }
+          },
+        },
+      },
+      async () => ({ run: ++runs }),
+    )
+    app.put('/public/v1/work', async () => ({ run: ++runs }))
+  },
+})
+afterAll(() => app.close())
+
+let key: Awaited<ReturnType<typeof createTestKey>>
+beforeAll(async () => {
+  key = await createTestKey(db)
+})
+beforeEach(() => {
+  runs = 0
+  hold = undefined
+})
+
+const call = (
+  idempotencyKey: string,
+  { url = '/public/v1/work', body = { a: 1 } as unknown, headers = key.headers } = {},
+) =>
+  app.inject({
+    method: 'POST',
+    url,
+    headers: { ...headers, 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+    payload: JSON.stringify(body),
+  })
+
+const dies = (idempotencyKey: string, messageId: number | null) => db`
+  update idempotency_keys
+  set answer_status = null, answer_body = null, lease_until = now() - interval '1 second', message_id = ${messageId}
+  where key = ${idempotencyKey}`
+
+describe('Idempotency-Key', () => {
+  test('the same request gets the first answer again, and runs once', async () => {
+    const first = await call('again')
+    const second = await call('again')
+    expect(runs).toBe(1)
+    expect(first.headers['idempotent-replayed']).toBeUndefined()
+    expect([second.statusCode, second.body]).toEqual([first.statusCode, first.body])
+    expect(second.headers).toMatchObject({ 'idempotent-replayed': 'true', 'x-ratelimit-limit': '100000' })
+    expect(second.headers['content-type']).toBe(first.headers['content-type'])
+  })
+
+  test('bare and quoted are the same key', async () => {
+    await call('quoted"')
+    expect((await call('"quoted\\""')).headers['idempotent-replayed']).toBe('true')
+  })
+
+  test('50 equal requests at once run once; those that come meanwhile get 409', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    const replies = Array.from({ length: 50 }, () => call('parallel'))
+    await expect.poll(() => runs).toBe(1)
+    const early = await Promise.race(replies)
+    expect([early.statusCode, early.json().error.code]).toEqual([409, 'idempotency_key_in_use'])
+    gate.resolve()
+    const statuses = (await Promise.all(replies)).map(({ statusCode }) => statusCode)
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(1)
+    expect(new Set(statuses)).toEqual(new Set([200, 409]))
+    expect(runs).toBe(1)
+  })
+
+  test('422 for another body or query under the same key', async () => {
+    await call('reused')
+    for (const other of [{ body: { a: 2 } }, { url: '/public/v1/work?x=1' }]) {
+      const reply = await call('reused', other)
+      expect([reply.statusCode, reply.json().error.code]).toEqual([422, 'idempotency_key_reused'])
+    }
+    expect(runs).toBe(1)
+  })
+
+  test('a key is kept per API key, method and path', async () => {
+    const sibling = await createTestKey(db, { companyId: key.companyId })
+    await call('shared')
+    expect((await call('shared', { headers: sibling.headers })).json()).toEqual({ run: 2 })
+    expect((await call('shared', { url: '/public/v1/other' })).json()).toEqual({ run: 3 })
+    const put = await app.inject({
+      method: 'PUT',
+      url: '/public/v1/work',
+      headers: { ...key.headers, 'content-type': 'application/json', 'idempotency-key': 'shared' },
+      payload: '{"a":1}',
+    })
+    expect(put.json()).toEqual({ run: 4 })
+  })
+
+  test('a refusal given after the work began is kept', async () => {
+    const body = { kind: 'final' }
+    const first = await call('final', { url: '/public/v1/refuse', body })
+    const second = await call('final', { url: '/public/v1/refuse', body })
+    expect([first.statusCode, second.statusCode, second.body]).toEqual([400, 400, first.body])
+    expect(second.headers['idempotent-replayed']).toBe('true')
+    expect(runs).toBe(1)
+  })
+
+  test.each(['check', 'busy'])('a refusal before the work began is not kept: %s', async (kind) => {
+    await call(`early-${kind}`, { url: '/public/v1/refuse', body: { kind } })
+    const again = await call(`early-${kind}`, { url: '/public/v1/refuse', body: { kind } })
+    expect(again.headers['idempotent-replayed']).toBeUndefined()
+    expect(runs).toBe(2)
+    expect(await db`select from idempotency_keys where key = ${`early-${kind}`}`).toHaveLength(0)
+  })
+
+  test('an answer that the handler stored itself is the one that is kept', async () => {
+    await call('settled', { url: '/public/v1/settled' })
+    const again = await call('settled', { url: '/public/v1/settled' })
+    expect([again.headers['idempotent-replayed'], again.json()]).toEqual(['true', { own: true }])
+  })
+
+  test.each([
+    ['empty', ''],
+    ['an empty string', '""'],
+    ['too long', 'k'.repeat(256)],
+    ['badly quoted', '"open'],
+  ])('422 for a key that is %s', async (_what, header) => {
+    const reply = await call(header)
+    expect(reply.statusCode).toBe(422)
+    expect(reply.json().error.details.fields[0].path).toBe('Idempotency-Key')
+    expect(runs).toBe(0)
+  })
+
+  test('255 characters are not too long', () => {
+    expect(parseKey('k'.repeat(255))).toHaveLength(255)
+    expect(parseKey(`"${'k'.repeat(255)}"`)).toHaveLength(255)
+  })
+
+  test('without the header, or on another surface, nothing is kept', async () => {
+    const before = await db`select from idempotency_keys`
+    await app.inject({ method: 'POST', url: '/public/v1/work', headers: key.headers })
+    expect(await db`select from idempotency_keys`).toHaveLength(before.length)
+  })
+
+  test('a key of 48 hours ago is as good as none', async () => {
+    await call('old')
+    await db`update idempotency_keys set created_at = now() - interval '48 hours' where key = 'old'`
+    expect((await call('old', { body: { a: 2 } })).json()).toEqual({ run: 2 })
+    expect((await call('old', { body: { a: 2 } })).headers['idempotent-replayed']).toBe('true')
+  })
+})
+
+describe('a process that died', () => {
+  test('before its work began anything leaves the key to the next request', async () => {
+    await call('died')
+    await dies('died', null)
+    const replies = await Promise.all(Array.from({ length: 10 }, () => call('died')))
+    expect(runs).toBe(2)
+    expect(replies.filter(({ statusCode }) => statusCode === 200).length).toBeGreaterThanOrEqual(1)
+    const other = await call('died', { body: { a: 2 } })
+    expect(other.json().error.code).toBe('idempotency_key_reused')
+  })
+
+  test('after its send began is asked for what became of it, and nothing is sent again', async () => {
+    await call('lost', { url: '/public/v1/send' })
+    await dies('lost', 77)
+    recovered = 0
+    const first = await call('lost', { url: '/public/v1/send' })
+    const second = await call('lost', { url: '/public/v1/send' })
+    expect([first.statusCode, first.json().error.message]).toEqual([503, 'of 77'])
+    expect([second.body, second.headers['idempotent-replayed']]).toEqual([first.body, 'true'])
+    expect([runs, recovered]).toEqual([1, 1])
+  })
+
+  test('is still running while its lease lasts', async () => {
+    await call('alive')
+    await db`update idempotency_keys set answer_status = null, answer_body = null where key = 'alive'`
+    expect((await call('alive')).statusCode).toBe(409)
+  })
+
+  test('settles nothing when it wakes after another took its key', async () => {
+    const request = {
+      companyId: key.companyId,
+      clientId: key.clientId,
+      method: 'POST',
+      path: '/x',
+      key: 'zombie',
+      digest: Buffer.alloc(32),
+    }
+    const zombie = await reserveKey(db, request)
+    await dies('zombie', null)
+    const heir = await reserveKey(db, request)
+    expect([zombie.state, heir.state]).toEqual(['reserved', 'reserved'])
+    if (zombie.state === 'reserved') await keepAnswer(db, key.companyId, zombie.id, 200, '"late"')
+    expect(await reserveKey(db, request)).toEqual({ state: 'running' })
+  })
+})
+
+test('keys older than 48 hours are forgotten, a batch at a time', async () => {
+  await call('gone-1')
+  await call('gone-2')
+  await db`update idempotency_keys set created_at = now() - interval '49 hours' where key like 'gone-%'`
+  expect(await removeExpiredKeys(db, 1)).toBe(1)
+  expect(await removeExpiredKeys(db, 10)).toBe(1)
+  expect(await removeExpiredKeys(db, 10)).toBe(0)
+})

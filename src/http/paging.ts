@@ -1,0 +1,65 @@
+import { Type } from 'typebox'
+
+export type Page = { page: number; pageSize: number; offset: number }
+type Limits = { defaultSize: number; maxSize: number }
+
+// Beyond it nothing is stored, and an offset stays within what the database counts.
+const MAX_PAGE = 1_000_000_000
+
+/**
+ * Reads `page` and `pageSize` (or `limit`) of a query (decisions: Statuses). Never fails: what is not a positive integer
+ * takes the default, what is over the maximum is clamped.
+ */
+export function parsePage(query: { page?: unknown; pageSize?: unknown; limit?: unknown }, limits: Limits): Page {
+  const page = Math.min(toPositive(query.page) ?? 1, MAX_PAGE)
+  const pageSize = Math.min(toPositive(query.pageSize ?? query.limit) ?? limits.defaultSize, limits.maxSize)
+  return { page, pageSize, offset: (page - 1) * pageSize }
+}
+
+function toPositive(value: unknown): number | undefined {
+  const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+  return /^0*[1-9][0-9]*$/.test(text) ? Number(text) : undefined
+}
+
+/** The shape of senders, conversations and messages. Past the end, `prevPage` is the last page that exists. */
+export function toPagination(total: number, page: number, pageSize: number) {
+  const totalPages = Math.ceil(total / pageSize)
+  const prevPage = Math.min(page - 1, totalPages)
+  return {
+    totalRecords: total,
+    currentPage: page,
+    totalPages,
+    nextPage: page < totalPages ? page + 1 : null,
+    prevPage: prevPage > 0 ? prevPage : null,
+  }
+}
+
+/** The general shape, of lists that define none of their own. */
+export function toGeneralPagination(total: number, page: number, limit: number) {
+  const totalPages = Math.ceil(total / limit)
+  return { page, limit, total, totalPages, hasNext: page < totalPages, hasPrevious: page > 1 && totalPages > 0 }
+}
+
+/** A member of a query string that shows as an integer in the API reference, and that admits anything. */
+const lenientInteger = (description: string, fallback: number, maximum?: number) =>
+  Type.Optional(
+    Type.Unsafe<unknown>({
+      type: 'integer',
+      minimum: 1,
+      ...(maximum !== undefined && { maximum }),
+      description: `${description}; ${fallback} when absent or not a positive integer`,
+      'x-lenient': true,
+    }),
+  )
+
+/** Query members `page` and `pageSize`, to spread into a route's query shape. */
+export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
+  page: lenientInteger('Page, from 1', 1),
+  pageSize: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+})
+
+/** Query members `page` and `limit`, of the general convention. */
+export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
+  page: lenientInteger('Page, from 1', 1),
+  limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+})

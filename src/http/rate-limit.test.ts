@@ -1,0 +1,149 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { fixedClock } from '../clock.ts'
+import { connect } from '../db/connect.ts'
+import { createRequestLimiter, type RequestLimiter, type Standing } from './rate-limit.ts'
+
+const { db, url } = await createTestDatabase()
+const clock = fixedClock('2026-01-01T00:00:00Z')
+const inMemory = { databaseUrl: undefined, redisUrl: undefined }
+const inDatabase = { databaseUrl: url, redisUrl: undefined }
+
+/** Many requests at once, spread over several limiters as over the processes of one service. */
+const countAll = (limiters: RequestLimiter[], requests: number, companyId: number, limit: number) =>
+  Promise.all(
+    Array.from({ length: requests }, (_, place) => limiters[place % limiters.length]!.countCompany(companyId, limit)),
+  )
+
+function expectExact(standings: Standing[], limit: number): void {
+  const admitted = standings.filter(({ isOver }) => !isOver).map(({ remaining }) => remaining)
+  expect(admitted.sort((one, other) => other - one)).toEqual(
+    Array.from({ length: limit }, (_, place) => limit - 1 - place),
+  )
+  expect(standings.filter(({ isOver }) => isOver).every(({ remaining }) => remaining === 0)).toBe(true)
+}
+
+describe.each([
+  ['in memory', inMemory],
+  ['in the database', inDatabase],
+])('counting %s', (_where, config) => {
+  test('admits exactly the limit, in a window of 60 seconds', async () => {
+    const limiter = createRequestLimiter({ config, db, clock })
+    const standings = await countAll([limiter], 120, 1, 100)
+    expectExact(standings, 100)
+    const { resetAt, retryAfterSeconds, limit } = standings[119]!
+    expect(limit).toBe(100)
+    expect(retryAfterSeconds).toBeGreaterThan(0)
+    expect(retryAfterSeconds).toBeLessThanOrEqual(60)
+    expect(resetAt.getTime() - clock.now().getTime()).toBeLessThanOrEqual(60_000)
+  })
+
+  test('numbers requests that wait together in the order in which they came', async () => {
+    const limiter = createRequestLimiter({ config, db, clock })
+    const remaining = (await countAll([limiter], 50, 2, 1_000)).map((standing) => standing.remaining)
+    // Two writes may be under way at once: the first two requests find nobody to wait with.
+    const waited = remaining.slice(2)
+    expect(waited).toEqual(Array.from(waited, (_, place) => waited[0]! - place))
+    expect(new Set(remaining).size).toBe(50)
+  })
+
+  test('keeps companies and addresses apart', async () => {
+    const limiter = createRequestLimiter({ config, db, clock })
+    const [one, other, address] = await Promise.all([
+      limiter.countCompany(31, 10),
+      limiter.countCompany(32, 20),
+      limiter.countAddress('31'),
+    ])
+    expect([one?.remaining, other?.remaining, address?.remaining]).toEqual([9, 19, 99])
+  })
+})
+
+test('the count is exact across processes: two limiters, one database, 300 requests at once', async () => {
+  const pools = [connect(url, { max: 5 }), connect(url, { max: 5 })]
+  const limiters = pools.map((pool) => createRequestLimiter({ config: inDatabase, db: pool, clock }))
+  expectExact(await countAll(limiters, 300, 4, 100), 100)
+  await Promise.all(pools.map((pool) => pool.end()))
+})
+
+test('a window that is over is forgotten', async () => {
+  const limiter = createRequestLimiter({ config: inDatabase, db, clock })
+  await limiter.countCompany(5, 10)
+  await db`update rate_limits set expire = ${Date.now() - 1} where key = 'company:5'`
+  expect((await limiter.countCompany(5, 10)).remaining).toBe(9)
+})
+
+const hasRedis = (() => {
+  try {
+    execFileSync('redis-server', ['--version'])
+    return true
+  } catch {
+    return false
+  }
+})()
+
+describe.skipIf(!hasRedis)('counting in Redis', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'))
+  let redis: ChildProcess
+  let redisUrl: string
+  let limiters: RequestLimiter[]
+
+  beforeAll(async () => {
+    const port = await freePort()
+    redisUrl = `redis://127.0.0.1:${port}`
+    redis = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder])
+    await new Promise<void>((resolve) => {
+      redis.stdout?.on('data', (text: Buffer) => text.includes('Ready to accept') && resolve())
+    })
+    const config = { databaseUrl: url, redisUrl }
+    limiters = [createRequestLimiter({ config, db, clock }), createRequestLimiter({ config, db, clock })]
+    await untilCountedInRedis()
+  })
+  afterAll(async () => {
+    for (const limiter of limiters) await limiter.close()
+    redis.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  /** Until its connection stands, a limiter counts in the database. */
+  async function untilCountedInRedis(): Promise<void> {
+    for (const [place, limiter] of limiters.entries()) {
+      const key = 1_000 + place
+      for (;;) {
+        await limiter.countCompany(key, 10)
+        const before = await pointsInDatabase(key)
+        await limiter.countCompany(key, 10)
+        if ((await pointsInDatabase(key)) === before) break
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+  }
+  const pointsInDatabase = async (companyId: number): Promise<number> => {
+    const [row] = await db<{ points: number }[]>`select points from rate_limits where key = ${`company:${companyId}`}`
+    return row?.points ?? 0
+  }
+
+  test('is exact across processes too', async () => {
+    expectExact(await countAll(limiters, 300, 6, 100), 100)
+    expect(await pointsInDatabase(6)).toBe(0)
+  })
+
+  test('goes on in the database while Redis is away', async () => {
+    redis.kill('SIGKILL')
+    await new Promise((resolve) => redis.once('exit', resolve))
+    expectExact(await countAll(limiters, 120, 7, 100), 100)
+    expect(await pointsInDatabase(7)).toBe(120)
+  })
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,125 @@
+import { Redis } from 'ioredis'
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRedis,
+} from 'rate-limiter-flexible'
+import { createBatcher } from '../batch.ts'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+
+export const WINDOW_SECONDS = 60
+/** Requests per window of the standard plan, and of an address that has no valid key. */
+export const STANDARD_LIMIT = 100
+
+/** Where a request stands in its window. */
+export type Standing = { limit: number; remaining: number; isOver: boolean; resetAt: Date; retryAfterSeconds: number }
+
+export type RequestLimiter = {
+  /** Counts one request of a company against the company's own limit. */
+  countCompany(companyId: number, limit: number): Promise<Standing>
+  /** Counts one request without a valid key against the address it came from. */
+  countAddress(address: string): Promise<Standing>
+  close(): Promise<void>
+}
+
+type Deps = {
+  config: Pick<Config, 'databaseUrl' | 'redisUrl'>
+  db: Pool
+  clock: Clock
+  onRedisError?: (error: Error) => void
+}
+/** The place of one request in its window, counted from 1, and how long the window still lasts. */
+type Count = { place: number; msBeforeNext: number }
+
+/**
+ * Counts requests in fixed windows of 60 seconds, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
+ * in Redis when there is one, with PostgreSQL while Redis is away. The embedded default is one process and counts in
+ * memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
+ */
+export function createRequestLimiter(deps: Deps): RequestLimiter {
+  const redis = deps.config.redisUrl === undefined ? undefined : connectRedis(deps.config.redisUrl, deps.onRedisError)
+  const limiter = chooseLimiter(deps, redis)
+  const count = createBatcher<string, Count>({
+    run: (keys) => countMany(limiter, keys),
+    maxItems: 1_000,
+    maxRunning: limiter instanceof RateLimiterMemory ? Number.POSITIVE_INFINITY : 2,
+  })
+  const stand = async (key: string, limit: number): Promise<Standing> => toStanding(await count(key), limit, deps.clock)
+
+  return {
+    countCompany: (companyId, limit) => stand(`company:${companyId}`, limit),
+    countAddress: (address) => stand(`address:${address}`, STANDARD_LIMIT),
+    close: async () => redis?.disconnect(),
+  }
+}
+
+function toStanding({ place, msBeforeNext }: Count, limit: number, clock: Clock): Standing {
+  return {
+    limit,
+    remaining: Math.max(limit - place, 0),
+    isOver: place > limit,
+    resetAt: new Date(clock.now().getTime() + msBeforeNext),
+    retryAfterSeconds: Math.max(Math.ceil(msBeforeNext / 1000), 1),
+  }
+}
+
+/** One write per key for all its requests; each gets its own place, in order. */
+async function countMany(limiter: RateLimiterAbstract, keys: string[]): Promise<Count[]> {
+  const totals = new Map<string, number>()
+  for (const key of keys) totals.set(key, (totals.get(key) ?? 0) + 1)
+
+  const before = new Map<string, Count>()
+  const write = async ([key, points]: [string, number]): Promise<void> => {
+    const { consumedPoints, msBeforeNext } = await limiter.consume(key, points)
+    before.set(key, { place: consumedPoints - points, msBeforeNext })
+  }
+  await Promise.all([...totals].map(write))
+
+  return keys.map((key) => {
+    const count = before.get(key)
+    if (count === undefined) throw new Error('A key was not counted')
+    count.place += 1
+    return { ...count }
+  })
+}
+
+// The companies' own limits are compared here: to the library no window is ever full.
+const options = { points: 2_000_000_000, duration: WINDOW_SECONDS }
+
+function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstract {
+  const own =
+    deps.config.databaseUrl === undefined ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps.db)
+  if (redis === undefined) return own
+  return new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    keyPrefix: 'parley',
+    rejectIfRedisNotReady: true,
+    insuranceLimiter: own,
+  })
+}
+
+function inDatabase(db: Pool): RateLimiterPostgres {
+  const query = async ({ text, values }: { text: string; values: (string | number | null)[] }) => {
+    const rows = await db.unsafe(text, values, { prepare: true })
+    return { rows, rowCount: rows.count }
+  }
+  return new RateLimiterPostgres({
+    ...options,
+    storeClient: { query },
+    storeType: 'client',
+    tableName: 'rate_limits',
+    tableCreated: true,
+    keyPrefix: '',
+  })
+}
+
+/** Commands fail at once while there is no connection, so that the insurance counts instead. */
+function connectRedis(url: string, onError: (error: Error) => void = () => {}): Redis {
+  const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 500 })
+  redis.on('error', onError)
+  return redis
+}

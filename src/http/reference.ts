@@ -1,0 +1,102 @@
+import swagger from '@fastify/swagger'
+import scalar from '@scalar/fastify-api-reference'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { Config } from '../config.ts'
+
+type Surface = NonNullable<FastifyContextConfig['surface']>
+
+const SECURITY: Record<Surface, Record<string, string[]>[]> = {
+  'api-key': [{ apiKey: [] }],
+  operator: [{ adminToken: [] }],
+  provider: [],
+  public: [],
+  health: [],
+}
+
+// The page runs its own script and styles, and talks to nobody but this service.
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Collects the shapes of all routes that are registered afterwards into one OpenAPI document. */
+export async function describeApi(
+  app: FastifyInstance,
+  config: Pick<Config, 'baseUrl' | 'apiKeyPrefix'>,
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Parley',
+        version: '1',
+        description: 'WhatsApp messages, contacts and email behind one HTTP JSON API.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: config.baseUrl }],
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'http',
+            scheme: 'bearer',
+            description: `API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\``,
+          },
+          adminToken: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+        },
+      },
+      tags: [
+        { name: 'WhatsApp' },
+        { name: 'Conversations' },
+        { name: 'Webhook registrations' },
+        { name: 'Provider webhook' },
+        { name: 'Contacts' },
+        { name: 'Custom fields' },
+        { name: 'Email' },
+        { name: 'Legacy', description: 'Deprecated: see each address for its replacement' },
+        { name: 'Operator' },
+      ],
+    },
+    transform: ({ schema, url, route }) => {
+      const security = SECURITY[route.config?.surface ?? 'api-key']
+      return { schema: { ...schema, security: schema?.security ?? security }, url }
+    },
+  })
+}
+
+/** `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. */
+export async function serveReference(app: FastifyInstance): Promise<void> {
+  app.get('/openapi.json', { config: { surface: 'public' }, schema: { hide: true } }, async () => app.swagger())
+
+  await app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.config = { ...route.config, surface: 'public' }
+    })
+    await scope.register(scalar, {
+      routePrefix: '/docs',
+      hooks: {
+        onRequest: (_request, reply, done) => {
+          reply.header('content-security-policy', CONTENT_SECURITY_POLICY).header('x-content-type-options', 'nosniff')
+          done()
+        },
+      },
+      configuration: {
+        url: '/openapi.json',
+        pageTitle: 'Parley API reference',
+        withDefaultFonts: false,
+        telemetry: false,
+        hideClientButton: true,
+        showDeveloperTools: 'never',
+        agent: { disabled: true },
+        mcp: { disabled: true },
+      },
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import type { FastifyInstance } from 'fastify'
+import type { Metrics } from '../metrics.ts'
+
+/**
+ * One wide line and one count per request, when its answer has gone out. The route's pattern stands for the address:
+ * addresses hold people's emails, query strings what they searched for.
+ */
+export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>): void {
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request
+    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
+    const status = reply.statusCode
+    metrics.requests.inc({ method, route, status })
+    metrics.requestSeconds.observe({ method, route }, reply.elapsedTime / 1000)
+    request.log.info(
+      {
+        method,
+        route,
+        status,
+        durationMs: Math.round(reply.elapsedTime * 100) / 100,
+        requestId: request.id,
+        companyId: request.caller?.companyId,
+        clientId: request.caller?.clientId,
+        bytes: Number(reply.getHeader('content-length') ?? 0),
+      },
+      'request.answered',
+    )
+  })
+}

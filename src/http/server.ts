@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { badRequest, notFound } from '../errors.ts'
+import { newRequestId } from '../ids.ts'
+import type { Metrics } from '../metrics.ts'
+import { createAdmission } from './admit.ts'
+import type { ApiKeys } from './authenticate.ts'
+import { answerErrors } from './error-reply.ts'
+import { keepIdempotencyKeys } from './idempotency.ts'
+import { readJsonBodies } from './json-body.ts'
+import type { RequestLimiter } from './rate-limit.ts'
+import { recordRequests } from './request-log.ts'
+import { readableAddress } from './unreadable-address.ts'
+import { createValidatorCompiler } from './validate.ts'
+
+export type ServerDeps = {
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
+  db: Pool
+  log: Logger
+  metrics: Metrics
+  apiKeys: ApiKeys
+  limiter: RequestLimiter
+}
+
+export const DEFAULT_BODY_LIMIT = 1024 * 1024
+
+// A client gets this long for its whole request, and a connection for the pauses in it; no answer takes longer than
+// a send that waits for its turn and for the provider.
+const HEADERS_TIMEOUT_MS = 15_000
+const REQUEST_TIMEOUT_MS = 60_000
+const CONNECTION_TIMEOUT_MS = 75_000
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+
+/**
+ * The HTTP server that every route is registered on: request ids, HTTPS rule, CORS, keys, counting, reading and checking
+ * of bodies, Idempotency-Key, errors, log. Routes are the API-key surface's unless their config says otherwise.
+ */
+export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = deps.log
+  const app = Fastify({
+    loggerInstance,
+    // One line of our own stands for the server's two.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: DEFAULT_BODY_LIMIT,
+    // Requests that arrive on open connections while the server closes are still answered.
+    return503OnClosing: false,
+    rewriteUrl: readableAddress,
+    routerOptions: { maxParamLength: 16_384 },
+    serverFactory: await serverFactory(deps.config),
+    clientErrorHandler: refuseUnreadable,
+  })
+  app.setValidatorCompiler(createValidatorCompiler())
+  app.decorateRequest('caller')
+  readJsonBodies(app)
+  answerErrors(app)
+
+  const admit = createAdmission({ config: deps.config, keys: deps.apiKeys, limiter: deps.limiter })
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    return await admit(request, reply)
+  })
+  keepIdempotencyKeys(app, deps.db)
+  recordRequests(app, deps.metrics)
+  app.setNotFoundHandler(() => {
+    throw notFound()
+  })
+  app.addHook('onClose', () => deps.limiter.close())
+  return app
+}
+
+/** HTTPS itself when it has a certificate; every timeout is said, none is left to the platform. */
+async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {
+  const timeouts = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: 5_000,
+  }
+  const certificate = tls && { cert: await readFile(tls.certFile), key: await readFile(tls.keyFile) }
+  return (handler) => {
+    const server = certificate
+      ? createHttpsServer({ ...timeouts, ...certificate, handshakeTimeout: HEADERS_TIMEOUT_MS }, handler)
+      : createHttpServer(timeouts, handler)
+    return server.setTimeout(CONNECTION_TIMEOUT_MS)
+  }
+}
+
+/** What cannot even be read as HTTP is refused on the bare socket, in the shape of every other refusal. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = JSON.stringify(badRequest('The request is not valid HTTP').body)
+  socket.end(
+    [
+      'HTTP/1.1 400 Bad Request',
+      `X-Request-Id: ${newRequestId()}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}

@@ -1,0 +1,47 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+/** All that is measured, on one registry, shown at `/metrics`. Durations are in seconds. */
+export function createMetrics() {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    requests: new Counter({
+      name: 'parley_http_requests_total',
+      help: 'Requests answered',
+      labelNames: ['method', 'route', 'status'] as const,
+      registers,
+    }),
+    requestSeconds: new Histogram({
+      name: 'parley_http_request_duration_seconds',
+      help: 'Time from the head of a request to the end of its answer',
+      labelNames: ['method', 'route'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    sends: new Counter({
+      name: 'parley_sends_total',
+      help: 'WhatsApp sends by outcome',
+      labelNames: ['provider', 'outcome'] as const,
+      registers,
+    }),
+    providerSeconds: new Histogram({
+      name: 'parley_provider_request_duration_seconds',
+      help: 'Time that a provider took to answer',
+      labelNames: ['provider', 'operation'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    pool: new Gauge({
+      name: 'parley_database_connections',
+      help: 'Connections of the database pool by state',
+      labelNames: ['state'] as const,
+      registers,
+    }),
+  }
+}

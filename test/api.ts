@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import pino from 'pino'
+import { type Clock, systemClock } from '../src/clock.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import type { Pool } from '../src/db/connect.ts'
+import { createApiKeys } from '../src/http/authenticate.ts'
+import type { Permission } from '../src/http/caller.ts'
+import { createRequestLimiter } from '../src/http/rate-limit.ts'
+import { createServer } from '../src/http/server.ts'
+import { newApiSecret, newClientId } from '../src/ids.ts'
+import { createMetrics } from '../src/metrics.ts'
+
+export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
+
+type ApiOptions = {
+  db: Pool
+  /** Registers the routes under test. */
+  routes: (app: FastifyInstance) => void | Promise<void>
+  config?: Partial<Config>
+  clock?: Clock
+  /** Each line that is logged, parsed. */
+  onLog?: (line: Record<string, unknown>) => void
+}
+
+/** The real HTTP side with routes of the test's own; the caller closes it. */
+export async function createTestApi({ db, routes, config = {}, clock = systemClock, onLog }: ApiOptions) {
+  const deps = {
+    config: { ...readConfig({ ADMIN_TOKEN, HOST: '127.0.0.1' }), ...config },
+    db,
+    clock,
+    metrics: createMetrics(),
+    log: pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) }),
+  }
+  const apiKeys = createApiKeys(deps)
+  const app = await createServer({ ...deps, apiKeys, limiter: createRequestLimiter(deps) })
+  await routes(app)
+  await app.ready()
+  return { app, apiKeys }
+}
+
+type KeyOptions = {
+  companyId?: number
+  permissions?: Permission[]
+  allowedOrigins?: string[]
+  rateLimitPerMinute?: number
+  expiresAt?: Date | null
+}
+
+/** A key, of a company of its own unless one is named; `headers` authenticate with it. */
+export async function createTestKey(db: Pool, options: KeyOptions = {}) {
+  const companyId = options.companyId ?? (await createTestCompany(db, options.rateLimitPerMinute))
+  const clientId = newClientId()
+  const secret = newApiSecret()
+  await db`insert into api_keys ${db({
+    clientId,
+    companyId,
+    name: 'Test key',
+    digest: createHash('sha256').update(secret).digest(),
+    permissions: options.permissions ?? ['WhatsApp', 'Transactional'],
+    allowedOrigins: options.allowedOrigins ?? [],
+    expiresAt: options.expiresAt ?? null,
+  })}`
+  const token = `PARLEY-${clientId}-${secret}`
+  return { companyId, clientId, token, headers: { authorization: `Bearer ${token}` } }
+}
+
+export async function createTestCompany(db: Pool, rateLimitPerMinute = 100_000): Promise<number> {
+  const [company] = await db<{ id: number }[]>`
+    insert into companies (name, rate_limit_per_minute) values ('Test company', ${rateLimitPerMinute}) returning id`
+  return company!.id
+}
