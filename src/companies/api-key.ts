@@ -85,7 +85,7 @@ function parsePermissions(given: readonly string[], faults: FieldFault[]): Permi
   for (const [index, word] of given.entries()) {
     const permission = PERMISSIONS.find((one) => one.toLowerCase() === word.trim().toLowerCase())
     if (permission) permissions.add(permission)
-    else faults.push({ path: `permissions.${index}`, message: `must be one of ${PERMISSIONS.join(', ')}` })
+    else faults.push({ path: `permissions[${index}]`, message: `must be one of ${PERMISSIONS.join(', ')}` })
   }
   if (given.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
   return [...permissions]
@@ -98,7 +98,7 @@ function parseOrigins(given: readonly string[], faults: FieldFault[]): string[] 
     if (origin !== undefined) origins.add(origin)
     else {
       const message = 'must be an http or https origin without path, such as https://app.example.com'
-      faults.push({ path: `allowedOrigins.${index}`, message })
+      faults.push({ path: `allowedOrigins[${index}]`, message })
     }
   }
   return [...origins]
