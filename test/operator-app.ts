@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import { Ajv } from 'ajv'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { fixedClock } from '../src/clock.ts'
 import type { Db, Pool } from '../src/db/connect.ts'
@@ -40,9 +41,9 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
 
 /** The operator's routes and the senders list behind the smallest server that maps errors. */
 export function operatorApp(deps: OperatorDeps, callerCompanyId = 0): FastifyInstance {
-  const app = Fastify({
-    ajv: { customOptions: { coerceTypes: false, allErrors: true, removeAdditional: false } },
-  }).withTypeProvider<TypeBoxTypeProvider>()
+  const app = Fastify().withTypeProvider<TypeBoxTypeProvider>()
+  const ajv = new Ajv({ allErrors: true, strict: false })
+  app.setValidatorCompiler(({ schema, httpPart }) => (httpPart === 'body' ? ajv.compile(schema) : () => true))
   app.decorateRequest('caller')
   app.addHook('onRequest', async (request) => {
     request.caller = { companyId: callerCompanyId } as Caller
@@ -50,7 +51,11 @@ export function operatorApp(deps: OperatorDeps, callerCompanyId = 0): FastifyIns
   app.setErrorHandler((error: Error & { validation?: AjvFault[] }, _request, reply) => {
     const refusal = error instanceof AppError ? error : error.validation ? refusalOf(error.validation) : internalError()
     if (refusal.status === 500) console.error(error)
-    return reply.code(refusal.status).headers(refusal.headers).send(refusal.body)
+    return reply
+      .code(refusal.status)
+      .headers(refusal.headers)
+      .type('application/json')
+      .send(JSON.stringify(refusal.body))
   })
   app.register(operatorRoutes(deps))
   app.register(senderRoutes(deps))

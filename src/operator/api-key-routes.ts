@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
+import { operatorErrorResponses } from '../http/shapes.ts'
 import { ApiKeyReply, NewApiKeyBody, NewApiKeyReply, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
 import { InCompany, Success } from './shape.ts'
@@ -26,7 +27,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           description: 'The token in the answer is shown this once.',
           params: InCompany,
           body: NewApiKeyBody,
-          response: { 201: NewApiKeyReply },
+          response: { ...operatorErrorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }), 201: NewApiKeyReply },
         },
       },
       async (request, reply) => {
@@ -44,7 +45,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           summary: 'List the API keys that are not revoked',
           params: InCompany,
-          response: { 200: Type.Array(ApiKeyReply) },
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(ApiKeyReply) },
         },
       },
       async (request) => {
@@ -55,7 +56,15 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
 
     app.delete(
       '/admin/v1/companies/:id/api-keys/:clientId',
-      { config, schema: { tags, summary: 'Revoke an API key', params: OneKey, response: { 200: Success } } },
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Revoke an API key',
+          params: OneKey,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+        },
+      },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
         await revokeApiKey(deps, company.id, request.params.clientId)

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { createCompany, listCompanies } from '../companies/company.ts'
+import { operatorErrorResponses } from '../http/shapes.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from './operator.ts'
 import { InCompany, Success } from './shape.ts'
@@ -15,7 +16,12 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       '/admin/v1/companies',
       {
         config,
-        schema: { tags, summary: 'Create a company', body: NewCompanyBody, response: { 201: CompanyReply } },
+        schema: {
+          tags,
+          summary: 'Create a company',
+          body: NewCompanyBody,
+          response: { ...operatorErrorResponses({ 400: 'coded', 422: 'coded' }), 201: CompanyReply },
+        },
       },
       async (request, reply) => {
         reply.code(201)
@@ -25,13 +31,28 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
 
     app.get(
       '/admin/v1/companies',
-      { config, schema: { tags, summary: 'List the companies', response: { 200: Type.Array(CompanyReply) } } },
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'List the companies',
+          response: { ...operatorErrorResponses(), 200: Type.Array(CompanyReply) },
+        },
+      },
       async () => (await listCompanies(deps.db)).map(toCompanyReply),
     )
 
     app.get(
       '/admin/v1/companies/:id',
-      { config, schema: { tags, summary: 'Read a company', params: InCompany, response: { 200: CompanyReply } } },
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Read a company',
+          params: InCompany,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: CompanyReply },
+        },
+      },
       async (request) => toCompanyReply(await companyNamed(deps.db, request.params.id)),
     )
 
@@ -44,7 +65,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           summary: 'Change a company',
           params: InCompany,
           body: CompanyChangeBody,
-          response: { 200: CompanyReply },
+          response: { ...operatorErrorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }), 200: CompanyReply },
         },
       },
       async (request) => {
@@ -62,7 +83,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           summary: 'Remove a company',
           description: 'Its keys stop working and its numbers can be connected by others. Its data stays.',
           params: InCompany,
-          response: { 200: Success },
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
         },
       },
       async (request) => {

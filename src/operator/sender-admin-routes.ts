@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { operatorErrorResponses } from '../http/shapes.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
@@ -25,7 +26,10 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           summary: 'Connect a WhatsApp number',
           params: InCompany,
           body: NewSenderBody,
-          response: { 201: SenderReply },
+          response: {
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            201: SenderReply,
+          },
         },
       },
       async (request, reply) => {
@@ -43,7 +47,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           summary: 'List the connected numbers of a company',
           params: InCompany,
-          response: { 200: Type.Array(SenderReply) },
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(SenderReply) },
         },
       },
       async (request) => {
@@ -56,7 +60,12 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       '/admin/v1/companies/:id/senders/:channelId',
       {
         config,
-        schema: { tags, summary: 'Read a connected number', params: OneSender, response: { 200: SenderReply } },
+        schema: {
+          tags,
+          summary: 'Read a connected number',
+          params: OneSender,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: SenderReply },
+        },
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
@@ -74,7 +83,10 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           description: 'Null takes an optional value away. To un-prefer a number, prefer another one.',
           params: OneSender,
           body: SenderChangeBody,
-          response: { 200: SenderReply },
+          response: {
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            200: SenderReply,
+          },
         },
       },
       async (request) => {
@@ -93,7 +105,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           summary: 'Disconnect a number',
           description: 'It can be connected again, by any company. The oldest that remains takes over a preference.',
           params: OneSender,
-          response: { 200: Success },
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
         },
       },
       async (request) => {
@@ -111,7 +123,10 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           summary: 'Take over the WhatsApp templates from the providers now',
           params: InCompany,
-          response: { 200: Type.Object({ synced: Type.Integer({ description: 'How many templates there are' }) }) },
+          response: {
+            ...operatorErrorResponses({ 404: 'message' }),
+            200: Type.Object({ synced: Type.Integer({ description: 'How many templates there are' }) }),
+          },
         },
       },
       async (request) => {

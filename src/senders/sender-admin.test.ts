@@ -182,10 +182,11 @@ describe('a change', () => {
 
 it('keeps secrets sealed in the table and out of every record', async () => {
   const secrets = { accessToken: 'EAAverysecrettoken', appSecret: 'appsecretvalue' }
+  const stored = () => db`select senders::text as everything from senders where company_id = ${companyId}`
   const one = await connect(secrets)
+  const before = await stored()
   const changed = await updateSender(deps, companyId, one.id, { accessToken: 'EAAanothersecret' })
-  const rows = await db`select senders::text as everything from senders where company_id = ${companyId}`
-  const everything = JSON.stringify([one, changed, await listSenders(db, companyId), rows])
+  const everything = JSON.stringify([one, before, changed, await stored(), await listSenders(db, companyId)])
   for (const secret of [...Object.values(secrets), 'EAAanothersecret']) expect(everything).not.toContain(secret)
   expect(Object.keys(one)).not.toContain('accessToken')
 })

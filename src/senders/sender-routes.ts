@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
-import { readPage, toPagination } from '../http/paging.ts'
+import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
+import { errorResponses, Pagination } from '../http/shapes.ts'
 import type { SenderRecord } from './sender.ts'
 import { selectSenderPage } from './sender-store.ts'
 
@@ -17,23 +18,17 @@ const SenderReply = Type.Object(
   { description: 'A connected WhatsApp number' },
 )
 
-const PaginationReply = Type.Object({
-  totalRecords: Type.Integer(),
-  currentPage: Type.Integer(),
-  totalPages: Type.Integer(),
-  nextPage: Type.Union([Type.Integer(), Type.Null()]),
-  prevPage: Type.Union([Type.Integer(), Type.Null()]),
-})
+const PAGES = { defaultSize: 20, maxSize: 100 }
 
 const ListSenders = {
   tags: ['WhatsApp'],
   summary: 'List the connected numbers',
   description: 'Ordered by the time of connection. Exactly one number is preferred. Without any number: empty.',
-  querystring: Type.Object({
-    page: Type.Optional(Type.Unknown({ description: 'Page, from 1; default 1' })),
-    pageSize: Type.Optional(Type.Unknown({ description: 'Numbers per page: default 20, at most 100' })),
-  }),
-  response: { 200: Type.Object({ items: Type.Array(SenderReply), pagination: PaginationReply }) },
+  querystring: Type.Object(pageQuery(PAGES)),
+  response: {
+    200: Type.Object({ items: Type.Array(SenderReply), pagination: Pagination }),
+    ...errorResponses(),
+  },
 }
 
 /** The senders list (spec: GET /public/v1/templates/whatsapp/senders), for any key that holds WhatsApp or Transactional. */
@@ -43,11 +38,8 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
       '/public/v1/templates/whatsapp/senders',
       { config: { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] }, schema: ListSenders },
       async (request) => {
-        const { page, pageSize } = readPage(request.query, { pageSize: 20, max: 100 })
-        const { rows, total } = await selectSenderPage(deps.db, request.caller.companyId, {
-          limit: pageSize,
-          offset: Math.min((page - 1) * pageSize, Number.MAX_SAFE_INTEGER),
-        })
+        const { page, pageSize, offset } = parsePage(request.query, PAGES)
+        const { rows, total } = await selectSenderPage(deps.db, request.caller.companyId, { limit: pageSize, offset })
         return { items: rows.map(toSenderReply), pagination: toPagination(total, page, pageSize) }
       },
     )
