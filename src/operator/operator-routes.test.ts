@@ -292,14 +292,12 @@ it('syncs the templates of a company on demand', async () => {
 })
 
 it('marks every route as the operator’s', async () => {
-  const surfaces: unknown[] = []
-  const { default: Fastify } = await import('fastify')
-  const { operatorRoutes } = await import('./operator-routes.ts')
-  const bare = Fastify()
-  bare.addHook('onRoute', (route) => {
-    surfaces.push(route.config?.surface)
+  const surfaces = new Map<string, unknown>()
+  const watched = operatorApp(deps)
+  watched.addHook('onRoute', ({ method, url, config }) => {
+    if (url.startsWith('/admin/')) surfaces.set(`${method} ${url}`, config?.surface)
   })
-  await bare.register(operatorRoutes(deps))
-  expect(surfaces.length).toBeGreaterThanOrEqual(14)
-  expect(new Set(surfaces)).toEqual(new Set(['operator']))
+  await watched.ready()
+  expect(surfaces.size).toBeGreaterThanOrEqual(14)
+  expect(new Set(surfaces.values())).toEqual(new Set(['operator']))
 })
