@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto'
+import Format from 'typebox/format'
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
+import { PERMISSIONS, type Permission } from '../http/caller.ts'
+import { newApiSecret, newClientId } from '../ids.ts'
+import { insertApiKey, markAllApiKeysRevoked, markApiKeyRevoked, selectApiKeys } from './api-key-admin-store.ts'
+
+/** What the operator sees of a key. The secret half is shown once, when it is made, and is nowhere stored. */
+export type ApiKey = {
+  readonly clientId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  /** Browser origins that may use the key; none: no browser may. */
+  readonly allowedOrigins: readonly string[]
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+}
+
+export type NewApiKey = {
+  name: string
+  /** In any letter case. */
+  permissions: readonly string[]
+  allowedOrigins?: readonly string[]
+  /** ISO 8601: a day (its midnight in UTC) or a time with its offset. */
+  expiresAt?: string | null
+}
+
+/** `onKeyChanged` makes the process forget what it remembers of a key. */
+export type ApiKeyDeps = { db: Db; clock: Clock; apiKeyPrefix: string; onKeyChanged(clientId: string): void }
+
+/**
+ * Makes a key for a company (decisions: Keys, permissions, CORS) and answers its token, this once.
+ * 404 when there is no such company; 422 names every value that is not allowed.
+ */
+export async function createApiKey(
+  deps: ApiKeyDeps,
+  companyId: number,
+  given: NewApiKey,
+): Promise<ApiKey & { readonly token: string }> {
+  const values = parseNewApiKey(given, deps.clock)
+  const clientId = newClientId()
+  const secret = newApiSecret()
+  const key = await insertApiKey(deps.db, companyId, { ...values, clientId, digest: digestOf(secret) })
+  if (key === undefined) throw companyNotFound()
+  deps.onKeyChanged(clientId)
+  return { ...key, token: `${deps.apiKeyPrefix}-${clientId}-${secret}` }
+}
+
+/** The company's keys that are not revoked, oldest first; an expired one is still listed. */
+export const listApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => selectApiKeys(db, companyId)
+
+/** Ends a key for good; 404 when the company has no such key or it is revoked already. */
+export async function revokeApiKey(
+  deps: Pick<ApiKeyDeps, 'db' | 'onKeyChanged'>,
+  companyId: number,
+  clientId: string,
+): Promise<void> {
+  if (!(await markApiKeyRevoked(deps.db, companyId, clientId))) throw apiKeyNotFound()
+  deps.onKeyChanged(clientId)
+}
+
+/** Ends every key of a company and answers their client ids: tell `onKeyChanged` once the change is committed. */
+export const revokeAllApiKeys = (db: Db, companyId: number): Promise<string[]> => markAllApiKeysRevoked(db, companyId)
+
+const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest()
+
+function parseNewApiKey(given: NewApiKey, clock: Clock) {
+  const faults: FieldFault[] = []
+  const name = given.name.trim()
+  if (name === '') faults.push({ path: 'name', message: 'must not be blank' })
+  const values = {
+    name,
+    permissions: parsePermissions(given.permissions, faults),
+    allowedOrigins: parseOrigins(given.allowedOrigins ?? [], faults),
+    expiresAt: parseExpiry(given.expiresAt ?? null, clock, faults),
+  }
+  if (faults.length > 0) throw validationError(faults)
+  return values
+}
+
+function parsePermissions(given: readonly string[], faults: FieldFault[]): Permission[] {
+  const permissions = new Set<Permission>()
+  for (const [index, word] of given.entries()) {
+    const permission = PERMISSIONS.find((one) => one.toLowerCase() === word.trim().toLowerCase())
+    if (permission) permissions.add(permission)
+    else faults.push({ path: `permissions[${index}]`, message: `must be one of ${PERMISSIONS.join(', ')}` })
+  }
+  if (given.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
+  return [...permissions]
+}
+
+function parseOrigins(given: readonly string[], faults: FieldFault[]): string[] {
+  const origins = new Set<string>()
+  for (const [index, text] of given.entries()) {
+    const origin = parseOrigin(text)
+    if (origin !== undefined) origins.add(origin)
+    else {
+      const message = 'must be an http or https origin without path, such as https://app.example.com'
+      faults.push({ path: `allowedOrigins[${index}]`, message })
+    }
+  }
+  return [...origins]
+}
+
+/** As browsers send it: lower case, default port left out. A wildcard would never match, so it is refused. */
+function parseOrigin(text: string): string | undefined {
+  if (!/^https?:\/\/[^/?#@*\\\s]+\/?$/i.test(text)) return undefined
+  return URL.parse(text)?.origin
+}
+
+function parseExpiry(given: string | null, clock: Clock, faults: FieldFault[]): Date | null {
+  if (given === null) return null
+  if (!Format.IsDateTime(given) && !Format.IsDate(given)) {
+    faults.push({ path: 'expiresAt', message: 'must be an ISO 8601 date, or a time with Z or an offset' })
+    return null
+  }
+  const expiresAt = new Date(given)
+  if (!(expiresAt > clock.now())) faults.push({ path: 'expiresAt', message: 'must be in the future' })
+  return expiresAt
+}

@@ -1,0 +1,55 @@
+import type { Db } from '../db/connect.ts'
+import type { Company } from './company.ts'
+
+type CompanyValues = { name: string; rateLimitPerMinute: number }
+
+const columns = (db: Db) => db`id, name, rate_limit_per_minute, created_at`
+
+export async function insertCompany(db: Db, values: CompanyValues): Promise<Company> {
+  const [company] = await db<[Company]>`
+    insert into companies (name, rate_limit_per_minute)
+    values (${values.name}, ${values.rateLimitPerMinute})
+    returning ${columns(db)}`
+  return company
+}
+
+export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
+  select ${columns(db)}
+  from companies
+  where deleted_at is null
+  order by id`
+
+export async function findCompany(db: Db, companyId: number): Promise<Company | undefined> {
+  const [company] = await db<Company[]>`
+    select ${columns(db)}
+    from companies
+    where id = ${companyId}
+      and deleted_at is null`
+  return company
+}
+
+/** Writes what is not null. */
+export async function updateCompanyRow(
+  db: Db,
+  companyId: number,
+  change: { [Column in keyof CompanyValues]: CompanyValues[Column] | null },
+): Promise<Company | undefined> {
+  const [company] = await db<Company[]>`
+    update companies
+    set name = coalesce(${change.name}, name),
+        rate_limit_per_minute = coalesce(${change.rateLimitPerMinute}, rate_limit_per_minute)
+    where id = ${companyId}
+      and deleted_at is null
+    returning ${columns(db)}`
+  return company
+}
+
+/** False when there was no such living company. */
+export async function markCompanyRemoved(db: Db, companyId: number): Promise<boolean> {
+  const removed = await db`
+    update companies
+    set deleted_at = now()
+    where id = ${companyId}
+      and deleted_at is null`
+  return removed.count > 0
+}

@@ -1,0 +1,57 @@
+import type { Db } from '../db/connect.ts'
+import { companyNotFound, validationError } from '../errors.ts'
+import { findCompany, insertCompany, markCompanyRemoved, selectCompanies, updateCompanyRow } from './company-store.ts'
+
+/** One customer of this installation: whatever it owns is seen by nobody else. */
+export type Company = {
+  readonly id: number
+  readonly name: string
+  /** Requests per minute that all its keys may make together. */
+  readonly rateLimitPerMinute: number
+  readonly createdAt: Date
+}
+
+export type NewCompany = { name: string; rateLimitPerMinute?: number }
+export type CompanyChange = { name?: string; rateLimitPerMinute?: number }
+
+/** The standard plan (decisions: Rate limit). */
+const STANDARD_RATE_LIMIT_PER_MINUTE = 100
+
+/** Creates a company; it has no keys and no senders yet. A name of blanks only: 422. */
+export async function createCompany(db: Db, given: NewCompany): Promise<Company> {
+  return insertCompany(db, {
+    name: checkName(given.name),
+    rateLimitPerMinute: given.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
+  })
+}
+
+/** All living companies, oldest first. */
+export const listCompanies = (db: Db): Promise<Company[]> => selectCompanies(db)
+
+/** The living company of this id, else 404. */
+export async function getCompany(db: Db, companyId: number): Promise<Company> {
+  const company = await findCompany(db, companyId)
+  if (company === undefined) throw companyNotFound()
+  return company
+}
+
+/** Changes what is given and leaves the rest; 404 when there is no such company. */
+export async function updateCompany(db: Db, companyId: number, change: CompanyChange): Promise<Company> {
+  const company = await updateCompanyRow(db, companyId, {
+    name: change.name === undefined ? null : checkName(change.name),
+    rateLimitPerMinute: change.rateLimitPerMinute ?? null,
+  })
+  if (company === undefined) throw companyNotFound()
+  return company
+}
+
+/** Marks the company as removed; its data stays. 404 when there is no such company. */
+export async function removeCompany(db: Db, companyId: number): Promise<void> {
+  if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
+}
+
+function checkName(given: string): string {
+  const name = given.trim()
+  if (name === '') throw validationError([{ path: 'name', message: 'must not be blank' }])
+  return name
+}

@@ -1,0 +1,75 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
+import { operatorErrorResponses } from '../http/shapes.ts'
+import { ApiKeyReply, NewApiKeyBody, NewApiKeyReply, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
+import { companyNamed, type OperatorDeps } from './operator.ts'
+import { InCompany, Success } from './shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+const OneKey = Type.Object({
+  id: InCompany.properties.id,
+  clientId: Type.String({ description: 'The public half of the key' }),
+})
+
+/** A company's API keys (decisions: The operator's side). */
+export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/admin/v1/companies/:id/api-keys',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Make an API key',
+          description: 'The token in the answer is shown this once.',
+          params: InCompany,
+          body: NewApiKeyBody,
+          response: { ...operatorErrorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }), 201: NewApiKeyReply },
+        },
+      },
+      async (request, reply) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        reply.code(201)
+        return toNewApiKeyReply(await createApiKey(deps, company.id, request.body))
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/api-keys',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'List the API keys that are not revoked',
+          params: InCompany,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(ApiKeyReply) },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return (await listApiKeys(deps.db, company.id)).map(toApiKeyReply)
+      },
+    )
+
+    app.delete(
+      '/admin/v1/companies/:id/api-keys/:clientId',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Revoke an API key',
+          params: OneKey,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await revokeApiKey(deps, company.id, request.params.clientId)
+        return { success: true as const }
+      },
+    )
+  }
+}

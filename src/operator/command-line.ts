@@ -1,0 +1,21 @@
+import type { Command } from 'commander'
+import type { OpenOperator } from './command.ts'
+import { companyCommands } from './company-commands.ts'
+import { keyCommands } from './key-commands.ts'
+import { senderCommands, templateCommands } from './sender-commands.ts'
+
+/**
+ * The operator's verbs on the command line (decisions: The operator's side), on the database directly. Results go to
+ * standard output, as an aligned table or with `--json` as the API answers them; an error is one line on standard
+ * error, with exit code 1.
+ */
+export function operatorCommands(
+  program: Command,
+  open: OpenOperator,
+  { stdin = process.stdin }: { stdin?: NodeJS.ReadableStream } = {},
+): void {
+  companyCommands(program, open)
+  keyCommands(program, open)
+  senderCommands(program, open, stdin)
+  templateCommands(program, open)
+}

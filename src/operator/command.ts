@@ -1,0 +1,92 @@
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import type { Static, TSchema } from 'typebox'
+import { Value } from 'typebox/value'
+import { validationError } from '../errors.ts'
+import { type Row, toErrorLine, toTable } from './command-output.ts'
+import type { OperatorDeps } from './operator.ts'
+
+/** Opens what the verbs work with; called when a command runs, closed when it ends. */
+export type OpenOperator = () => Promise<OperatorDeps & { close(): Promise<void> }>
+
+/** What stands behind a command, by the names of the API's members. */
+export type Options = Record<string, unknown>
+
+export type Group = {
+  /** Adds a command, with `--json`. */
+  add(usage: string, description: string): Command
+  /** Does a command's work and shows what came of it; an error ends the program with exit code 1. */
+  run(command: Command, work: (deps: OperatorDeps) => Promise<Row | Row[]>): Promise<void>
+}
+
+/** A group of commands, such as `parley company …`. */
+export function commandGroup(program: Command, name: string, description: string, open: OpenOperator): Group {
+  const group = program.command(name).description(description)
+  return {
+    add: (usage, about) =>
+      group.command(usage).description(about).option('--json', 'print the answer as JSON, for machines'),
+    run: async (command, work) => {
+      try {
+        show(command, await opened(open, work))
+      } catch (error) {
+        command.error(toErrorLine(error), { exitCode: 1 })
+      }
+    },
+  }
+}
+
+async function opened<Result>(open: OpenOperator, work: (deps: OperatorDeps) => Promise<Result>): Promise<Result> {
+  const deps = await open()
+  try {
+    return await work(deps)
+  } finally {
+    await deps.close()
+  }
+}
+
+function show(command: Command, shown: Row | Row[]): void {
+  const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(shown)
+  command.configureOutput().writeOut?.(written)
+}
+
+/** Options as the API's body of that shape: what the shape does not allow is refused with the same words. */
+export function parseOptions<Shape extends TSchema>(shape: Shape, options: unknown): Static<Shape> {
+  if (Value.Check(shape, options)) return options
+  throw validationError(
+    Value.Errors(shape, options).map((fault) => ({
+      path:
+        fault.instancePath
+          .slice(1)
+          .replaceAll(/\/([0-9]+)/g, '[$1]')
+          .replaceAll('/', '.') || 'options',
+      message: fault.message,
+    })),
+  )
+}
+
+/** The number that an option names; what is none stays wrong, for the shape to refuse. */
+export const toNumber = (given: string): number => (/^[0-9]{1,15}$/.test(given) ? Number(given) : Number.NaN)
+
+/** The same, where `none` may stand for no number. */
+export const toNumberOrNone = (given: string): number | 'none' => (given === 'none' ? given : toNumber(given))
+
+/**
+ * Those options become null that are given as `none`, which takes an optional value away. Afterwards, because an
+ * option's own parser cannot answer null.
+ */
+export function withNone(options: Options, names: readonly string[]): Options {
+  const away = names.filter((name) => options[name] === 'none')
+  return { ...options, ...Object.fromEntries(away.map((name) => [name, null])) }
+}
+
+/** Options given as `-` are read from standard input, a line each, so that no secret stands in a shell's history. */
+export async function withSecrets(
+  options: Options,
+  names: readonly string[],
+  stdin: NodeJS.ReadableStream,
+): Promise<Options> {
+  const asked = names.filter((name) => options[name] === '-')
+  if (asked.length === 0) return options
+  const lines = (await text(stdin)).split('\n')
+  return { ...options, ...Object.fromEntries(asked.map((name, index) => [name, lines[index]?.trim() ?? ''])) }
+}

@@ -1,0 +1,303 @@
+import type { FastifyInstance } from 'fastify'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { operatorApp, operatorDeps } from '../../test/operator-app.ts'
+import type { Pool } from '../db/connect.ts'
+
+let db: Pool
+let deps: ReturnType<typeof operatorDeps>
+let app: FastifyInstance
+let count = 0
+
+beforeAll(async () => {
+  db = (await createTestDatabase()).db
+  deps = operatorDeps(db)
+  app = operatorApp(deps)
+})
+
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
+async function call(method: Method, path: string, body?: object) {
+  const reply = await app.inject({ method, url: `/admin/v1${path}`, ...(body && { payload: body }) })
+  return { status: reply.statusCode, body: reply.json(), text: reply.body }
+}
+
+const newCompany = async (): Promise<number> => (await call('POST', '/companies', { name: 'Acme' })).body.id
+
+const number = (given: object = {}) => {
+  count += 1
+  return {
+    provider: 'meta',
+    phoneNumber: `+1 555 ${1_000_000 + count}`,
+    phoneName: 'Acme',
+    phoneNumberId: `route-${count}`,
+    wabaAccountId: 'waba-1',
+    accessToken: 'EAAverysecret',
+    appSecret: 'appsecretvalue',
+    ...given,
+  }
+}
+const newSender = async (companyId: number, given: object = {}) =>
+  (await call('POST', `/companies/${companyId}/senders`, number(given))).body
+
+const fieldsOf = (body: { error: { details: { fields: { path: string }[] } } }) =>
+  body.error.details.fields.map((field) => field.path)
+
+describe('companies', () => {
+  it('are created with 201, trimmed, on the standard plan unless said otherwise', async () => {
+    const { status, body } = await call('POST', '/companies', { name: '  Acme  ', unknown: 1 })
+    expect(status).toBe(201)
+    expect(body).toEqual({ id: body.id, name: 'Acme', rateLimitPerMinute: 100, createdAt: expect.any(String) })
+    expect(new Date(body.createdAt).toISOString()).toBe(body.createdAt)
+    const other = await call('POST', '/companies', { name: 'Busy', rateLimitPerMinute: 5000 })
+    expect(other.body.rateLimitPerMinute).toBe(5000)
+  })
+
+  it('are read, listed as a bare array, and changed by what the change carries', async () => {
+    const id = await newCompany()
+    const { body } = await call('GET', `/companies/${id}`)
+    expect((await call('GET', '/companies')).body).toContainEqual(body)
+    const changed = await call('PATCH', `/companies/${id}`, { rateLimitPerMinute: 7 })
+    expect(changed).toMatchObject({ status: 200, body: { ...body, rateLimitPerMinute: 7 } })
+    expect((await call('PATCH', `/companies/${id}`, { name: 'New' })).body).toEqual({ ...changed.body, name: 'New' })
+    expect((await call('PATCH', `/companies/${id}`, {})).body.name).toBe('New')
+  })
+
+  it('have their keys forgotten when the limit changes', async () => {
+    const id = await newCompany()
+    const key = await call('POST', `/companies/${id}/api-keys`, { name: 'k', permissions: ['WhatsApp'] })
+    deps.told.keys.length = 0
+    await call('PATCH', `/companies/${id}`, { rateLimitPerMinute: 7 })
+    expect(deps.told.keys).toEqual([key.body.clientId])
+  })
+
+  it.each([
+    [{ name: '' }, 422],
+    [{ name: '   ' }, 422],
+    [{ name: 'x'.repeat(201) }, 422],
+    [{ name: 'a\u0000b' }, 422],
+    [{ name: 5 }, 422],
+    [{ name: 'Acme', rateLimitPerMinute: 0 }, 422],
+    [{ name: 'Acme', rateLimitPerMinute: 1_000_001 }, 422],
+    [{ name: 'Acme', rateLimitPerMinute: '100' }, 422],
+    [{ name: 'Acme', rateLimitPerMinute: 1.5 }, 422],
+    [{}, 400],
+  ])('are refused as %j', async (body, status) => {
+    expect((await call('POST', '/companies', body)).status).toBe(status)
+  })
+
+  it('are removed with their keys, and their numbers are free', async () => {
+    const id = await newCompany()
+    const { phoneNumberId } = await newSender(id)
+    const key = await call('POST', `/companies/${id}/api-keys`, { name: 'k', permissions: ['WhatsApp'] })
+    deps.told.keys.length = 0
+    expect(await call('DELETE', `/companies/${id}`)).toMatchObject({ status: 200, body: { success: true } })
+    expect(deps.told.keys).toEqual([key.body.clientId])
+    expect(deps.told.senders.at(-1)).toBe(id)
+    expect((await call('GET', `/companies/${id}`)).status).toBe(404)
+    expect((await call('DELETE', `/companies/${id}`)).status).toBe(404)
+    expect((await call('GET', '/companies')).body.map((one: { id: number }) => one.id)).not.toContain(id)
+    expect((await newSender(await newCompany(), { phoneNumberId })).isPreferred).toBe(true)
+  })
+
+  it('that do not exist are 404 Company not found on every route', async () => {
+    const gone = await newCompany()
+    await call('DELETE', `/companies/${gone}`)
+    const key = { name: 'k', permissions: ['WhatsApp'] }
+    const answers = []
+    for (const id of [gone, 999_999_999, 'x', '0', '-1', '99999999999999999999']) {
+      answers.push(
+        await call('GET', `/companies/${id}`),
+        await call('PATCH', `/companies/${id}`, { name: 'x' }),
+        await call('DELETE', `/companies/${id}`),
+        await call('POST', `/companies/${id}/api-keys`, key),
+        await call('GET', `/companies/${id}/api-keys`),
+        await call('DELETE', `/companies/${id}/api-keys/abc`),
+        await call('POST', `/companies/${id}/senders`, number()),
+        await call('GET', `/companies/${id}/senders`),
+        await call('GET', `/companies/${id}/senders/1`),
+        await call('PATCH', `/companies/${id}/senders/1`, {}),
+        await call('DELETE', `/companies/${id}/senders/1`),
+        await call('POST', `/companies/${id}/templates/sync`),
+      )
+    }
+    expect(answers.filter(({ status, text }) => status !== 404 || text !== '{"message":"Company not found"}')).toEqual(
+      [],
+    )
+  })
+})
+
+describe('API keys', () => {
+  it('are made with 201 and shown with their token this once', async () => {
+    const id = await newCompany()
+    const made = await call('POST', `/companies/${id}/api-keys`, {
+      name: 'CRM',
+      permissions: ['whatsapp', 'Transactional'],
+      allowedOrigins: ['https://App.example.com/'],
+      expiresAt: '2027-01-01',
+    })
+    const shown = {
+      clientId: expect.stringMatching(/^[a-z0-9]{16}$/),
+      name: 'CRM',
+      permissions: ['WhatsApp', 'Transactional'],
+      allowedOrigins: ['https://app.example.com'],
+      expiresAt: '2027-01-01T00:00:00.000Z',
+    }
+    expect(made).toMatchObject({ status: 201 })
+    expect(made.body).toEqual({ ...shown, token: expect.stringMatching(/^PARLEY-[a-z0-9]{16}-[A-Za-z0-9]{43}$/) })
+    const listed = await call('GET', `/companies/${id}/api-keys`)
+    expect(listed.body).toEqual([{ ...shown, createdAt: expect.any(String) }])
+    expect(listed.text).not.toContain(made.body.token.split('-')[2])
+  })
+
+  it('have no origins and no end unless given', async () => {
+    const id = await newCompany()
+    const given = { name: 'k', permissions: ['ContactsUpsert'], expiresAt: null }
+    const { body } = await call('POST', `/companies/${id}/api-keys`, given)
+    expect(body).toMatchObject({ allowedOrigins: [], expiresAt: null })
+  })
+
+  it.each([
+    [{ name: 'k' }, 400],
+    [{ name: 'k', permissions: [] }, 422],
+    [{ name: 'k', permissions: 'WhatsApp' }, 422],
+    [{ name: 'k', permissions: ['Everything'] }, 422],
+    [{ name: 'k', permissions: ['WhatsApp'], expiresAt: '2020-01-01' }, 422],
+    [{ name: 'k', permissions: ['WhatsApp'], expiresAt: 5 }, 422],
+    [{ name: 'k', permissions: ['WhatsApp'], allowedOrigins: ['*'] }, 422],
+    [{ name: 'k', permissions: ['WhatsApp'], allowedOrigins: null }, 422],
+  ])('are refused as %j', async (body, status) => {
+    const answer = await call('POST', `/companies/${await newCompany()}/api-keys`, body)
+    expect(answer.status).toBe(status)
+    expect(answer.body.error.code).toBe(status === 400 ? 'bad_request' : 'validation_error')
+  })
+
+  it("are revoked; another company's is 404 exactly as one that never was", async () => {
+    const [id, other] = [await newCompany(), await newCompany()]
+    const { clientId } = (await call('POST', `/companies/${id}/api-keys`, { name: 'k', permissions: ['WhatsApp'] }))
+      .body
+    const foreign = await call('DELETE', `/companies/${other}/api-keys/${clientId}`)
+    const unknown = await call('DELETE', `/companies/${other}/api-keys/nobody`)
+    expect(foreign).toEqual(unknown)
+    expect(foreign).toMatchObject({ status: 404, text: '{"message":"API key not found"}' })
+    expect(await call('DELETE', `/companies/${id}/api-keys/${clientId}`)).toMatchObject({
+      status: 200,
+      body: { success: true },
+    })
+    expect((await call('GET', `/companies/${id}/api-keys`)).body).toEqual([])
+    expect(deps.told.keys.at(-1)).toBe(clientId)
+  })
+})
+
+describe('senders', () => {
+  it('are connected with 201: the record with channelId and provider, and no secret', async () => {
+    const id = await newCompany()
+    const given = number({ tier: 2, apiBaseUrl: 'http://127.0.0.1:3001' })
+    const { status, body, text } = await call('POST', `/companies/${id}/senders`, given)
+    const { accessToken, appSecret, ...shown } = given
+    expect(status).toBe(201)
+    expect(body).toEqual({
+      ...shown,
+      channelId: expect.any(Number),
+      isPreferred: true,
+      tier: 2,
+      dailyLimit: null,
+      apiBaseUrl: 'http://127.0.0.1:3001',
+      createdAt: expect.any(String),
+    })
+    const everywhere = text + (await call('GET', `/companies/${id}/senders`)).text
+    for (const secret of [accessToken, appSecret]) expect(everywhere).not.toContain(secret)
+    expect(deps.told.senders.at(-1)).toBe(id)
+  })
+
+  it('are listed as a bare array, read, changed and disconnected', async () => {
+    const id = await newCompany()
+    const [one, two] = [await newSender(id), await newSender(id, { provider: 'gupshup' })]
+    expect((await call('GET', `/companies/${id}/senders`)).body).toEqual([one, two])
+    expect(await call('GET', `/companies/${id}/senders/${two.channelId}`)).toMatchObject({ status: 200, body: two })
+    const changed = await call('PATCH', `/companies/${id}/senders/${two.channelId}`, { isPreferred: true, tier: 4 })
+    expect(changed).toMatchObject({ status: 200, body: { ...two, isPreferred: true, tier: 4 } })
+    const away = await call('PATCH', `/companies/${id}/senders/${two.channelId}`, { isPreferred: false })
+    expect(away.status).toBe(422)
+    expect(fieldsOf(away.body)).toEqual(['isPreferred'])
+    expect(await call('DELETE', `/companies/${id}/senders/${two.channelId}`)).toMatchObject({
+      status: 200,
+      body: { success: true },
+    })
+    expect((await call('GET', `/companies/${id}/senders`)).body).toEqual([{ ...one, isPreferred: true }])
+  })
+
+  it('are refused with 409 when the number is connected already, here or elsewhere', async () => {
+    const [id, other] = [await newCompany(), await newCompany()]
+    const { phoneNumberId } = await newSender(id)
+    for (const company of [id, other]) {
+      const { status, body } = await call('POST', `/companies/${company}/senders`, number({ phoneNumberId }))
+      expect(status).toBe(409)
+      expect(body.error.code).toBe('duplicate_resource')
+    }
+  })
+
+  it.each([
+    [{ provider: 'telegram' }, 'provider'],
+    [{ phoneNumber: '12345' }, 'phoneNumber'],
+    [{ phoneNumber: '1234567890123456' }, 'phoneNumber'],
+    [{ phoneNumberId: '' }, 'phoneNumberId'],
+    [{ phoneNumberId: 'x'.repeat(129) }, 'phoneNumberId'],
+    [{ wabaAccountId: ' ' }, 'wabaAccountId'],
+    [{ accessToken: 'two words' }, 'accessToken'],
+    [{ accessToken: null }, 'accessToken'],
+    [{ tier: 5 }, 'tier'],
+    [{ dailyLimit: 0 }, 'dailyLimit'],
+    [{ dailyLimit: 3_000_000_000 }, 'dailyLimit'],
+    [{ apiBaseUrl: 'file:///etc/passwd' }, 'apiBaseUrl'],
+    [{ apiBaseUrl: 'http://x?y' }, 'apiBaseUrl'],
+    [{ isPreferred: 'yes' }, 'isPreferred'],
+  ])('are refused with 422 for %j, when connected and when changed', async (wrong, path) => {
+    const id = await newCompany()
+    const { channelId } = await newSender(id)
+    const made = await call('POST', `/companies/${id}/senders`, number(wrong))
+    const changed = await call('PATCH', `/companies/${id}/senders/${channelId}`, wrong)
+    for (const answer of [made, changed]) {
+      expect(answer.status).toBe(422)
+      expect(fieldsOf(answer.body)).toEqual([path])
+    }
+  })
+
+  it('are refused with 400 that names every absent field', async () => {
+    const answer = await call('POST', `/companies/${await newCompany()}/senders`, { provider: 'meta' })
+    expect(answer.status).toBe(400)
+    expect(fieldsOf(answer.body)).toEqual(['phoneNumber', 'phoneName', 'phoneNumberId', 'wabaAccountId', 'accessToken'])
+  })
+
+  it('of another company are 404 exactly as those that never were', async () => {
+    const [id, other] = [await newCompany(), await newCompany()]
+    const { channelId } = await newSender(other)
+    const answers = []
+    for (const unknown of [channelId, 999_999_999, 'x', '0']) {
+      const path = `/companies/${id}/senders/${unknown}`
+      answers.push(await call('GET', path), await call('PATCH', path, { phoneName: 'x' }), await call('DELETE', path))
+    }
+    expect(answers.filter(({ status, text }) => status !== 404 || text !== '{"message":"Sender not found"}')).toEqual(
+      [],
+    )
+    expect((await call('GET', `/companies/${other}/senders`)).body).toHaveLength(1)
+  })
+})
+
+it('syncs the templates of a company on demand', async () => {
+  const id = await newCompany()
+  expect(await call('POST', `/companies/${id}/templates/sync`)).toMatchObject({
+    status: 200,
+    body: { synced: id + 1000 },
+  })
+})
+
+it('marks every route as the operator’s', async () => {
+  const surfaces = new Map<string, unknown>()
+  const watched = operatorApp(deps)
+  watched.addHook('onRoute', ({ method, url, config }) => {
+    if (url.startsWith('/admin/')) surfaces.set(`${method} ${url}`, config?.surface)
+  })
+  await watched.ready()
+  expect(surfaces.size).toBeGreaterThanOrEqual(14)
+  expect(new Set(surfaces.values())).toEqual(new Set(['operator']))
+})

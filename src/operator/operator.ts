@@ -1,0 +1,53 @@
+import type { Clock } from '../clock.ts'
+import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
+import { type Company, type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
+import type { Pool } from '../db/connect.ts'
+import { companyNotFound, senderRecordNotFound } from '../errors.ts'
+import { parseId } from '../ids.ts'
+import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+
+/** What the operator's verbs work with, by HTTP and on the command line alike. */
+export type OperatorDeps = SenderAdminDeps & {
+  db: Pool
+  clock: Clock
+  apiKeyPrefix: string
+  /** Makes the process forget what it remembers of a key. */
+  onKeyChanged(clientId: string): void
+  /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
+  syncTemplates(companyId: number): Promise<number>
+}
+
+/** The living company that a path or a command names; whatever names none is 404. */
+export async function companyNamed(db: Pool, text: string): Promise<Company> {
+  const companyId = parseId(text)
+  if (companyId === undefined) throw companyNotFound()
+  return getCompany(db, companyId)
+}
+
+/** The id of a sender that a path or a command names; what cannot be one is 404. */
+export function senderIdNamed(text: string): number {
+  const senderId = parseId(text)
+  if (senderId === undefined) throw senderRecordNotFound()
+  return senderId
+}
+
+/** Changes a company; its keys carry its rate limit, so what is remembered of them is forgotten. */
+export async function changeCompany(deps: OperatorDeps, companyId: number, change: CompanyChange): Promise<Company> {
+  const company = await updateCompany(deps.db, companyId, change)
+  for (const key of await listApiKeys(deps.db, companyId)) deps.onKeyChanged(key.clientId)
+  return company
+}
+
+/**
+ * Removes a company: its keys stop working and its numbers are free for others, its data stays.
+ * All of it happens or nothing does.
+ */
+export async function closeCompany(deps: OperatorDeps, companyId: number): Promise<void> {
+  const clientIds = await deps.db.begin(async (tx) => {
+    await removeCompany(tx, companyId)
+    await removeAllSenders(tx, companyId)
+    return revokeAllApiKeys(tx, companyId)
+  })
+  for (const clientId of clientIds) deps.onKeyChanged(clientId)
+  deps.onSendersChanged(companyId)
+}

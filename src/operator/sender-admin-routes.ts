@@ -1,0 +1,138 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { operatorErrorResponses } from '../http/shapes.ts'
+import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
+import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
+import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
+import { InCompany, Success } from './shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+const OneSender = Type.Object({
+  id: InCompany.properties.id,
+  channelId: Type.String({ description: 'Id of the sender, its `channelId`' }),
+})
+
+/** A company's connected numbers and their templates (decisions: The operator's side). */
+export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/admin/v1/companies/:id/senders',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Connect a WhatsApp number',
+          params: InCompany,
+          body: NewSenderBody,
+          response: {
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            201: SenderReply,
+          },
+        },
+      },
+      async (request, reply) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        reply.code(201)
+        return toSenderReply(await connectSender(deps, company.id, request.body))
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/senders',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'List the connected numbers of a company',
+          params: InCompany,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(SenderReply) },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return (await listSenders(deps.db, company.id)).map(toSenderReply)
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Read a connected number',
+          params: OneSender,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: SenderReply },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return toSenderReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
+      },
+    )
+
+    app.patch(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Change a connected number',
+          description: 'Null takes an optional value away. To un-prefer a number, prefer another one.',
+          params: OneSender,
+          body: SenderChangeBody,
+          response: {
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            200: SenderReply,
+          },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        const senderId = senderIdNamed(request.params.channelId)
+        return toSenderReply(await updateSender(deps, company.id, senderId, request.body))
+      },
+    )
+
+    app.delete(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Disconnect a number',
+          description: 'It can be connected again, by any company. The oldest that remains takes over a preference.',
+          params: OneSender,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await removeSender(deps, company.id, senderIdNamed(request.params.channelId))
+        return { success: true as const }
+      },
+    )
+
+    app.post(
+      '/admin/v1/companies/:id/templates/sync',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Take over the WhatsApp templates from the providers now',
+          params: InCompany,
+          response: {
+            ...operatorErrorResponses({ 404: 'message' }),
+            200: Type.Object({ synced: Type.Integer({ description: 'How many templates there are' }) }),
+          },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return { synced: await deps.syncTemplates(company.id) }
+      },
+    )
+  }
+}

@@ -1,0 +1,96 @@
+import type { Command } from 'commander'
+import { PROVIDERS } from '../senders/sender.ts'
+import { connectSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
+import {
+  commandGroup,
+  type OpenOperator,
+  type Options,
+  parseOptions,
+  toNumberOrNone,
+  withNone,
+  withSecrets,
+} from './command.ts'
+import { companyNamed, senderIdNamed } from './operator.ts'
+import { NewSenderBody, SenderChangeBody, toSenderReply } from './sender-shape.ts'
+
+/** What every connection has; `update` may change each of them. */
+const REQUIRED = [
+  ['--provider <name>', `one of ${PROVIDERS.join(', ')}`],
+  ['--phone-number <number>', 'telephone number with country code'],
+  ['--phone-name <name>', 'display name of the business'],
+  ['--phone-number-id <id>', "the provider's id of the number"],
+  ['--waba-account-id <id>', "the provider's id of the business account"],
+  ['--access-token <token>', "the provider's credential; - reads it from standard input"],
+] as const
+
+const SECRETS = ['accessToken', 'appSecret']
+const NULLABLE = ['appSecret', 'apiBaseUrl', 'tier', 'dailyLimit']
+
+/** `parley sender …` */
+export function senderCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
+  const { add, run } = commandGroup(program, 'sender', 'connected numbers: connect, list, update, remove', open)
+
+  const connect = add('connect <company>', 'connect a WhatsApp number')
+  for (const [flags, means] of REQUIRED) connect.requiredOption(flags, means)
+  withOptional(connect).action((company: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      const body = parseOptions(NewSenderBody, await toBody(options, stdin))
+      return toSenderReply(await connectSender(deps, id, body))
+    }),
+  )
+
+  add('list <company>', 'list the connected numbers of a company').action(
+    (company: string, _options: Options, command: Command) =>
+      run(command, async ({ db }) => {
+        const { id } = await companyNamed(db, company)
+        return (await listSenders(db, id)).map(toSenderReply)
+      }),
+  )
+
+  const update = add('update <company> <channelId>', 'change a connected number; none takes an optional value away')
+  for (const [flags, means] of REQUIRED) update.option(flags, means)
+  withOptional(update).action((company: string, channelId: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      const body = parseOptions(SenderChangeBody, await toBody(options, stdin))
+      return toSenderReply(await updateSender(deps, id, senderIdNamed(channelId), body))
+    }),
+  )
+
+  add('remove <company> <channelId>', 'disconnect a number').action(
+    (company: string, channelId: string, _options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await removeSender(deps, id, senderIdNamed(channelId))
+        return { success: true }
+      }),
+  )
+}
+
+const withOptional = (command: Command): Command =>
+  command
+    .option('--app-secret <secret>', 'refuse events that it did not sign; - reads it from standard input')
+    .option('--api-base-url <address>', "address to which the provider's paths are added")
+    .option('--preferred', 'sends that name no sender use it')
+    .option('--tier <number>', "the provider's tier, 1 to 4", toNumberOrNone)
+    .option('--daily-limit <number>', 'customers to be written to first within 24 hours', toNumberOrNone)
+
+async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {
+  const { preferred, ...given } = options
+  const body = await withSecrets(withNone(given, NULLABLE), SECRETS, stdin)
+  return preferred === true ? { ...body, isPreferred: true } : body
+}
+
+/** `parley templates …` */
+export function templateCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
+
+  add('sync <company>', 'take over the templates from the providers now').action(
+    (company: string, _options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        return { synced: await deps.syncTemplates(id) }
+      }),
+  )
+}

@@ -1,0 +1,18 @@
+import { type Static, type TSchema, Type } from 'typebox'
+
+/** The answer to whatever is done and has nothing to show. */
+export const Success = Type.Object({ success: Type.Literal(true) })
+
+export const InCompany = Type.Object({ id: Type.String({ description: 'Id of the company' }) })
+
+/** A line of text: not empty, without control characters. */
+export const plainText = (options: { maxLength: number; description: string }) =>
+  Type.String({ minLength: 1, pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
+
+/** A credential as it goes into a header: printable, without blanks. */
+export const secretText = (options: { maxLength: number; description: string }) =>
+  Type.String({ minLength: 1, pattern: '^[\\u0021-\\u007e]*$', ...options })
+
+/** The same value, or null: one type keyword, so that a fault is told once and not per alternative. */
+export const orNull = <Shape extends TSchema & { type: string }>(shape: Shape) =>
+  Type.Unsafe<Static<Shape> | null>({ ...shape, type: [shape.type, 'null'] })

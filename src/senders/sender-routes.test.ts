@@ -1,0 +1,71 @@
+import { beforeAll, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { operatorApp, operatorDeps } from '../../test/operator-app.ts'
+import { createCompany } from '../companies/company.ts'
+import type { Pool } from '../db/connect.ts'
+import { connectSender, removeSender } from './sender-admin.ts'
+
+let db: Pool
+let companyId: number
+
+const connect = (owner: number, index: number) =>
+  connectSender(operatorDeps(db), owner, {
+    provider: 'meta',
+    phoneNumber: `+1 555 ${1_000_000 + index}`,
+    phoneName: `Shop ${index}`,
+    phoneNumberId: `listed-${owner}-${index}`,
+    wabaAccountId: 'waba-1',
+    accessToken: 'EAAverysecret',
+    isPreferred: index === 2,
+  })
+
+beforeAll(async () => {
+  db = (await createTestDatabase()).db
+  companyId = (await createCompany(db, { name: 'Acme' })).id
+  const other = (await createCompany(db, { name: 'Other' })).id
+  for (let index = 1; index <= 25; index += 1) await connect(companyId, index)
+  await connect(other, 1)
+  const gone = await connect(companyId, 99)
+  await removeSender(operatorDeps(db), companyId, gone.id)
+})
+
+async function list(query = '', caller = companyId) {
+  const reply = await operatorApp(operatorDeps(db), caller).inject(`/public/v1/templates/whatsapp/senders${query}`)
+  return { status: reply.statusCode, ...reply.json() }
+}
+
+it("lists the company's own connected numbers, oldest first, redacted", async () => {
+  const { status, items, pagination } = await list('?pageSize=3')
+  const shown = (index: number, isPreferred: boolean) => ({
+    phoneNumber: `+1 555 ${1_000_000 + index}`,
+    phoneName: `Shop ${index}`,
+    phoneNumberId: `listed-${companyId}-${index}`,
+    isPreferred,
+  })
+  expect(status).toBe(200)
+  expect(items).toEqual([shown(1, false), shown(2, true), shown(3, false)])
+  expect(pagination).toEqual({ totalRecords: 25, currentPage: 1, totalPages: 9, nextPage: 2, prevPage: null })
+})
+
+it.each([
+  ['', 20, { currentPage: 1, totalPages: 2, nextPage: 2, prevPage: null }],
+  ['?page=2', 5, { currentPage: 2, totalPages: 2, nextPage: null, prevPage: 1 }],
+  ['?page=9', 0, { currentPage: 9, nextPage: null, prevPage: 2 }],
+  ['?pageSize=1000', 25, { totalPages: 1, nextPage: null }],
+  ['?page=x&pageSize=-1', 20, { currentPage: 1, totalPages: 2 }],
+  ['?page=999999999999&pageSize=100', 0, { nextPage: null, prevPage: 1 }],
+])('pages never fail: %s', async (query, length, pagination) => {
+  const answer = await list(query)
+  expect(answer.status).toBe(200)
+  expect(answer.items).toHaveLength(length)
+  expect(answer.pagination).toMatchObject({ totalRecords: 25, ...pagination })
+})
+
+it('is empty for a company without any number', async () => {
+  const { id } = await createCompany(db, { name: 'New' })
+  expect(await list('', id)).toEqual({
+    status: 200,
+    items: [],
+    pagination: { totalRecords: 0, currentPage: 1, totalPages: 0, nextPage: null, prevPage: null },
+  })
+})

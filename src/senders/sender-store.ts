@@ -1,0 +1,204 @@
+import type { Db } from '../db/connect.ts'
+import type { SenderRecord } from './sender.ts'
+
+/** A sender as it is kept: both secrets are sealed. */
+export type SenderRow = SenderRecord & { readonly accessToken: string; readonly appSecret: string | null }
+export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt'>
+
+const columns = (db: Db) => db`
+  id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token, app_secret,
+  api_base_url, is_preferred, tier, daily_limit, created_at`
+
+/**
+ * Holds the company until the transaction ends, so that changes of its senders happen one after another.
+ * False when it does not exist. `no key update` lets rows that refer to the company be written meanwhile.
+ */
+export async function lockCompany(tx: Db, companyId: number): Promise<boolean> {
+  const locked = await tx`
+    select 1
+    from companies
+    where id = ${companyId}
+      and deleted_at is null
+    for no key update`
+  return locked.count > 0
+}
+
+/** The company's living senders, oldest first. */
+export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> => db<SenderRow[]>`
+  select ${columns(db)}
+  from senders
+  where company_id = ${companyId}
+    and deleted_at is null
+  order by id`
+
+export async function findSender(db: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
+  const [row] = await db<SenderRow[]>`
+    select ${columns(db)}
+    from senders
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null`
+  return row
+}
+
+/** The same, held until the transaction ends. */
+export async function lockSender(tx: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
+  const [row] = await tx<SenderRow[]>`
+    select ${columns(tx)}
+    from senders
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null
+    for no key update`
+  return row
+}
+
+/** One page of what the company may see of its senders, and how many there are in all. */
+export async function selectSenderPage(
+  db: Db,
+  companyId: number,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ rows: SenderRow[]; total: number }> {
+  const [rows, counted] = await Promise.all([
+    db<SenderRow[]>`
+      select ${columns(db)}
+      from senders
+      where company_id = ${companyId}
+        and deleted_at is null
+      order by id
+      limit ${limit}
+      offset ${offset}`,
+    db<[{ total: number }]>`
+      select count(*) as total
+      from senders
+      where company_id = ${companyId}
+        and deleted_at is null`,
+  ])
+  return { rows, total: counted[0].total }
+}
+
+/** Inserts a sender that is not preferred, with its empty count of customers reached. */
+export async function insertSender(tx: Db, companyId: number, values: SenderValues): Promise<SenderRow> {
+  const [row] = await tx<[SenderRow]>`
+    insert into senders (
+      company_id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id,
+      access_token, app_secret, api_base_url, tier, daily_limit
+    )
+    values (
+      ${companyId}, ${values.provider}, ${values.phoneNumber}, ${values.phone}, ${values.phoneName},
+      ${values.phoneNumberId}, ${values.wabaAccountId}, ${values.accessToken}, ${values.appSecret},
+      ${values.apiBaseUrl}, ${values.tier}, ${values.dailyLimit}
+    )
+    returning ${columns(tx)}`
+  await tx`
+    insert into sender_reach_counts (company_id, sender_id)
+    values (${companyId}, ${row.id})`
+  return row
+}
+
+export async function updateSenderRow(
+  tx: Db,
+  companyId: number,
+  senderId: number,
+  values: SenderValues,
+): Promise<void> {
+  await tx`
+    update senders
+    set provider = ${values.provider},
+        phone_number = ${values.phoneNumber},
+        phone = ${values.phone},
+        phone_name = ${values.phoneName},
+        phone_number_id = ${values.phoneNumberId},
+        waba_account_id = ${values.wabaAccountId},
+        access_token = ${values.accessToken},
+        app_secret = ${values.appSecret},
+        api_base_url = ${values.apiBaseUrl},
+        tier = ${values.tier},
+        daily_limit = ${values.dailyLimit},
+        updated_at = now()
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null`
+}
+
+/** Makes one living sender the preferred one. Two statements: the index allows no two at any moment. */
+export async function preferSender(tx: Db, companyId: number, senderId: number): Promise<void> {
+  await tx`
+    update senders
+    set is_preferred = false,
+        updated_at = now()
+    where company_id = ${companyId}
+      and is_preferred
+      and id <> ${senderId}`
+  await tx`
+    update senders
+    set is_preferred = true,
+        updated_at = now()
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null
+      and not is_preferred`
+}
+
+/** The oldest living sender takes over when none is preferred. */
+export async function preferOldestSender(tx: Db, companyId: number): Promise<void> {
+  await tx`
+    update senders
+    set is_preferred = true,
+        updated_at = now()
+    where company_id = ${companyId}
+      and id = (
+        select min(id)
+        from senders
+        where company_id = ${companyId}
+          and deleted_at is null
+        having not bool_or(is_preferred)
+      )`
+}
+
+/** False when no such living sender exists. */
+export async function markSenderRemoved(tx: Db, companyId: number, senderId: number): Promise<boolean> {
+  const removed = await tx`
+    update senders
+    set deleted_at = now(),
+        updated_at = now(),
+        is_preferred = false
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null`
+  return removed.count > 0
+}
+
+export async function markAllSendersRemoved(tx: Db, companyId: number): Promise<void> {
+  await tx`
+    update senders
+    set deleted_at = now(),
+        updated_at = now(),
+        is_preferred = false
+    where company_id = ${companyId}
+      and deleted_at is null`
+  await tx`
+    delete from sender_routes
+    where company_id = ${companyId}`
+}
+
+/** Leads the provider's number id to a sender; false when it leads to one already, of whatever company. */
+export async function insertRoute(
+  tx: Db,
+  companyId: number,
+  senderId: number,
+  phoneNumberId: string,
+): Promise<boolean> {
+  const inserted = await tx`
+    insert into sender_routes (phone_number_id, company_id, sender_id)
+    values (${phoneNumberId}, ${companyId}, ${senderId})
+    on conflict (phone_number_id) do nothing`
+  return inserted.count > 0
+}
+
+export async function deleteRoute(tx: Db, companyId: number, senderId: number): Promise<void> {
+  await tx`
+    delete from sender_routes
+    where company_id = ${companyId}
+      and sender_id = ${senderId}`
+}

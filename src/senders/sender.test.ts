@@ -1,0 +1,120 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { effectiveDailyLimit, parseSenderPhone, resolveSender, type Sender } from './sender.ts'
+
+const sender = (given: Partial<Sender>): Sender => ({
+  id: 1,
+  provider: 'meta',
+  phoneNumber: '+1 555 010 0001',
+  phone: '15550100001',
+  phoneName: 'Acme',
+  phoneNumberId: '100000000000001',
+  wabaAccountId: '900',
+  accessToken: 'token',
+  appSecret: null,
+  apiBaseUrl: null,
+  isPreferred: false,
+  dailyLimit: null,
+  ...given,
+})
+
+const first = sender({ isPreferred: true })
+const second = sender({ id: 2, phone: '4915100000002', phoneNumberId: 'app-uuid-2' })
+const both = [first, second]
+
+describe('which number sends', () => {
+  it.each([
+    [undefined, 1],
+    ['4915100000002', 2],
+    ['+49 (151) 0000-0002', 2],
+    ['+49 151.0000/0002', 2],
+    ['0049 151 00000002', 2],
+    ['\u202a+49\u00a0151\u201100000002\u202c', 2],
+    ['app-uuid-2', 2],
+    ['100000000000001', 1],
+    ['1 555 010 0001', 1],
+  ])('%j is number %i', (given, id) => {
+    expect(resolveSender(both, given).id).toBe(id)
+  })
+
+  it.each([
+    '',
+    ' ',
+    '5550100001',
+    '+49 151 0000 0003',
+    'tel4915100000002',
+    'APP-UUID-2',
+    '900',
+    '+',
+  ])('%j is none of them: WHATSAPP_SENDER_NOT_FOUND', (given) => {
+    expect(() => resolveSender(both, given)).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
+  })
+
+  it('is nobody without any number: no_whatsapp_account when omitted, else not found', () => {
+    expect(() => resolveSender([], undefined)).toThrow(/no_whatsapp_account/)
+    expect(() => resolveSender([], '15550100001')).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
+  })
+
+  it('is the telephone number where an id of another sender reads the same', () => {
+    const namesake = sender({ id: 3, phone: '15550100003', phoneNumberId: second.phone })
+    expect(resolveSender([namesake, ...both], second.phone).id).toBe(2)
+  })
+
+  it('is the preferred connection of a line that is connected twice, else the older', () => {
+    const twin = sender({ id: 4, phoneNumberId: 'twin', isPreferred: true })
+    expect(resolveSender([sender({}), twin], first.phone).id).toBe(4)
+    expect(resolveSender([sender({}), { ...twin, isPreferred: false }], first.phone).id).toBe(1)
+  })
+
+  it('is found however its digits are broken up', () => {
+    const separators = fc.stringMatching(/^[ ().\-/\u00a0]{0,3}$/)
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.stringMatching(/^[1-9][0-9]{6,14}$/), { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        fc.array(separators, { minLength: 15, maxLength: 15 }),
+        (phones, pick, gaps) => {
+          const senders = phones.map((phone, id) => sender({ id, phone, phoneNumberId: `id-${id}` }))
+          const wanted = pick % phones.length
+          const written = [...phones[wanted]!].map((digit, at) => `${gaps[at]}${digit}`).join('')
+          expect(resolveSender(senders, `+${written}`).id).toBe(wanted)
+        },
+      ),
+    )
+  })
+
+  it('is always one of those given, or a refusal of 404', () => {
+    fc.assert(
+      fc.property(fc.option(fc.string(), { nil: undefined }), fc.subarray(both), (given, senders) => {
+        try {
+          expect(senders).toContain(resolveSender(senders, given))
+        } catch (error) {
+          expect(error).toMatchObject({ status: 404 })
+        }
+      }),
+    )
+  })
+})
+
+it.each([
+  ['123456', undefined],
+  ['1234567', '1234567'],
+  ['1234567890123456', undefined],
+  ['+1 (555) 010-0001', '15550100001'],
+  ['1-800-FLOWERS', undefined],
+])('%s holds the telephone number %s', (text, phone) => {
+  expect(parseSenderPhone(text)).toBe(phone)
+})
+
+it.each([
+  [null, null, null],
+  [1, null, 1_000],
+  [2, null, 10_000],
+  [3, null, 100_000],
+  [4, null, null],
+  [1, 250, 250],
+  [4, 5, 5],
+  [null, 7, 7],
+])('tier %s with limit %s allows %s a day', (tier, dailyLimit, allowed) => {
+  expect(effectiveDailyLimit({ tier, dailyLimit })).toBe(allowed)
+})

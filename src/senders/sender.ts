@@ -1,0 +1,78 @@
+import { noWhatsappAccount, senderNotFound } from '../errors.ts'
+import { digitsOf } from '../phone.ts'
+
+/** The protocols that a number may be connected through; also the wire's `channel.provider`. */
+export const PROVIDERS = ['meta', 'dialog360', 'gupshup'] as const
+export type ProviderName = (typeof PROVIDERS)[number]
+
+/** Keeps secrets unreadable at rest. */
+export type Cipher = { encrypt(text: string): string; decrypt(sealed: string): string }
+
+/** A connected number, ready to send: its secrets are in clear, so it never leaves the process. */
+export type Sender = {
+  readonly id: number
+  readonly provider: ProviderName
+  /** As displayed. */
+  readonly phoneNumber: string
+  /** Its digits. */
+  readonly phone: string
+  readonly phoneName: string
+  /** What the provider calls the number. */
+  readonly phoneNumberId: string
+  readonly wabaAccountId: string
+  readonly accessToken: string
+  readonly appSecret: string | null
+  /** Null: the provider's public address. */
+  readonly apiBaseUrl: string | null
+  readonly isPreferred: boolean
+  /** Customers whom it may be the first to write to within 24 hours; null: as many as it likes. */
+  readonly dailyLimit: number | null
+}
+
+/** A connected number as its operator sees it: without secrets. */
+export type SenderRecord = Omit<Sender, 'accessToken' | 'appSecret' | 'dailyLimit'> & {
+  readonly tier: number | null
+  /** As set by the operator; null: the tier decides. */
+  readonly dailyLimit: number | null
+  readonly createdAt: Date
+}
+
+/**
+ * Which number sends (spec: Sender resolution): the one named by its digits in any formatting or by the
+ * provider's id, else the preferred one. A name that fits none is 404 `WHATSAPP_SENDER_NOT_FOUND`, no number
+ * at all 404 `no_whatsapp_account`. A telephone number wins over an equal provider's id.
+ */
+export function resolveSender(senders: readonly Sender[], given: string | undefined): Sender {
+  if (given === undefined) {
+    const preferred = senders.find((sender) => sender.isPreferred)
+    if (preferred === undefined) throw noWhatsappAccount()
+    return preferred
+  }
+  const named = findByPhone(senders, given) ?? senders.find((sender) => sender.phoneNumberId === given.trim())
+  if (named === undefined) throw senderNotFound()
+  return named
+}
+
+/** One line may be connected twice, through two providers: then the preferred connection, else the older. */
+function findByPhone(senders: readonly Sender[], given: string): Sender | undefined {
+  const phone = parseSenderPhone(given)
+  const named = senders.filter((sender) => sender.phone === phone)
+  return named.find((sender) => sender.isPreferred) ?? named[0]
+}
+
+/** The digits of a telephone number in any formatting, `00` counting as `+`; undefined when it is none. */
+export function parseSenderPhone(text: string): string | undefined {
+  if (/[^0-9\s\p{P}\p{S}\p{Cf}]/u.test(text)) return undefined
+  const digits = digitsOf(text).replace(/^00/, '')
+  return /^[0-9]{7,15}$/.test(digits) ? digits : undefined
+}
+
+const TIER_LIMITS = new Map([
+  [1, 1_000],
+  [2, 10_000],
+  [3, 100_000],
+])
+
+/** What is set explicitly, else what the provider's tier allows; null: no limit. */
+export const effectiveDailyLimit = (set: { tier: number | null; dailyLimit: number | null }): number | null =>
+  set.dailyLimit ?? TIER_LIMITS.get(set.tier ?? 0) ?? null
