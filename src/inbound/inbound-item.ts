@@ -1,0 +1,196 @@
+import type { Position } from './item-slice.ts'
+
+/** How an item finds its company: each kind of event names something else (decisions: Provider-facing webhook). */
+export type Route =
+  | { by: 'sender'; phoneNumberId: string }
+  | { by: 'account'; wabaAccountId: string }
+  | { by: 'app'; gupshupAppId: string }
+  | { by: 'nothing' }
+
+/** What every item knows: where it stood, whose it is, when it happened, and its own text. */
+export type Placed = {
+  /** Stable within its body: the same body always yields the same keys. */
+  key: string
+  position: Position
+  /** The provider's word for the kind of change; null where it gave none. */
+  field: string | null
+  route: Route
+  /** Epoch seconds by the provider's clock, or null. */
+  timestamp: number | null
+  /** The provider's JSON for this item alone, byte by byte as it came. Made when asked for. */
+  raw: () => string
+}
+
+/** The customer of an item. Both identities may be absent in a poor event. */
+export type Customer = {
+  /** Digits. */
+  phone: string | null
+  /** The provider's user id, which stays when the customer hides the phone. */
+  userId: string | null
+  profileName: string | null
+}
+
+/** The five types of a conversation's message record. */
+export type RecordType = 'text' | 'image' | 'video' | 'audio' | 'document'
+export type MediaKind = 'image' | 'video' | 'audio' | 'document'
+
+export type InboundMedia = {
+  /** A sticker is an image. */
+  kind: MediaKind
+  mimeType: string | null
+  filename: string | null
+  caption: string | null
+  voice: boolean
+  providerMediaId: string | null
+  /** Where the provider also gives an address; short-lived, and it needs the provider's credential. */
+  url: string | null
+}
+
+export type ProviderError = { code: number | null; title: string | null; details: string | null }
+
+/** What a message and a reaction share. Of an echo the customer is the one written to. */
+export type Conversational = Placed & {
+  wamid: string | null
+  customer: Customer
+  /** Digits of the business number, as the provider displays it. */
+  businessPhone: string | null
+  /** Written by the business in the phone app. */
+  isEcho: boolean
+  /** Whether it opens the 24-hour window. */
+  opensWindow: boolean
+  /** Whether receivers get it. Without a wamid there is nothing that they could deduplicate on. */
+  isForwarded: boolean
+  /** Present in group chats: such a message is no part of the customer's own conversation. */
+  groupId: string | null
+}
+
+export type MessageItem = Conversational & {
+  kind: 'message'
+  /** As the provider says, such as `sticker`, `system`, `request_welcome`. */
+  providerType: string
+  /** As receivers see it (spec: Envelope). */
+  type: string
+  text: string
+  media: InboundMedia | null
+  /** As the conversation shows it (spec: Conversation message record). */
+  recordType: RecordType
+  recordText: string
+  /** The message to which this one replies. */
+  quotedWamid: string | null
+  /** The message which this one edits or revokes. */
+  originalWamid: string | null
+  error: ProviderError | null
+}
+
+/** Sets, or with emoji null clears, the reaction on its target; no message of its own. */
+export type ReactionItem = Conversational & {
+  kind: 'reaction'
+  targetWamid: string | null
+  emoji: string | null
+}
+
+export type StatusItem = Placed & {
+  kind: 'status'
+  /** `enqueued` tells that `gupshupId`, the id of the send's answer, belongs to `wamid`. */
+  status: 'enqueued' | 'sent' | 'delivered' | 'read' | 'failed'
+  wamid: string | null
+  gupshupId: string | null
+  /** Our own message id, as given with the send. */
+  callbackData: string | null
+  recipientPhone: string | null
+  recipientUserId: string | null
+  error: ProviderError | null
+}
+
+type TemplateName = {
+  /** The provider's id, exact however many digits it has. */
+  templateId: string | null
+  name: string | null
+  /** With `_`, as in `en_US`. */
+  language: string | null
+}
+
+export type TemplateStatus = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
+
+export type TemplateStatusItem = Placed &
+  TemplateName & {
+    kind: 'template-status'
+    /** Null: the event changes no status. */
+    status: TemplateStatus | null
+    /** The provider's own word, upper case. */
+    event: string
+    /** The empty string where there is none. */
+    reason: string
+    /** The provider's explanation in words. */
+    explanation: string | null
+    category: string | null
+  }
+
+export type TemplateQualityItem = Placed &
+  TemplateName & { kind: 'template-quality'; previousScore: string | null; score: string }
+
+export type TemplateCategoryItem = Placed &
+  TemplateName & { kind: 'template-category'; previousCategory: string | null; category: string }
+
+export type TemplateButton = {
+  type: string | null
+  text: string | null
+  url: string | null
+  phoneNumber: string | null
+}
+
+export type TemplateComponentsItem = Placed &
+  TemplateName & {
+    kind: 'template-components'
+    header: string | null
+    body: string | null
+    footer: string | null
+    buttons: TemplateButton[]
+  }
+
+export type NumberQualityItem = Placed & {
+  kind: 'number-quality'
+  /** Digits. */
+  displayPhone: string | null
+  event: string | null
+  /** Customers per rolling day; null where the event does not say. */
+  dailyLimit: number | 'unlimited' | null
+  /** The provider's word, such as `TIER_2K`. */
+  limit: string | null
+}
+
+/** The customer stopped or resumed marketing messages within WhatsApp. */
+export type PreferenceItem = Placed & { kind: 'preference'; customer: Customer; marketing: 'stop' | 'resume' }
+
+export type UserIdChangedItem = Placed & {
+  kind: 'user-id-changed'
+  customer: Customer
+  previousUserId: string | null
+  userId: string
+}
+
+export type NumberChangedItem = Placed & { kind: 'number-changed'; from: string; to: string }
+
+/** Known or unknown, it asks nothing of us. */
+export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }
+
+/** It could not be understood; its siblings were. */
+export type UnreadableItem = Placed & { kind: 'unreadable-item'; reason: string }
+
+export type InboundItem =
+  | MessageItem
+  | ReactionItem
+  | StatusItem
+  | TemplateStatusItem
+  | TemplateQualityItem
+  | TemplateCategoryItem
+  | TemplateComponentsItem
+  | NumberQualityItem
+  | PreferenceItem
+  | UserIdChangedItem
+  | NumberChangedItem
+  | IgnoredItem
+  | UnreadableItem
+
+/** `unreadable`: the body is no JSON object at all. */
+export type ParsedInbound = { kind: 'items'; items: InboundItem[] } | { kind: 'unreadable'; reason: string }

@@ -1,0 +1,93 @@
+import { digitsOf, USER_ID } from '../phone.ts'
+
+/**
+ * Readers for JSON that nobody vouches for. Each answers null where the value is absent, empty or of a kind that cannot
+ * be meant; none throws. Text is cleaned of what PostgreSQL refuses (NUL, lone surrogates).
+ */
+export type JsonObject = Record<string, unknown>
+
+export const EMPTY: JsonObject = Object.freeze({})
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * `JSON.parse` that keeps integers above 2^53 as the text they were written in: providers write ids as numbers.
+ * Throws like `JSON.parse`.
+ */
+export function parseJson(text: string): unknown {
+  if (!/[:[,\s]-?[0-9]{16}/.test(text)) return JSON.parse(text)
+  try {
+    return JSON.parse(text, keepBigInteger)
+  } catch (error) {
+    // The reviver descends by recursion, the parser does not: hostile depth must not cost the siblings.
+    if (error instanceof RangeError) return JSON.parse(text)
+    throw error
+  }
+}
+
+const keepBigInteger = (_name: string, value: unknown, context?: { source?: string }): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?[0-9]+$/.test(context?.source ?? '')
+    ? context?.source
+    : value
+
+/** An own member, whatever its name: `constructor` and `__proto__` are names like others here. */
+export const memberAt = (object: JsonObject, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined
+
+/** The object there, or an empty one. */
+export function objectAt(object: JsonObject, name: string): JsonObject {
+  const value = memberAt(object, name)
+  return isObject(value) ? value : EMPTY
+}
+
+/** The array there, or an empty one. */
+export function listAt(object: JsonObject, name: string): readonly unknown[] {
+  const value = memberAt(object, name)
+  return Array.isArray(value) ? value : []
+}
+
+/** Cleaned text, never empty; a number as its digits. */
+export const textAt = (object: JsonObject, name: string): string | null => toText(memberAt(object, name))
+
+export function toText(value: unknown): string | null {
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'string' || value === '') return null
+  return cleanText(value)
+}
+
+export const cleanText = (text: string): string => {
+  const whole = text.isWellFormed() ? text : text.toWellFormed()
+  return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole
+}
+
+/** Digits of a phone number written in any way; null for a user id, a placeholder, or anything else with letters. */
+export function phoneAt(object: JsonObject, name: string): string | null {
+  const text = textAt(object, name)
+  if (text === null || !/^[+0-9 ()./-]{1,40}$/.test(text)) return null
+  const digits = digitsOf(text)
+  return digits.length > 0 && digits.length <= 20 ? digits : null
+}
+
+/** A provider's user id. Its form is not insisted on, only that no phone number is taken for one. */
+export function userIdAt(object: JsonObject, name: string): string | null {
+  const text = textAt(object, name)
+  return text !== null && text.length <= 256 && /[A-Za-z]/.test(text) ? text : null
+}
+
+/** A user id that stands where a phone number was expected: there only its strict form counts. */
+export function userIdInPlaceOfPhone(object: JsonObject, name: string): string | null {
+  const text = textAt(object, name)
+  return text !== null && USER_ID.test(text) ? text : null
+}
+
+const LAST_SECOND = 253_402_300_799 // of the year 9999
+
+/** Whole epoch seconds out of seconds or milliseconds, number or digits; null for anything else. */
+export function secondsAt(object: JsonObject, name: string): number | null {
+  const value = memberAt(object, name)
+  if (typeof value !== 'number' && !(typeof value === 'string' && /^ *[0-9]+(\.[0-9]+)? *$/.test(value))) return null
+  const number = Number(value)
+  const seconds = Math.floor(number >= 1e12 ? number / 1000 : number)
+  return seconds >= 0 && seconds <= LAST_SECOND ? seconds : null
+}

@@ -1,0 +1,102 @@
+import type { InboundMedia, MediaKind, RecordType } from './inbound-item.ts'
+import { EMPTY, isObject, type JsonObject, memberAt, objectAt, textAt } from './json-member.ts'
+
+const MEDIA_KINDS = new Map<string, MediaKind>([
+  ['image', 'image'],
+  ['sticker', 'image'],
+  ['video', 'video'],
+  ['audio', 'audio'],
+  ['voice', 'audio'],
+  ['document', 'document'],
+])
+
+const CONTENT_NAMES = [
+  'text',
+  ...MEDIA_KINDS.keys(),
+  'location',
+  'contacts',
+  'reaction',
+  'interactive',
+  'button',
+  'order',
+  'system',
+  'edit',
+  'revoke',
+] // prettier-ignore
+
+const TYPE_LIMIT = 64
+
+export type MessageContent = {
+  type: string
+  text: string
+  media: InboundMedia | null
+  recordType: RecordType
+  recordText: string
+}
+
+/** The provider's word for the type; where it is absent, the content that is there tells. */
+export const providerTypeOf = (message: JsonObject): string =>
+  textAt(message, 'type')?.slice(0, TYPE_LIMIT).toWellFormed() ??
+  CONTENT_NAMES.find((name) => memberAt(message, name) !== undefined) ??
+  'unknown'
+
+/**
+ * What a message says, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
+ * messages). They differ in that the conversation also shows the own words of a location, an order, a system notice and
+ * an edit, where receivers get a placeholder and the type.
+ */
+export function readContent(message: JsonObject, providerType: string): MessageContent {
+  const media = readMedia(message, providerType)
+  const type = media?.kind ?? providerType
+  const placeholder = `[${providerType === 'sticker' ? 'sticker' : type}]`
+  const words = media ? media.caption : wordsForReceivers(message)
+  return {
+    type,
+    text: words ?? placeholder,
+    media,
+    recordType: media?.kind ?? 'text',
+    recordText: words ?? (media ? null : wordsForConversation(message)) ?? placeholder,
+  }
+}
+
+function readMedia(message: JsonObject, providerType: string): InboundMedia | null {
+  const kind = MEDIA_KINDS.get(providerType)
+  if (kind === undefined) return null
+  const body = objectAt(message, providerType)
+  return {
+    kind,
+    mimeType: textAt(body, 'mime_type'),
+    filename: textAt(body, 'filename'),
+    caption: textAt(body, 'caption'),
+    voice: providerType === 'voice' || memberAt(body, 'voice') === true,
+    providerMediaId: textAt(body, 'id'),
+    url: textAt(body, 'url'),
+  }
+}
+
+function wordsForReceivers(message: JsonObject): string | null {
+  const interactive = objectAt(message, 'interactive')
+  return (
+    textAt(objectAt(message, 'text'), 'body') ??
+    textAt(objectAt(message, 'button'), 'text') ??
+    textAt(objectAt(interactive, 'button_reply'), 'title') ??
+    textAt(objectAt(interactive, 'list_reply'), 'title') ??
+    textAt(objectAt(interactive, 'nfm_reply'), 'body')
+  )
+}
+
+function wordsForConversation(message: JsonObject): string | null {
+  const edited = objectAt(objectAt(message, 'edit'), 'message')
+  return (
+    textAt(objectAt(message, 'location'), 'name') ??
+    textAt(objectAt(message, 'order'), 'text') ??
+    textAt(objectAt(message, 'system'), 'body') ??
+    wordsForReceivers(edited) ??
+    textAt(mediaBodyOf(edited), 'caption')
+  )
+}
+
+function mediaBodyOf(message: JsonObject): JsonObject {
+  const name = [...MEDIA_KINDS.keys()].find((kind) => isObject(memberAt(message, kind)))
+  return name === undefined ? EMPTY : objectAt(message, name)
+}

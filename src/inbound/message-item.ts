@@ -1,0 +1,78 @@
+import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
+import type { Conversational, Customer, InboundItem, MessageItem, Placed, ReactionItem } from './inbound-item.ts'
+import { type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
+import { providerTypeOf, readContent } from './message-content.ts'
+import { readError } from './provider-error.ts'
+
+/** What the provider tells by itself: neither the customer's act nor the receivers' concern. */
+const NOTICES = new Set(['system', 'request_welcome'])
+
+export type MessagePlace = {
+  placed: (timestamp: number | null, contact: number | null) => Placed
+  findCustomer: CustomerFinder
+  businessPhone: string | null
+  isEcho: boolean
+}
+
+/** A message, reaction or echo, and before it the change of identity that a system message may tell of. */
+export function readMessage(message: JsonObject, place: MessagePlace): InboundItem[] {
+  const providerType = providerTypeOf(message)
+  const { customer, contact } = place.findCustomer(message, place.isEcho ? ADDRESSEE : SENDER)
+  const placed = place.placed(secondsAt(message, 'timestamp'), contact)
+  const shared = readShared(message, providerType, customer, place)
+  if (providerType === 'reaction') return [{ ...placed, ...shared, ...readReaction(message) }]
+  const changes = providerType === 'system' ? readIdentityChange(message, placed, customer) : []
+  return [...changes, { ...placed, ...shared, ...readOwnMessage(message, providerType) }]
+}
+
+type Shared = Omit<Conversational, keyof Placed>
+
+function readShared(message: JsonObject, type: string, customer: Customer, place: MessagePlace): Shared {
+  const { businessPhone, isEcho } = place
+  const wamid = textAt(message, 'id')
+  const groupId = textAt(message, 'group_id')
+  const isNotice = NOTICES.has(type)
+  return {
+    wamid,
+    customer,
+    businessPhone,
+    isEcho,
+    opensWindow: !isNotice && !isEcho && groupId === null,
+    isForwarded: !isNotice && wamid !== null,
+    groupId,
+  }
+}
+
+function readOwnMessage(message: JsonObject, providerType: string): Omit<MessageItem, keyof Conversational> {
+  return {
+    kind: 'message',
+    providerType,
+    ...readContent(message, providerType),
+    quotedWamid: textAt(objectAt(message, 'context'), 'id'),
+    originalWamid:
+      textAt(objectAt(message, 'edit'), 'original_message_id') ??
+      textAt(objectAt(message, 'revoke'), 'original_message_id'),
+    error: readError(listAt(message, 'errors')[0]),
+  }
+}
+
+function readReaction(message: JsonObject): Omit<ReactionItem, keyof Conversational> {
+  const reaction = objectAt(message, 'reaction')
+  return { kind: 'reaction', targetWamid: textAt(reaction, 'message_id'), emoji: textAt(reaction, 'emoji') }
+}
+
+/** A system message that tells of a new number or user id is an item of its own, ahead of the message. */
+function readIdentityChange(message: JsonObject, placed: Placed, customer: Customer): InboundItem[] {
+  const system = objectAt(message, 'system')
+  const own = { ...placed, key: `${placed.key}.change` }
+  const type = textAt(system, 'type')
+  if (type === 'user_changed_number') {
+    const from = phoneAt(message, 'from')
+    const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
+    return from !== null && to !== null && from !== to ? [{ ...own, kind: 'number-changed', from, to }] : []
+  }
+  const userId = userIdAt(system, 'user_id')
+  if (type !== 'user_changed_user_id' || userId === null) return []
+  const previous = userIdAt(system, 'previous_user_id') ?? customer.userId
+  return [{ ...own, kind: 'user-id-changed', customer, previousUserId: previous === userId ? null : previous, userId }]
+}

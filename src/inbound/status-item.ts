@@ -1,0 +1,46 @@
+import type { InboundItem, Placed, StatusItem } from './inbound-item.ts'
+import { type JsonObject, listAt, phoneAt, secondsAt, textAt, userIdAt, userIdInPlaceOfPhone } from './json-member.ts'
+import { readError, readFlatError } from './provider-error.ts'
+
+/** A voice note that was played was read. */
+const WORDS = new Map<string, StatusItem['status']>([
+  ['enqueued', 'enqueued'],
+  ['sent', 'sent'],
+  ['delivered', 'delivered'],
+  ['read', 'read'],
+  ['played', 'read'],
+  ['failed', 'failed'],
+])
+
+/** One delivery status. Words that mean nothing for a message (payments, calls, set-callback) are ignored. */
+export function readStatus(status: JsonObject, place: (timestamp: number | null) => Placed): InboundItem {
+  const placed = place(secondsAt(status, 'timestamp'))
+  const ignored = (reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
+  const word = WORDS.get((textAt(status, 'status') ?? '').toLowerCase())
+  const type = textAt(status, 'type')
+  if (word === undefined) return ignored('a status that says nothing about a message')
+  if (type === 'payment' || type === 'call') return ignored(`the status of a ${type}`)
+  const named = readNames(status)
+  if (named.wamid === null && named.gupshupId === null && named.callbackData === null) {
+    return ignored('a status that names no message')
+  }
+  return { ...placed, kind: 'status', status: word, ...named, ...readRecipient(status), error: errorOf(status, word) }
+}
+
+const readNames = (status: JsonObject) => ({
+  wamid: textAt(status, 'id'),
+  gupshupId: textAt(status, 'gs_id'),
+  callbackData: textAt(status, 'biz_opaque_callback_data'),
+})
+
+/** In a group the recipient is the group, and the participant is who got it. */
+function readRecipient(status: JsonObject) {
+  const name = textAt(status, 'recipient_type') === 'group' ? 'recipient_participant_id' : 'recipient_id'
+  return {
+    recipientPhone: phoneAt(status, name),
+    recipientUserId: userIdAt(status, 'recipient_user_id') ?? userIdInPlaceOfPhone(status, name),
+  }
+}
+
+const errorOf = (status: JsonObject, word: StatusItem['status']) =>
+  word === 'failed' ? (readError(listAt(status, 'errors')[0]) ?? readFlatError(status)) : null

@@ -1,0 +1,117 @@
+import type { InboundItem, Placed, TemplateButton, TemplateStatus } from './inbound-item.ts'
+import { isObject, type JsonObject, listAt, objectAt, textAt } from './json-member.ts'
+
+/** The provider's words and our four states; a word that is not here changes no status. */
+const STATUSES = new Map<string, TemplateStatus>([
+  ['APPROVED', 'APPROVED'],
+  ['REINSTATED', 'APPROVED'],
+  ['UNARCHIVED', 'APPROVED'],
+  ['PENDING', 'PENDING'],
+  ['IN_APPEAL', 'PENDING'],
+  ['REJECTED', 'REJECTED'],
+  ['PAUSED', 'DISABLED'],
+  ['DISABLED', 'DISABLED'],
+  ['ARCHIVED', 'DISABLED'],
+  ['PENDING_DELETION', 'DISABLED'],
+  ['DELETED', 'DISABLED'],
+  ['LIMIT_EXCEEDED', 'DISABLED'],
+])
+
+export type TemplateReader = (value: JsonObject, placed: Placed) => InboundItem
+
+/** `message_template_status_update`. */
+export const readTemplateStatus: TemplateReader = (value, placed) => {
+  const event = textAt(value, 'event')?.toUpperCase()
+  const named = readName(value)
+  if (event === undefined || isNameless(named)) return ignored(placed, 'it names no template or no status')
+  return {
+    ...placed,
+    kind: 'template-status',
+    ...named,
+    event,
+    status: STATUSES.get(event) ?? null,
+    reason: toReason(textAt(value, 'reason')),
+    explanation:
+      textAt(objectAt(value, 'rejection_info'), 'reason') ?? textAt(objectAt(value, 'other_info'), 'description'),
+    category: textAt(value, 'message_template_category'),
+  }
+}
+
+/** The same news in Gupshup's own form: a body of type `template-event`. */
+export const readGupshupTemplateStatus: TemplateReader = (body, placed) => {
+  const payload = objectAt(body, 'payload')
+  const event = textAt(payload, 'status')?.toUpperCase()
+  const named = {
+    templateId: textAt(payload, 'id'),
+    name: textAt(payload, 'elementName'),
+    language: toLanguage(textAt(payload, 'languageCode')),
+  }
+  if (event === undefined || isNameless(named)) return ignored(placed, 'it names no template or no status')
+  const reason = toReason(textAt(payload, 'rejectedReason'))
+  const status = STATUSES.get(event) ?? null
+  const category = textAt(payload, 'category')
+  return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation: null, category }
+}
+
+/** `message_template_quality_update`. */
+export const readTemplateQuality: TemplateReader = (value, placed) => {
+  const score = textAt(value, 'new_quality_score')
+  const named = readName(value)
+  if (score === null || isNameless(named)) return ignored(placed, 'it names no template or no score')
+  return {
+    ...placed,
+    kind: 'template-quality',
+    ...named,
+    score,
+    previousScore: textAt(value, 'previous_quality_score'),
+  }
+}
+
+/** `template_category_update`; an announcement (`correct_category` alone) changes nothing yet. */
+export const readTemplateCategory: TemplateReader = (value, placed) => {
+  const category = textAt(value, 'new_category')
+  const named = readName(value)
+  if (category === null || isNameless(named)) return ignored(placed, 'it names no template or no new category')
+  return {
+    ...placed,
+    kind: 'template-category',
+    ...named,
+    category,
+    previousCategory: textAt(value, 'previous_category'),
+  }
+}
+
+/** `message_template_components_update`. */
+export const readTemplateComponents: TemplateReader = (value, placed) => {
+  const named = readName(value)
+  if (isNameless(named)) return ignored(placed, 'it names no template')
+  return {
+    ...placed,
+    kind: 'template-components',
+    ...named,
+    header: textAt(value, 'message_template_title'),
+    body: textAt(value, 'message_template_element'),
+    footer: textAt(value, 'message_template_footer'),
+    buttons: listAt(value, 'message_template_buttons').filter(isObject).map(readButton),
+  }
+}
+
+const readButton = (button: JsonObject): TemplateButton => ({
+  type: textAt(button, 'message_template_button_type'),
+  text: textAt(button, 'message_template_button_text'),
+  url: textAt(button, 'message_template_button_url'),
+  phoneNumber: textAt(button, 'message_template_button_phone_number'),
+})
+
+type Name = { templateId: string | null; name: string | null; language: string | null }
+
+const readName = (value: JsonObject): Name => ({
+  templateId: textAt(value, 'message_template_id'),
+  name: textAt(value, 'message_template_name'),
+  language: toLanguage(textAt(value, 'message_template_language')),
+})
+
+const isNameless = ({ templateId, name }: Name): boolean => templateId === null && name === null
+const toLanguage = (language: string | null): string | null => language?.replaceAll('-', '_') ?? null
+const toReason = (reason: string | null): string => (reason === null || reason === 'NONE' ? '' : reason)
+const ignored = (placed: Placed, reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
