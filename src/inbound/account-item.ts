@@ -1,6 +1,6 @@
 import { type CustomerFinder, LISTED } from './customer.ts'
 import type { InboundItem, NumberQualityItem, Placed } from './inbound-item.ts'
-import { type JsonObject, objectAt, phoneAt, textAt, userIdAt } from './json-member.ts'
+import { type JsonObject, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
 
 /** `phone_number_quality_update`. The limit per business replaces the older one per number where both are told. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {
@@ -30,21 +30,27 @@ const CHOICES = new Map<string, 'stop' | 'resume'>([
   ['opt-in', 'resume'],
 ])
 
+/** The place of an item, once its time and its contact are known. */
+type Placer = (timestamp: number | null, contact: number | null) => Placed
+
 /** One of `user_preferences[]`. */
-export function readPreference(preference: JsonObject, placed: Placed, findCustomer: CustomerFinder): InboundItem {
+export function readPreference(preference: JsonObject, place: Placer, findCustomer: CustomerFinder): InboundItem {
+  const { customer, contact } = findCustomer(preference, LISTED)
+  const placed = place(secondsAt(preference, 'timestamp'), contact)
   const marketing = CHOICES.get((textAt(preference, 'value') ?? '').toLowerCase().replace('_', '-'))
   if (textAt(preference, 'category') !== 'marketing_messages' || marketing === undefined) {
     return { ...placed, kind: 'ignored', reason: 'a preference that is not about marketing messages' }
   }
-  return { ...placed, kind: 'preference', customer: findCustomer(preference, LISTED).customer, marketing }
+  return { ...placed, kind: 'preference', customer, marketing }
 }
 
 /** One of `user_id_update[]`. */
-export function readUserIdUpdate(update: JsonObject, placed: Placed, findCustomer: CustomerFinder): InboundItem {
+export function readUserIdUpdate(update: JsonObject, place: Placer, findCustomer: CustomerFinder): InboundItem {
+  const { customer, contact } = findCustomer({ wa_id: textAt(update, 'wa_id') }, LISTED)
+  const placed = place(secondsAt(update, 'timestamp'), contact)
   const change = objectAt(update, 'user_id')
   const userId = userIdAt(change, 'current')
   if (userId === null) return { ...placed, kind: 'ignored', reason: 'it names no new user id' }
-  const found = findCustomer({ wa_id: textAt(update, 'wa_id') }, LISTED).customer
   const previousUserId = userIdAt(change, 'previous')
-  return { ...placed, kind: 'user-id-changed', customer: { ...found, userId }, previousUserId, userId }
+  return { ...placed, kind: 'user-id-changed', customer: { ...customer, userId }, previousUserId, userId }
 }

@@ -20,7 +20,9 @@ export type Slice = (position: Position, contact: number | null) => string
 const SURROUNDINGS_LIMIT = 4096
 
 /** A change, found once: the text around its value, and what is within. */
-type Change = { head: string; tail: string; value: Span; members: Member[]; elements: Map<string, Span[]> }
+type Change = { head: string; tail: string; value: Span; members: Member[]; frames: Map<string, Frame> }
+type Frame = { parts: Part[]; items: Span[]; contacts: Span[] }
+type Part = { start: number; text: string; fill?: 'item' | 'contact' }
 
 /**
  * Cuts single items out of the text of one body (spec: Envelope, `raw`): the provider's nesting with every sibling left
@@ -39,6 +41,12 @@ export function itemSlicer(text: string): Slice {
   }
 }
 
+function cutValue(text: string, change: Change, { list, index }: Position, contact: number | null): string {
+  if (list === null) return textOf(text, change.value)
+  const frame = remember(change.frames, list, () => frameValue(text, change, list))
+  return fillFrame(text, frame, index, contact)
+}
+
 /** A stretch on the way to the item, and the text around it. */
 type Opening = { head: string; tail: string; span: Span }
 type OpenedArray = { head: string; tail: string; elements: Span[] }
@@ -51,7 +59,7 @@ const openEntry = (text: string, root: OpenedArray, index: number): OpenedArray 
 function openChange(text: string, entry: OpenedArray, index: number): Change {
   const change = { head: entry.head, tail: entry.tail, span: at(entry.elements, index) }
   const { head, tail, span } = openMember(text, change, 'value') ?? change
-  return { head, tail, value: span, members: membersIn(text, span), elements: new Map() }
+  return { head, tail, value: span, members: membersIn(text, span), frames: new Map() }
 }
 
 /** Where there is no such array, the whole is handed on as if it were its only element. */
@@ -68,7 +76,7 @@ function openMember(text: string, { head, tail, span }: Opening, name: string): 
   const way = findMember(members, name)
   if (way === undefined) return undefined
   const kept = members.filter((member) => member.name !== name && isScalar(text, member.value))
-  const parts = withinLimit(kept.map((member) => ({ start: member.span.start, text: textOf(text, member.span) })))
+  const parts = withinLimit(kept.map((member) => keep(text, member)))
   const before = parts.filter((part) => part.start < way.span.start).map((part) => `${part.text},`)
   const after = parts.filter((part) => part.start > way.span.start).map((part) => `,${part.text}`)
   return {
@@ -80,38 +88,47 @@ function openMember(text: string, { head, tail, span }: Opening, name: string): 
 
 const membersIn = (text: string, span: Span): Member[] => (isObjectText(text, span) ? membersOf(text, span) : [])
 
-/** The value with its one item and that item's contact; of other arrays only `errors` belong to every item. */
-function cutValue(text: string, change: Change, { list, index }: Position, contact: number | null): string {
-  if (list === null) return textOf(text, change.value)
+/**
+ * What stays of a value around one item of a list: text, and two places to fill. Of other arrays only `errors` belong to every
+ * item; the rest are siblings.
+ */
+function frameValue(text: string, change: Change, list: string): Frame {
   const item = findMember(change.members, list)
   const contacts = findMember(change.members, 'contacts')
-  const parts = change.members.flatMap((member) => {
-    const start = member.span.start
-    if (member === item) return { start, text: pick(text, change, member, index), own: true }
+  const parts = change.members.flatMap((member): Part | [] => {
+    if (member === item) return { start: member.span.start, text: nameOf(text, member), fill: 'item' }
     if (member.name === list || (member.name === 'contacts' && member !== contacts)) return []
-    if (!isArrayText(text, member.value) || member.name === 'errors') return { start, text: textOf(text, member.span) }
-    return member === contacts ? { start, text: pick(text, change, member, contact) } : []
+    if (!isArrayText(text, member.value) || member.name === 'errors') return keep(text, member)
+    return member === contacts ? { start: member.span.start, text: nameOf(text, member), fill: 'contact' } : []
   })
-  return `{${withinLimit(parts)
-    .map((part) => part.text)
-    .join(',')}}`
+  return {
+    parts: withinLimit(parts),
+    items: elementsIn(text, item),
+    contacts: elementsIn(text, contacts),
+  }
 }
 
-/** `"name":[the one element]`. */
-function pick(text: string, change: Change, member: Member, index: number | null): string {
-  const elements = remember(change.elements, member.name, () =>
-    isArrayText(text, member.value) ? elementsOf(text, member.value) : [],
-  )
-  const element = index === null ? '' : textOf(text, at(elements, index))
-  return `${text.slice(member.span.start, member.value.start)}[${element}]`
+function fillFrame(text: string, { parts, items, contacts }: Frame, index: number, contact: number | null): string {
+  const own = contact === null ? undefined : contacts[contact]
+  const fills = {
+    item: () => `[${textOf(text, at(items, index))}]`,
+    contact: () => (own && own.end - own.start <= SURROUNDINGS_LIMIT ? `[${textOf(text, own)}]` : '[]'),
+  }
+  return `{${parts.map((part) => (part.fill ? part.text + fills[part.fill]() : part.text)).join(',')}}`
 }
 
-function withinLimit<Part extends { text: string; own?: boolean }>(parts: Part[]): Part[] {
+const keep = (text: string, member: Member): Part => ({ start: member.span.start, text: textOf(text, member.span) })
+const nameOf = (text: string, member: Member): string => text.slice(member.span.start, member.value.start)
+
+const elementsIn = (text: string, member: Member | undefined): Span[] =>
+  member && isArrayText(text, member.value) ? elementsOf(text, member.value) : []
+
+/** The first parts that fit; the item itself is no part of its surroundings. */
+function withinLimit(parts: Part[]): Part[] {
   let size = 0
   return parts.filter((part) => {
-    if (part.own) return true
-    size += part.text.length
-    return size <= SURROUNDINGS_LIMIT
+    if (part.fill !== 'item') size += part.text.length
+    return part.fill === 'item' || size <= SURROUNDINGS_LIMIT
   })
 }
 

@@ -22,7 +22,7 @@ const CONTENT_NAMES = [
   'system',
   'edit',
   'revoke',
-] // prettier-ignore
+]
 
 const TYPE_LIMIT = 64
 

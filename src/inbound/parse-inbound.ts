@@ -68,7 +68,11 @@ function* readBody(body: JsonObject, text: string): Generator<InboundItem> {
   }
   const name = textAt(body, 'event') ?? textAt(body, 'type')
   const placed = placeBody(body, text, name)
-  if (name === 'template-event') yield* guarded(() => placed, () => [readGupshupTemplateStatus(body, placed)])
+  if (name === 'template-event')
+    yield* guarded(
+      () => placed,
+      () => [readGupshupTemplateStatus(body, placed)],
+    )
   else yield { ...placed, kind: 'ignored', reason: 'a body without entries' }
 }
 
@@ -126,7 +130,10 @@ function* readChange(change: Change): Generator<InboundItem> {
   const readWhole = TEMPLATE_FIELDS.get(field)
   if (readWhole) {
     const placed = place(change)
-    yield* guarded(() => placed, () => [readWhole(change.value, placed)])
+    yield* guarded(
+      () => placed,
+      () => [readWhole(change.value, placed)],
+    )
   } else if (field === 'messages') yield* readMessages(change)
   else if (field === 'smb_message_echoes' || field === 'message_echoes') yield* readList(change, 'message_echoes')
   else if (field === 'user_preferences' || field === 'user_id_update') yield* readList(change, field)
@@ -156,7 +163,11 @@ function* readList(change: Change, list: string): Generator<InboundItem> {
   const read = readerOf(change, list, elements)
   for (const [index, element] of elements.entries()) {
     const placed: Placer = (timestamp, contact) => place(change, { list, index, timestamp, contact })
-    if (isObject(element)) yield* guarded(() => placed(null, null), () => read(element, placed))
+    if (isObject(element))
+      yield* guarded(
+        () => placed(null, null),
+        () => read(element, placed),
+      )
     else yield unreadable(placed(null, null), 'not an object')
   }
 }
@@ -164,13 +175,8 @@ function* readList(change: Change, list: string): Generator<InboundItem> {
 function readerOf(change: Change, list: string, elements: readonly unknown[]): ElementReader {
   if (list === 'statuses') return (element, placed) => [readStatus(element, (timestamp) => placed(timestamp, null))]
   const findCustomer = customerFinder(listAt(change.value, 'contacts'), elements)
-  const timed = (element: JsonObject, placed: Placer) => placed(secondsAt(element, 'timestamp'), null)
-  if (list === 'user_preferences') {
-    return (element, placed) => [readPreference(element, timed(element, placed), findCustomer)]
-  }
-  if (list === 'user_id_update') {
-    return (element, placed) => [readUserIdUpdate(element, timed(element, placed), findCustomer)]
-  }
+  if (list === 'user_preferences') return (element, placed) => [readPreference(element, placed, findCustomer)]
+  if (list === 'user_id_update') return (element, placed) => [readUserIdUpdate(element, placed, findCustomer)]
   const businessPhone = phoneAt(objectAt(change.value, 'metadata'), 'display_phone_number')
   const isEcho = list === 'message_echoes'
   return (element, placed) => readMessage(element, { placed, findCustomer, businessPhone, isEcho })
