@@ -33,7 +33,7 @@ const parseStatus = parserOf(
 /** `POST /sandbox/status`: a status event; for a wamid that is none of ours, `phoneNumberId` says about which number. */
 export async function sendStatus({ world, clock, webhook }: ControlDeps, { body }: ControlCall) {
   const { wamid, status, errors, timestamp, phoneNumberId } = parseStatus(body)
-  const message = world.messages.find(wamid)
+  const message = world.messages.find((kept) => kept.wamid === wamid)
   const about = phoneNumberId ?? message?.phoneNumberId
   if (about === undefined) throw new BadInput('wamid', 'is none of ours; give phoneNumberId to send it all the same')
   const at = clock.now()

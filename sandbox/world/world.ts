@@ -25,7 +25,7 @@ export const createWorld = (options: WorldOptions): World => ({
   accounts: new Map([[DEMO_ACCOUNT.id, DEMO_ACCOUNT]]),
   numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, number])),
   templates: createTemplateBook(demoTemplates()),
-  messages: new Ring<Accepted>(options.messageLimit, (message) => message.wamid),
+  messages: new Ring<Accepted>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),
 })
