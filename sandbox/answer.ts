@@ -1,0 +1,21 @@
+/** What happens to the connection instead of, or halfway through, a proper answer. */
+export type Fate = 'hang' | 'reset' | 'truncate'
+
+/** An HTTP answer as a value, so that every handler is a function from a request to one of these. */
+export type Answer = { status: number; contentType: string; body: string | Buffer; fate?: Fate }
+
+/** A request, read to its end. `url` is path and query as they came; `base` is how the client addresses us. */
+export type Received = {
+  method: string
+  url: string
+  base: string
+  authorization: string | undefined
+  contentType: string | undefined
+  body: Buffer
+}
+
+export const jsonAnswer = (value: unknown, status = 200): Answer => ({
+  status,
+  contentType: 'application/json; charset=utf-8',
+  body: JSON.stringify(value),
+})

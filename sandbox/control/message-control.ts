@@ -1,0 +1,44 @@
+import { Type } from 'typebox'
+import { envelopeOf, numberChange } from '../webhook/envelope.ts'
+import { statusOf, strangeStatus } from '../webhook/status.ts'
+import { BadInput, parserOf } from './bad-input.ts'
+import { type ControlCall, type ControlDeps, getNumber } from './control-deps.ts'
+
+const DEFAULT_LIMIT = 100
+
+/** `GET /sandbox/messages?limit`: what we accepted, newest first. */
+export function listMessages({ world }: ControlDeps, { query }: ControlCall) {
+  const limit = query.has('limit') ? Number(query.get('limit')) : DEFAULT_LIMIT
+  if (!Number.isInteger(limit) || limit < 1) throw new BadInput('limit', 'must be a positive integer')
+  return world.messages.newest(limit).map(({ body, ...message }) => ({
+    ...message,
+    body: JSON.parse(body),
+    at: message.at.toISOString(),
+  }))
+}
+
+const parseStatus = parserOf(
+  Type.Object(
+    {
+      wamid: Type.String({ minLength: 1 }),
+      status: Type.String({ minLength: 1 }),
+      errors: Type.Optional(Type.Array(Type.Unknown())),
+      timestamp: Type.Optional(Type.Union([Type.String(), Type.Number()])),
+      phoneNumberId: Type.Optional(Type.String()),
+    },
+    { additionalProperties: false },
+  ),
+)
+
+/** `POST /sandbox/status`: a status event; for a wamid that is none of ours, `phoneNumberId` says about which number. */
+export async function sendStatus({ world, clock, webhook }: ControlDeps, { body }: ControlCall) {
+  const { wamid, status, errors, timestamp, phoneNumberId } = parseStatus(body)
+  const message = world.messages.find((kept) => kept.wamid === wamid)
+  const about = phoneNumberId ?? message?.phoneNumberId
+  if (about === undefined) throw new BadInput('wamid', 'is none of ours; give phoneNumberId to send it all the same')
+  const at = clock.now()
+  const details = { errors, timestamp: timestamp?.toString() }
+  const item = message ? statusOf(world, message, status, at, details) : strangeStatus(wamid, status, at, details)
+  const change = numberChange(getNumber(world, about), 'messages', { statuses: [item] })
+  return { wamid, ...(await webhook.post(envelopeOf([change], at))) }
+}

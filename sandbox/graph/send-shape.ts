@@ -1,0 +1,45 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import schema from '../outbound-message.schema.json' with { type: 'json' }
+
+/** A send that the schema let through; only what the sandbox itself looks at. */
+export type SendRequest = {
+  to?: string
+  recipient?: string
+  type: string
+  template?: { name: string; language: { code: string }; components?: SendComponent[] }
+}
+export type SendComponent = {
+  type: string
+  sub_type?: string
+  index?: string | number
+  parameters?: SendParameter[]
+}
+export type SendParameter = { type: string; text?: string; parameter_name?: string }
+
+/** Marks a message as read: it shares the address of the sends and is none. */
+export type ReadReceipt = { status: 'read'; message_id: string }
+
+const validate = new Ajv2020({ strict: false }).compile<SendRequest>(schema)
+
+/** The send in that JSON text, a read receipt, or in one line what is wrong with it. */
+export function parseSend(text: string): { request: SendRequest } | { receipt: ReadReceipt } | { fault: string } {
+  const value = parseJson(text)
+  if (value === undefined) return { fault: 'The body is not valid JSON' }
+  if (isReadReceipt(value)) return { receipt: value }
+  if (validate(value)) return { request: value }
+  const [error] = validate.errors ?? []
+  return { fault: `${error?.instancePath || 'body'} ${error?.message ?? 'is invalid'}` }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isReadReceipt(value: unknown): value is ReadReceipt {
+  if (typeof value !== 'object' || value === null) return false
+  return 'status' in value && value.status === 'read' && 'message_id' in value && typeof value.message_id === 'string'
+}

@@ -1,0 +1,84 @@
+import { type Answer, type Fate, jsonAnswer } from '../answer.ts'
+import type { Clock } from '../clock.ts'
+import { waIdOf } from '../phone.ts'
+import type { IdMaker } from '../world/id-maker.ts'
+import type { Accepted, World } from '../world/world.ts'
+import { htmlError, objectMissing, type Refusal, refuse } from './graph-error.ts'
+import { magicOf } from './magic-recipient.ts'
+import { parseSend, type SendRequest } from './send-shape.ts'
+import { checkTemplate } from './template-check.ts'
+
+export type SendDeps = {
+  world: World
+  clock: Clock
+  ids: IdMaker
+  random: () => number
+  /** Told of each accepted message, so that its statuses can follow. */
+  announce: (message: Accepted) => void
+}
+
+/**
+ * `POST /{phone-number-id}/messages`: the faults that were ordered come first, then the shape, the template and
+ * the recipient. What is accepted is kept even when the answer is then held back.
+ */
+export function answerSend(deps: SendDeps, phoneNumberId: string, body: string): Answer {
+  const { world, ids } = deps
+  const number = world.numbers.get(phoneNumberId)
+  if (number === undefined) return objectMissing('post', phoneNumberId, ids.trace())
+  const outage = outageNow(deps)
+  if (outage !== undefined) return outage
+
+  const parsed = parseSend(body)
+  if ('fault' in parsed) return refuse({ code: 100, details: parsed.fault }, ids.trace())
+  if ('receipt' in parsed) return jsonAnswer({ success: true })
+
+  const { request } = parsed
+  const to = request.to ?? request.recipient ?? ''
+  const magic = magicOf(to)
+  const refusal = templateRefusal(world, number.wabaAccountId, request) ?? (magic !== 'silent' && magic?.refusal)
+  if (refusal) return refuse(refusal, ids.trace())
+
+  const message = accept(deps, phoneNumberId, to, body)
+  const fate = magic === 'silent' ? 'hang' : fateNow(world)
+  return { ...success(request, message), ...(fate && { fate }) }
+}
+
+function outageNow({ world, ids, random }: SendDeps): Answer | undefined {
+  const { htmlErrors, refuseWithCode, errorRate } = world.behaviour
+  if (htmlErrors) return htmlError()
+  if (refuseWithCode !== null) return refuse({ code: refuseWithCode, details: 'Refused as ordered' }, ids.trace())
+  if (errorRate > 0 && random() < errorRate) return refuse({ code: 2, status: 500 }, ids.trace())
+  return undefined
+}
+
+function templateRefusal(world: World, wabaAccountId: string, request: SendRequest): Refusal | undefined {
+  if (request.template === undefined) return undefined
+  const { name, language, components = [] } = request.template
+  const template = world.templates.find(wabaAccountId, name, language.code)
+  if (template === undefined) {
+    return { code: 132001, details: `template name (${name}) does not exist in ${language.code}` }
+  }
+  if (request.to === undefined && template.record.category === 'AUTHENTICATION') {
+    return { code: 131062, details: 'Authentication templates need a phone number' }
+  }
+  return checkTemplate(template, components)
+}
+
+function accept({ world, clock, ids, announce }: SendDeps, phoneNumberId: string, to: string, body: string): Accepted {
+  const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now() }
+  world.messages.add(message)
+  if (world.behaviour.autoStatus) announce(message)
+  return message
+}
+
+function fateNow({ behaviour }: World): Fate | undefined {
+  if (behaviour.hang) return 'hang'
+  if (behaviour.resetBeforeAnswer) return 'reset'
+  return behaviour.truncate ? 'truncate' : undefined
+}
+
+function success(request: SendRequest, { wamid, to }: Accepted): Answer {
+  const contact = request.to === undefined ? { input: to, user_id: to } : { input: to, wa_id: waIdOf(to) }
+  const message = request.type === 'template' ? { id: wamid, message_status: 'accepted' } : { id: wamid }
+  return jsonAnswer({ messaging_product: 'whatsapp', contacts: [contact], messages: [message] })
+}

@@ -1,0 +1,31 @@
+import { type Behaviour, calmBehaviour } from '../behaviour.ts'
+import type { Account, PhoneNumber } from './account.ts'
+import { DEMO_ACCOUNT, DEMO_NUMBERS, demoTemplates } from './demo.ts'
+import { createMediaShelf, type MediaShelf } from './media-shelf.ts'
+import { Ring } from './ring.ts'
+import { createTemplateBook, type TemplateBook } from './template-book.ts'
+
+/** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
+export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
+
+/** Everything that the provider knows at a moment. */
+export type World = {
+  accounts: Map<string, Account>
+  numbers: Map<string, PhoneNumber>
+  templates: TemplateBook
+  messages: Ring<Accepted>
+  media: MediaShelf
+  behaviour: Behaviour
+}
+
+export type WorldOptions = { messageLimit: number; autoStatus: boolean }
+
+/** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
+export const createWorld = (options: WorldOptions): World => ({
+  accounts: new Map([[DEMO_ACCOUNT.id, DEMO_ACCOUNT]]),
+  numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, number])),
+  templates: createTemplateBook(demoTemplates()),
+  messages: new Ring<Accepted>(options.messageLimit),
+  media: createMediaShelf(),
+  behaviour: calmBehaviour(options.autoStatus),
+})
