@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { chown, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
+import { dirname } from 'node:path'
 import { StartError } from '../start-error.ts'
 import type { DataFolder } from './embedded-folder.ts'
 import type { Binaries } from './embedded-package.ts'
@@ -16,9 +17,11 @@ export type Account = {
   identity: Partial<Person>
   /** Who must own the cluster then; undefined: whoever we are. */
   owner: Person | undefined
+  /** Whether the folder around the cluster has to be the owner's too; else the account passes through anybody's. */
+  needsFolder: boolean
 }
 
-const OURSELVES: Account = { command: [], identity: {}, owner: undefined }
+const OURSELVES: Account = { command: [], identity: {}, owner: undefined, needsFolder: false }
 const ROOT: Person = { uid: 0, gid: 0 }
 const NOBODY: Person = { uid: 65534, gid: 65534 }
 
@@ -29,9 +32,9 @@ const NOBODY: Person = { uid: 65534, gid: 65534 }
 export async function chooseAccount(binaries: Binaries, folder: DataFolder): Promise<Account> {
   if (process.getuid?.() !== 0) return hasName() ? OURSELVES : unnamed(binaries, folder)
   for (const account of accountsForRoot(await ownerOf(folder))) {
-    if (account.identity.uid !== undefined) await give(folder.path, account)
     if (!reaches(account, binaries, folder)) continue
-    await give(folder.cluster, account)
+    if (account.needsFolder) await give(account, folder.path)
+    await give(account, folder.cluster, '-R')
     return account
   }
   throw new StartError(
@@ -46,24 +49,25 @@ export async function chooseAccount(binaries: Binaries, folder: DataFolder): Pro
  */
 function accountsForRoot(owner: Person): Account[] {
   const other = owner.uid === 0 ? (person('postgres') ?? person('nobody') ?? NOBODY) : owner
-  const plain: Account = { command: [], identity: other, owner: other }
+  const plain: Account = { command: [], identity: other, owner: other, needsFolder: true }
   return owner.uid === 0 ? [namespaced(), passing(other), plain] : [passing(other), namespaced(), plain]
 }
 
 /** Ourselves, seen as `nobody` inside a user namespace: all rights on our own files, none of root's. */
 function namespaced(): Account {
   const uid = (person('nobody') ?? NOBODY).uid
-  return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT }
+  return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
 }
 
 function passing({ uid, gid }: Person): Account {
   const rights = ['--clear-groups', '--inh-caps=+dac_override', '--ambient-caps=+dac_override']
-  return { command: ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, ...rights], identity: {}, owner: { uid, gid } }
+  const command = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, ...rights]
+  return { command, identity: {}, owner: { uid, gid }, needsFolder: false }
 }
 
 /** A user that the system has no name for, as containers start them. */
 function unnamed(binaries: Binaries, folder: DataFolder): Account {
-  const account = { ...namespaced(), owner: undefined }
+  const account = { ...namespaced(), owner: undefined, needsFolder: false }
   return reaches(account, binaries, folder) ? account : OURSELVES
 }
 
@@ -75,8 +79,10 @@ function hasName(): boolean {
   }
 }
 
+/** Whether the programs run for the account, and it comes as far as it has to by itself. */
 function reaches(account: Account, binaries: Binaries, folder: DataFolder): boolean {
-  const probe = ['sh', '-c', '"$1" --version && test -w "$2" && test -x "$2"', 'sh', binaries.postgres, folder.path]
+  const path = account.needsFolder ? dirname(folder.path) : folder.path
+  const probe = ['sh', '-c', '"$1" --version && test -x "$2"', 'sh', binaries.postgres, path]
   const [command = 'sh', ...args] = [...account.command, ...probe]
   return spawnSync(command, args, { stdio: 'ignore', cwd: '/', ...account.identity }).status === 0
 }
@@ -84,17 +90,17 @@ function reaches(account: Account, binaries: Binaries, folder: DataFolder): bool
 /** Whose the data is: the cluster's owner, else the folder's, if initdb would know that user. */
 async function ownerOf(folder: DataFolder): Promise<Person> {
   const cluster = await stat(folder.cluster).catch(() => undefined)
-  if (cluster) return cluster
+  if (cluster) return { uid: cluster.uid, gid: cluster.gid }
   const { uid, gid } = await stat(folder.path)
   return people().some((one) => one.uid === uid) ? { uid, gid } : ROOT
 }
 
-/** Hands a folder and all in it to the account's owner, if it is somebody else's. */
-async function give(path: string, { owner }: Account): Promise<void> {
+/** Hands a folder to the account's owner, if it is somebody else's. */
+async function give({ owner }: Account, path: string, ...options: string[]): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (!owner || !found || found.uid === owner.uid) return
-  spawnSync('chown', ['-R', '-P', `${owner.uid}:${owner.gid}`, path])
-  await chown(path, owner.uid, owner.gid)
+  const { status, stderr } = spawnSync('chown', [...options, `${owner.uid}:${owner.gid}`, path], { encoding: 'utf8' })
+  if (status !== 0) throw new StartError(`${path} could not be handed to user ${owner.uid}: ${stderr.trim()}`)
 }
 
 const person = (name: string): Person | undefined => people().find((one) => one.name === name)
