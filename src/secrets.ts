@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { chown, link, open, readFile, rm, stat } from 'node:fs/promises'
+import { link, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { giveToFolderOwner } from './ownership.ts'
 import { codeOf, messageOf, StartError } from './start-error.ts'
 
 /** Encrypts what others entrusted to us (access tokens, signing secrets) before it goes into the database. */
@@ -69,7 +70,7 @@ function unseal(keys: Map<string, Buffer>, sealed: string): string {
 export async function ensureDataSecret(dataDir: string, name: string, make: () => string): Promise<string> {
   const path = join(dataDir, name)
   try {
-    return (await readSecret(path)) ?? (await keepSecret(dataDir, path, make()))
+    return (await readSecret(path)) ?? (await keepSecret(path, make()))
   } catch (error) {
     if (error instanceof StartError) throw error
     throw new StartError(`The secret ${path} can't be read or made: ${messageOf(error)}`, error)
@@ -86,7 +87,7 @@ async function readSecret(path: string): Promise<string | undefined> {
   return text?.trim()
 }
 
-async function keepSecret(dataDir: string, path: string, secret: string): Promise<string> {
+async function keepSecret(path: string, secret: string): Promise<string> {
   const unfinished = `${path}.${randomBytes(4).toString('hex')}`
   try {
     const file = await open(unfinished, 'wx', 0o600)
@@ -94,7 +95,7 @@ async function keepSecret(dataDir: string, path: string, secret: string): Promis
       .writeFile(`${secret}\n`)
       .then(() => file.sync())
       .finally(() => file.close())
-    await giveToOwner(dataDir, unfinished)
+    giveToFolderOwner(unfinished)
     await link(unfinished, path)
     return secret
   } catch (error) {
@@ -105,11 +106,4 @@ async function keepSecret(dataDir: string, path: string, secret: string): Promis
   } finally {
     await rm(unfinished, { force: true })
   }
-}
-
-/** What root makes in a user's folder has to stay readable to that user. */
-async function giveToOwner(dataDir: string, path: string): Promise<void> {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = await stat(dataDir)
-  await chown(path, uid, gid)
 }

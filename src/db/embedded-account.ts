@@ -59,8 +59,14 @@ function namespaced(): Account {
   return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
 }
 
+/** The securebit lets that right count in access(2) too, by which initdb looks for the programs beside it. */
 function passing({ uid, gid }: Person): Account {
-  const rights = ['--clear-groups', '--inh-caps=+dac_override', '--ambient-caps=+dac_override']
+  const rights = [
+    '--clear-groups',
+    '--inh-caps=+dac_override',
+    '--ambient-caps=+dac_override',
+    '--securebits=+no_setuid_fixup',
+  ]
   const command = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, ...rights]
   return { command, identity: {}, owner: { uid, gid }, needsFolder: false }
 }

