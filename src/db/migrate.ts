@@ -1,39 +1,115 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Pool } from './connect.ts'
+import { messageOf, StartError } from '../start-error.ts'
+import type { Db, Pool } from './connect.ts'
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url))
 const LOCK = 7_237_455_201
+const OLDEST_SERVER = 15
+/** On top of a migration that code from before it can't run on. */
+const BREAKING = /^--! breaking\b/
+
+type Migration = { name: string; text: string; breaking: boolean }
 
 /**
  * Applies the migrations that are missing, in order, and returns their names. Each runs in a transaction of its own
- * that writes the ledger row first; an advisory lock lets several processes start at once.
+ * that writes the ledger row first, so one that fails or is cut off leaves nothing; an advisory lock lets several
+ * processes start at once. Migrations of a later Parley are told to `warn`, and refused if one is marked breaking.
+ *
+ * @throws StartError when the server is too old, a migration fails, or the schema is a later Parley's.
  */
-export async function migrate(db: Pool, folder: string = FOLDER): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => /^[0-9]{4}_.+\.sql$/.test(name)).sort()
+export async function migrate(
+  db: Pool,
+  folder: string = FOLDER,
+  warn: (message: string) => void = () => {},
+): Promise<string[]> {
+  await checkServer(db)
+  await createLedger(db)
+  const migrations = await readMigrations(folder)
+  const done = await listDone(db)
+  checkLater(migrations, done, warn)
   const applied: string[] = []
+  for (const migration of migrations) {
+    if (!done.has(migration.name) && (await apply(db, migration))) applied.push(migration.name)
+  }
+  return applied
+}
+
+async function checkServer(db: Db): Promise<void> {
+  const [row] = await db`
+    select current_setting('server_version') as version,
+           current_setting('server_version_num')::int / 10000 as major,
+           pg_is_in_recovery() as standby
+  `
+  if (row?.major < OLDEST_SERVER) {
+    throw new StartError(
+      `The database is PostgreSQL ${row?.version}; Parley needs version ${OLDEST_SERVER} or later: upgrade it, or set DATABASE_URL to a later one`,
+    )
+  }
+  if (row?.standby) {
+    throw new StartError(
+      'The database is a standby that takes no writes: name all hosts in DATABASE_URL and add target_session_attrs=primary',
+    )
+  }
+}
+
+async function createLedger(db: Db): Promise<void> {
   await db`
     create table if not exists migrations (
       name text primary key,
-      applied_at timestamptz not null default now()
+      applied_at timestamptz not null default now(),
+      breaking boolean not null default false
     )
   `.catch(ignoreRace)
-  for (const name of names) {
-    const text = await readFile(join(folder, name), 'utf8')
-    const isNew = await db.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${LOCK})`
-      const rows = await tx`insert into migrations (name) values (${name}) on conflict do nothing returning name`
-      if (rows.length === 0) return false
-      await tx.unsafe(text)
-      return true
-    })
-    if (isNew) applied.push(name)
-  }
-  return applied
 }
 
 /** Two processes that create the ledger at the same instant: one of them finds the other's (unique_violation). */
 function ignoreRace(error: { code?: string }): void {
   if (error.code !== '23505' && error.code !== '42P07') throw error
+}
+
+async function readMigrations(folder: string): Promise<Migration[]> {
+  const names = (await readdir(folder)).filter((name) => /^[0-9]{4}_.+\.sql$/.test(name)).sort()
+  return Promise.all(
+    names.map(async (name) => {
+      const text = await readFile(join(folder, name), 'utf8')
+      return { name, text, breaking: BREAKING.test(text) }
+    }),
+  )
+}
+
+/** Which migrations the database has, and whether each is breaking. */
+async function listDone(db: Db): Promise<Map<string, boolean>> {
+  const rows = await db<{ name: string; breaking: boolean }[]>`select name, breaking from migrations order by name`
+  return new Map(rows.map((row) => [row.name, row.breaking]))
+}
+
+function checkLater(known: Migration[], done: Map<string, boolean>, warn: (message: string) => void): void {
+  const names = new Set(known.map((migration) => migration.name))
+  for (const [name, breaking] of done) {
+    if (names.has(name)) continue
+    const fact = `The database has the migration ${name}, which this Parley doesn't know`
+    if (breaking) throw new StartError(`${fact} and can't run on: start the later Parley that made it`)
+    warn(`${fact}: it was made by a later one`)
+  }
+}
+
+/** Applies one migration, unless another process did meanwhile; answers whether we did. */
+async function apply(db: Pool, { name, text, breaking }: Migration): Promise<boolean> {
+  try {
+    return await db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(${LOCK})`
+      const rows = await tx`
+        insert into migrations (name, breaking) values (${name}, ${breaking})
+        on conflict do nothing
+        returning name
+      `
+      if (rows.length === 0) return false
+      await tx.unsafe(text)
+      return true
+    })
+  } catch (error) {
+    throw new StartError(`The migration ${name} failed and left nothing behind: ${messageOf(error)}`, error)
+  }
 }

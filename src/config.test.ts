@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { ConfigError, isLoopbackHost, readConfig } from './config.ts'
+
+type Env = Record<string, string>
+
+const KEY = Buffer.alloc(32, 1).toString('base64')
+const OWN_DATABASE = { DATABASE_URL: 'postgres://u:p@db/parley', ENCRYPTION_KEY: KEY, ADMIN_TOKEN: 'a'.repeat(32) }
+
+function faultsOf(env: Env): readonly string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+}
+
+test('with nothing set it is the first run: embedded database, sandbox, loopback', () => {
+  expect(readConfig({})).toMatchObject({
+    port: 3000,
+    host: '127.0.0.1',
+    baseUrl: 'http://127.0.0.1:3000',
+    databaseUrl: undefined,
+    dataDir: './data',
+    role: 'all',
+    sandbox: true,
+    sandboxPort: 3001,
+    encryptionKeys: [],
+    adminToken: undefined,
+    plainHttp: 'loopback',
+    trustProxy: [],
+  })
+  expect(Object.isFrozen(readConfig({}))).toBe(true)
+})
+
+test('with a database of one’s own there is no sandbox unless asked for', () => {
+  expect(readConfig(OWN_DATABASE).sandbox).toBe(false)
+  expect(readConfig({ ...OWN_DATABASE, SANDBOX: 'on' }).sandbox).toBe(true)
+})
+
+test('empty and blank count as not set', () => {
+  expect(readConfig({ PORT: '', DATABASE_URL: ' ', ROLE: '' })).toEqual(readConfig({}))
+})
+
+describe('taken', () => {
+  const taken: [string, Env, object][] = [
+    ['any free port', { PORT: '0' }, { port: 0, sandboxPort: 0 }],
+    ['the highest port', { PORT: '65535' }, { port: 65535, sandboxPort: 65535 }],
+    [
+      'a base address without its last slash',
+      { BASE_URL: 'https://api.example/x/' },
+      { baseUrl: 'https://api.example/x' },
+    ],
+    ['every address of the machine', { HOST: '0.0.0.0' }, { baseUrl: 'http://localhost:3000', plainHttp: 'reject' }],
+    ['a loopback address of version 6', { HOST: '::1' }, { baseUrl: 'http://[::1]:3000', plainHttp: 'loopback' }],
+    ['a certificate', { TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' }, { baseUrl: 'https://127.0.0.1:3000' }],
+    ['keys to rotate', { ENCRYPTION_KEY: `${KEY}, ${KEY}` }, { encryptionKeys: [KEY, KEY] }],
+    ['proxies', { TRUST_PROXY: '10.0.0.0/8, ::1' }, { trustProxy: ['10.0.0.0/8', '::1'] }],
+    ['a role', { ROLE: 'worker' }, { role: 'worker' }],
+    ['a newer Graph version', { GRAPH_VERSION: 'v30.0' }, { graphVersion: 'v30.0' }],
+    ['Redis', { REDIS_URL: 'rediss://cache:6380' }, { redisUrl: 'rediss://cache:6380' }],
+  ]
+  test.each(taken)('%s', (_, env, expected) => {
+    expect(readConfig(env)).toMatchObject(expected)
+  })
+
+  test('several database hosts', () => {
+    const url = 'postgres://u:p@one:5432,two:5433/parley?target_session_attrs=primary'
+    expect(readConfig({ ...OWN_DATABASE, DATABASE_URL: url }).databaseUrl).toBe(url)
+  })
+})
+
+describe('refused', () => {
+  const refused: [Env, string][] = [
+    [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535, not 65536'],
+    [{ PORT: '-1' }, 'PORT must be'],
+    [{ PORT: '3e3' }, 'PORT must be'],
+    [
+      { DATABASE_URL: 'mysql://db/x', ENCRYPTION_KEY: KEY, ADMIN_TOKEN: 'a'.repeat(32) },
+      'DATABASE_URL must be an address',
+    ],
+    [{ DATABASE_URL: 'postgres://db/x', ADMIN_TOKEN: 'a'.repeat(32) }, 'ENCRYPTION_KEY must be set with DATABASE_URL'],
+    [{ DATABASE_URL: 'postgres://db/x', ENCRYPTION_KEY: KEY }, 'ADMIN_TOKEN must be set with DATABASE_URL'],
+    [{ ADMIN_TOKEN: 'short' }, 'ADMIN_TOKEN must have at least 32 characters'],
+    [{ ENCRYPTION_KEY: `${KEY},c2hvcnQ=` }, 'ENCRYPTION_KEY must be 32 bytes in base64'],
+    [{ TLS_CERT_FILE: 'c' }, 'TLS_CERT_FILE and TLS_KEY_FILE go together'],
+    [{ PLAIN_HTTP: 'loopback', HOST: '0.0.0.0' }, 'PLAIN_HTTP=loopback needs HOST to be a loopback address'],
+    [{ TRUST_PROXY: '10.0.0.0/8,proxy' }, 'TRUST_PROXY: proxy is no address'],
+    [{ ROLE: 'boss' }, 'ROLE must be one of all, api, worker, not boss'],
+    [{ SANDBOX: 'yes' }, 'SANDBOX must be one of on, off, not yes'],
+    [{ SERVICE_NAME: 'My Service' }, 'SERVICE_NAME must be'],
+    [{ API_KEY_PREFIX: 'MY-KEY' }, 'API_KEY_PREFIX must be'],
+    [{ GRAPH_VERSION: 'v21.0' }, 'GRAPH_VERSION must be'],
+    [{ BASE_URL: 'example.com' }, 'BASE_URL must be an address'],
+    [{ PROVIDER_TIMEOUT_MS: '99' }, 'PROVIDER_TIMEOUT_MS must be'],
+    [{ REDIS_URL: 'http://cache' }, 'REDIS_URL must be'],
+    [{ LOG_LEVEL: 'loud' }, 'LOG_LEVEL must be'],
+  ]
+  test.each(refused)('%o', (env, fault) => {
+    expect(faultsOf(env)).toEqual([expect.stringContaining(fault)])
+  })
+
+  test('a fault never repeats a secret', () => {
+    const faults = faultsOf({ ADMIN_TOKEN: 'hidden', ENCRYPTION_KEY: 'hidden', DATABASE_URL: 'mysql://u:hidden@db' })
+    expect(faults).toHaveLength(3)
+    expect(faults.join()).not.toContain('hidden')
+  })
+
+  test('all faults at once, in one message', () => {
+    const faults = faultsOf(Object.assign({}, ...refused.slice(-8).map(([env]) => env)))
+    expect(faults).toHaveLength(8)
+    expect(new ConfigError(faults).message.split('\n')).toHaveLength(9)
+  })
+})
+
+test('loopback is known in every way of writing it', () => {
+  expect(['localhost', '127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isLoopbackHost)).not.toContain(false)
+  expect(['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example'].map(isLoopbackHost)).not.toContain(true)
+})

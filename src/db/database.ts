@@ -1,0 +1,73 @@
+import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { connect, type Pool } from './connect.ts'
+import { startEmbedded } from './embedded.ts'
+
+export type Database = {
+  url: string
+  stop(): Promise<void>
+  /** Resolves only if the database ends without having been asked to, which only an embedded one can. */
+  ended: Promise<StartError>
+}
+
+/** How long a database of the operator's own may take to answer, all of its hosts together. */
+const ANSWER_DEADLINE_MS = 15_000
+
+/** The database to work on: the one at `databaseUrl`, once it has answered, else the embedded server. */
+export async function openDatabase(config: { databaseUrl: string | undefined; dataDir: string }): Promise<Database> {
+  if (config.databaseUrl === undefined) return startEmbedded(config.dataDir)
+  await checkAnswers(config.databaseUrl)
+  return { url: config.databaseUrl, stop: async () => {}, ended: new Promise(() => {}) }
+}
+
+/** A pool that takes part in an orderly stop: what runs is finished, within `drainMs`. */
+export function openPool(url: string, drainMs = 5_000): { db: Pool; stop(): Promise<void> } {
+  const db = connect(url)
+  return { db, stop: () => db.end({ timeout: drainMs / 1000 }) }
+}
+
+async function checkAnswers(url: string): Promise<void> {
+  const db = connect(url, { max: 1 })
+  const deadline = new Promise<never>((_, fail) => {
+    const late = Object.assign(new Error('no answer in time'), { code: 'CONNECT_TIMEOUT' })
+    setTimeout(fail, ANSWER_DEADLINE_MS, late).unref()
+  })
+  try {
+    await Promise.race([db`select 1`, deadline])
+  } catch (error) {
+    throw new StartError(explain(error, url), error)
+  } finally {
+    await db.end({ timeout: 0 })
+  }
+}
+
+function explain(error: unknown, url: string): string {
+  const { hosts, database } = placesOf(url)
+  const several = hosts.includes(',')
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+    case 'CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'ENOENT':
+      return several
+        ? `None of the PostgreSQL servers ${hosts} answers as the primary: start it, or correct DATABASE_URL`
+        : `PostgreSQL at ${hosts} does not answer (${codeOf(error)}): start it, or correct DATABASE_URL`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host of DATABASE_URL is not known (${hosts}): correct DATABASE_URL`
+    case '28P01':
+    case '28000':
+      return `PostgreSQL at ${hosts} refuses the user or password of DATABASE_URL: ${messageOf(error)}`
+    case '3D000':
+      return `PostgreSQL at ${hosts} has no database ${database}: create it (createdb ${database}), or correct DATABASE_URL`
+    default:
+      return `PostgreSQL at ${hosts} can't be used: ${messageOf(error)}. Correct DATABASE_URL or the server`
+  }
+}
+
+/** What may be shown of an address: never its user and password. */
+function placesOf(url: string): { hosts: string; database: string } {
+  const place = /^[a-z]+:\/\/(?:[^/]*@)?([^/?]*)\/?([^?]*)/.exec(url)
+  return { hosts: place?.[1] || 'localhost', database: place?.[2] || 'of the user’s name' }
+}

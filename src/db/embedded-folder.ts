@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { access, chown, constants, lstat, mkdir, realpath, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { giveToFolderOwner } from '../ownership.ts'
+import { codeOf, messageOf, StartError } from '../start-error.ts'
+import type { Account } from './embedded-account.ts'
+
+/** Where the embedded server keeps its things, as absolute paths. */
+export type DataFolder = { path: string; cluster: string; log: string }
+
+/** Another live process has the folder. */
+export class FolderInUse extends StartError {}
+
+/** The longest path of a Unix socket that every system takes, in bytes; PostgreSQL's own name in it. */
+const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
+const SOCKET_NAME = '/.s.PGSQL.5432'
+
+/** Makes the folder if it is not there and sees that it can be written. */
+export async function openDataFolder(dataDir: string): Promise<DataFolder> {
+  const wanted = resolve(dataDir)
+  try {
+    const made = await mkdir(wanted, { recursive: true, mode: 0o700 })
+    if (made !== undefined) giveToFolderOwner(made)
+    await access(wanted, constants.W_OK | constants.X_OK)
+  } catch (error) {
+    throw unusableFolder(wanted, error)
+  }
+  // One name for one folder, whatever links led to it: the socket's place is made from it.
+  const path = await realpath(wanted)
+  return { path, cluster: join(path, 'postgres'), log: join(path, 'postgres.log') }
+}
+
+function unusableFolder(path: string, error: unknown): StartError {
+  const code = codeOf(error)
+  if (code === 'ENOSPC' || code === 'EDQUOT') return diskFull(path, error)
+  const cause =
+    code === 'EEXIST' || code === 'ENOTDIR'
+      ? 'it is not a folder'
+      : code === 'EROFS'
+        ? 'its disk is read-only'
+        : code === 'EACCES' || code === 'EPERM'
+          ? 'this user may not write there'
+          : messageOf(error)
+  return new StartError(
+    `The data folder ${path} can't be used: ${cause}. Set DATA_DIR to a folder that you may write, or change its owner`,
+    error,
+  )
+}
+
+/**
+ * Takes the folder for this process; the answer gives it back. The lock is the operating system's, so it ends with
+ * the process however that ends, and never needs cleaning up: SQLite, which Node carries, asks for it on every system.
+ */
+export function lockDataFolder(folder: DataFolder): () => void {
+  const pidFile = join(folder.path, 'parley.pid')
+  const lock = takeLock(folder, pidFile)
+  noteOwner(pidFile)
+  return () => {
+    if (!lock.isOpen) return
+    rmSync(pidFile, { force: true })
+    lock.close()
+  }
+}
+
+function takeLock(folder: DataFolder, pidFile: string): DatabaseSync {
+  try {
+    const path = join(folder.path, 'parley.lock')
+    const lock = new DatabaseSync(path, { timeout: 0 })
+    giveToFolderOwner(path)
+    lock.exec('pragma journal_mode = memory; begin exclusive')
+    return lock
+  } catch (error) {
+    if (error instanceof Error && error.message === 'database is locked') throw inUse(folder, pidFile)
+    throw unusableFolder(folder.path, error)
+  }
+}
+
+function inUse(folder: DataFolder, pidFile: string): FolderInUse {
+  return new FolderInUse(
+    `Another Parley${ownerOf(pidFile)} uses the data folder ${folder.path}: stop that one first, or set DATA_DIR to another folder`,
+  )
+}
+
+function ownerOf(pidFile: string): string {
+  try {
+    return ` (process ${readFileSync(pidFile, 'utf8').trim()})`
+  } catch {
+    return ''
+  }
+}
+
+/** Only for the message above: on a full disk it is left out. */
+function noteOwner(pidFile: string): void {
+  try {
+    writeFileSync(pidFile, `${process.pid}\n`)
+  } catch {
+    rmSync(pidFile, { force: true })
+  }
+}
+
+/** Refuses to begin what the disk has no room for: PostgreSQL's own words about it end in a log on the same disk. */
+export async function checkSpace(folder: DataFolder, neededBytes: number): Promise<void> {
+  const disk = await statfs(folder.path)
+  const freeBytes = disk.bavail * disk.bsize
+  if (freeBytes < neededBytes) throw diskFull(folder.path, undefined, { freeBytes, neededBytes })
+}
+
+export function diskFull(path: string, cause: unknown, space?: { freeBytes: number; neededBytes: number }): StartError {
+  const amounts = space
+    ? `: ${space.freeBytes} bytes are free and ${space.neededBytes} bytes (${megabytes(space.neededBytes)} MB) are needed`
+    : ''
+  return new StartError(
+    `The disk of the data folder ${path} is full${amounts}. Free some space, or set DATA_DIR to a folder on another disk`,
+    cause,
+  )
+}
+
+const megabytes = (bytes: number): number => Math.ceil(bytes / 1024 / 1024)
+
+/** The folder of the server's socket: the cluster's own, or a short one in the system's folder for such things. */
+export function socketFolder(folder: DataFolder): string {
+  if (Buffer.byteLength(folder.cluster + SOCKET_NAME) <= SOCKET_PATH_BYTES) return folder.cluster
+  const name = `parley-${createHash('sha256').update(folder.path).digest('hex').slice(0, 16)}`
+  const short = join(tmpdir(), name)
+  return Buffer.byteLength(short + SOCKET_NAME) <= SOCKET_PATH_BYTES ? short : join('/tmp', name)
+}
+
+/**
+ * Makes the socket's folder. Whoever may enter it is the database's superuser, so one that others own or may
+ * enter is refused.
+ */
+export async function openSocketFolder(folder: DataFolder, account: Account): Promise<string> {
+  const path = socketFolder(folder)
+  if (path === folder.cluster) return path
+  await mkdir(path, { mode: 0o700 }).catch((error) => {
+    if (codeOf(error) !== 'EEXIST') throw unusableFolder(path, error)
+  })
+  const found = await lstat(path)
+  const uid = process.getuid?.() ?? 0
+  const ours = found.uid === uid || found.uid === account.owner?.uid
+  if (!found.isDirectory() || !ours || (found.mode & 0o077) !== 0) {
+    throw new StartError(`${path} is not a folder of this user's alone: remove it, or set DATA_DIR to a shorter path`)
+  }
+  if (account.owner && uid === 0) await chown(path, account.owner.uid, account.owner.gid)
+  return path
+}

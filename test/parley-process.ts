@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterAll } from 'vitest'
+
+export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+export type ParleyProcess = {
+  child: ChildProcess
+  pid: number
+  address: string
+  output(): string
+  /** Resolves with the exit code, null after SIGKILL. */
+  exited: Promise<number | null>
+  /** Resolves when the output holds the text, or rejects with the output when the process ends before. */
+  says(text: string): Promise<void>
+  signal(name: NodeJS.Signals): Promise<number | null>
+}
+
+/** A folder of a test's own; what still runs on it is ended and the folder removed when the file is done. */
+export function dataFolder(parent: string = tmpdir()): string {
+  const path = mkdtempSync(join(parent, 'parley-process-'))
+  afterAll(() => {
+    for (const { pid } of processesOn(path)) process.kill(pid, 'SIGKILL')
+    rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return path
+}
+
+/** `parley start` as a process of its own, with nothing of our environment but the path. */
+export async function runParley(
+  env: Record<string, string>,
+  { script = MAIN, args = ['start'] }: { script?: string; args?: string[] } = {},
+): Promise<ParleyProcess> {
+  const port = env.PORT ?? String(await freePort())
+  const options = { env: { PATH: process.env.PATH ?? '', PORT: port, ...env }, detached: true }
+  const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
+  const exited = once(child, 'close').then(([code]) => code as number | null)
+  const says = async (text: string) => {
+    while (!output.includes(text)) {
+      const ended = await Promise.race([exited.then(() => true), sleep(20, false)])
+      if (ended && !output.includes(text)) throw new Error(`ended without saying "${text}":\n${output}`)
+    }
+  }
+  const signal = (name: NodeJS.Signals) => {
+    child.kill(name)
+    return exited
+  }
+  const address = `http://127.0.0.1:${port}`
+  return { child, pid: child.pid ?? 0, address, output: () => output, exited, says, signal }
+}
+
+/** As above, once it answers. */
+export async function startParley(env: Record<string, string>, options = {}): Promise<ParleyProcess> {
+  const parley = await runParley(env, options)
+  await parley.says('Parley listens on')
+  return parley
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  await new Promise((done) => server.close(done))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
+
+/** The living processes whose command names the folder: PostgreSQL, its keeper and initdb. */
+export function processesOn(folder: string): { pid: number; command: string }[] {
+  const pids = readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))
+  return pids
+    .map((pid) => ({ pid: Number(pid), command: commandOf(pid) }))
+    .filter(({ command }) => command.includes(folder))
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
+
+/** Waits for a thing that other processes bring about; generous, since the machine may be busy. */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
+    if (await isSo()) return
+    await sleep(20)
+  }
+  throw new Error(`did not come about: ${what}`)
+}

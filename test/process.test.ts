@@ -1,0 +1,264 @@
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, inject, test } from 'vitest'
+import { connect } from '../src/db/connect.ts'
+import { joinEmbedded } from '../src/db/embedded.ts'
+import {
+  dataFolder,
+  freePort,
+  type ParleyProcess,
+  processesOn,
+  runParley,
+  startParley,
+  until,
+} from './parley-process.ts'
+
+const SLOW = fileURLToPath(new URL('./slow-app.ts', import.meta.url))
+const TIMEOUT = 120_000
+
+/** Runs a statement on the data of a running Parley. */
+async function query(folder: string, statement: string) {
+  const { url } = await joinEmbedded(folder)
+  const db = connect(url, { max: 1 })
+  const rows = await db.unsafe(statement)
+  await db.end()
+  return rows
+}
+
+/** Ends the processes on the folder that the pattern names, as kill -9 does. */
+function killOn(folder: string, pattern: RegExp): void {
+  for (const { pid, command } of processesOn(folder)) if (pattern.test(command)) process.kill(pid, 'SIGKILL')
+}
+
+const none = (folder: string) => until(`no process on ${folder}`, () => processesOn(folder).length === 0)
+
+async function expectRefusal(parley: ParleyProcess, ...texts: string[]): Promise<void> {
+  expect(await parley.exited).toBe(1)
+  for (const text of texts) expect(parley.output()).toContain(text)
+  expect(parley.output()).not.toMatch(/\n\s+at /)
+}
+
+test(
+  'a stop leaves no process behind, and a second start keeps data and admin token',
+  async () => {
+    const folder = dataFolder()
+    const first = await startParley({ DATA_DIR: folder })
+    expect((await fetch(`${first.address}/healthz`)).status).toBe(200)
+    await query(folder, 'create table kept as select 42 as answer')
+    const token = readFileSync(join(folder, 'admin-token'), 'utf8')
+    expect(await first.signal('SIGTERM')).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+
+    const second = await startParley({ DATA_DIR: folder })
+    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(readFileSync(join(folder, 'admin-token'), 'utf8')).toBe(token)
+    expect(await second.signal('SIGINT')).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+  },
+  TIMEOUT,
+)
+
+test(
+  'after kill -9 the server goes by itself, and a start at once has the data',
+  async () => {
+    const folder = dataFolder()
+    const first = await startParley({ DATA_DIR: folder })
+    await query(folder, 'create table kept as select 42 as answer')
+    await first.signal('SIGKILL')
+    const second = await startParley({ DATA_DIR: folder })
+    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
+    await second.signal('SIGKILL')
+    await none(folder)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a server whose process and keeper were killed is taken over by the next start',
+  async () => {
+    const folder = dataFolder()
+    const first = await startParley({ DATA_DIR: folder })
+    await query(folder, 'create table kept as select 42 as answer')
+    killOn(folder, /parley-keeper/)
+    killOn(folder, /main\.ts/)
+    await first.signal('SIGKILL')
+    const second = await startParley({ DATA_DIR: folder })
+    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await second.signal('SIGTERM')).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+  },
+  TIMEOUT,
+)
+
+test(
+  'a first start that is killed while the data is made leaves nothing that stands in the way',
+  async () => {
+    const folder = dataFolder()
+    const first = await runParley({ DATA_DIR: folder })
+    const unfinished = () => readdirSync(folder).find((name) => name.startsWith('postgres.new-'))
+    await until('initdb is at work', () => existsSync(join(folder, unfinished() ?? 'none', 'base')))
+    await first.signal('SIGKILL')
+    await none(folder)
+    expect(existsSync(join(folder, 'postgres'))).toBe(false)
+
+    const second = await startParley({ DATA_DIR: folder })
+    expect(unfinished()).toBeUndefined()
+    expect(await second.signal('SIGTERM')).toBe(0)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a second process on the same folder is refused and does the first no harm',
+  async () => {
+    const folder = dataFolder()
+    const first = await startParley({ DATA_DIR: folder })
+    const second = await runParley({ DATA_DIR: folder })
+    await expectRefusal(second, `Another Parley (process ${first.pid}) uses the data folder ${folder}: stop that one`)
+    expect((await fetch(`${first.address}/readyz`)).status).toBe(200)
+    expect(await first.signal('SIGTERM')).toBe(0)
+  },
+  TIMEOUT,
+)
+
+test(
+  'of five processes on a new folder one starts and four are refused',
+  async () => {
+    const folder = dataFolder()
+    const all = await Promise.all([1, 2, 3, 4, 5].map(() => runParley({ DATA_DIR: folder })))
+    await Promise.all(all.map((one) => Promise.race([one.exited, one.says('Parley listens on')])))
+    expect(all.filter((one) => one.output().includes('Parley listens on'))).toHaveLength(1)
+    expect(all.filter((one) => one.output().includes('Another Parley'))).toHaveLength(4)
+    for (const one of all) one.child.kill('SIGTERM')
+    await none(folder)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a port in use gets a message that says what to do',
+  async () => {
+    const folder = dataFolder()
+    const port = await freePort()
+    const other = createServer().listen(port, '127.0.0.1')
+    await once(other, 'listening')
+    const parley = await runParley({ DATA_DIR: folder, PORT: String(port) })
+    await expectRefusal(parley, `Port ${port} is in use: stop what listens there or set PORT`)
+    expect(processesOn(folder)).toEqual([])
+    other.close()
+  },
+  TIMEOUT,
+)
+
+test('data of another major version gets a message that names both', async () => {
+  const folder = dataFolder()
+  mkdirSync(join(folder, 'postgres'))
+  writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '16\n')
+  const parley = await runParley({ DATA_DIR: folder })
+  await expectRefusal(parley, 'is of PostgreSQL 16', 'carries PostgreSQL 18', 'pg_dump', 'set DATA_DIR')
+})
+
+test('a database that does not answer gets a message with its host and without its password', async () => {
+  const port = await freePort()
+  const parley = await runParley({
+    DATABASE_URL: `postgres://parley:hidden@127.0.0.1:${port}/parley`,
+    ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    ADMIN_TOKEN: 'a'.repeat(32),
+  })
+  await expectRefusal(parley, `PostgreSQL at 127.0.0.1:${port} does not answer`, 'correct DATABASE_URL')
+  expect(parley.output()).not.toContain('hidden')
+})
+
+test('all faults of the settings are told at once', async () => {
+  const parley = await runParley({ PORT: '99999', ROLE: 'boss', ENCRYPTION_KEY: 'short' })
+  await expectRefusal(parley, 'PORT must be', 'ROLE must be', 'ENCRYPTION_KEY must be')
+})
+
+test(
+  'a database of one’s own is used as it is and left running',
+  async () => {
+    const folder = dataFolder()
+    const url = inject('databaseUrl')
+    const name = `own_${process.pid}`
+    const server = connect(url.replace('/parley?', '/postgres?'), { max: 1 })
+    await server.unsafe(`create database ${name}`)
+    const parley = await startParley({
+      DATA_DIR: folder,
+      DATABASE_URL: url.replace('/parley?', `/${name}?`),
+      ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+      ADMIN_TOKEN: 'a'.repeat(32),
+    })
+    expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
+    expect(await parley.signal('SIGTERM')).toBe(0)
+    expect(readdirSync(folder)).toEqual([])
+    await server.unsafe(`drop database ${name}`)
+    await server.end()
+  },
+  TIMEOUT,
+)
+
+test(
+  'a request in flight is answered before the stop, with the database still there',
+  async () => {
+    const folder = dataFolder()
+    const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
+    const answer = fetch(`${parley.address}/slow`)
+    await parley.says('slow request has begun')
+    // The whole group, twice, as a terminal's Ctrl-C through npm arrives.
+    process.kill(-parley.pid, 'SIGINT')
+    process.kill(-parley.pid, 'SIGINT')
+    expect(await (await answer).json()).toEqual({ slept: 2 })
+    expect(await parley.exited).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+  },
+  TIMEOUT,
+)
+
+test(
+  'a second signal ends the process at once, and the server goes too',
+  async () => {
+    const folder = dataFolder()
+    const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
+    const answer = fetch(`${parley.address}/slow`).catch(() => 'cut off')
+    await parley.says('slow request has begun')
+    parley.child.kill('SIGTERM')
+    await sleep(1_000)
+    expect(await parley.signal('SIGTERM')).toBe(1)
+    expect(await answer).toBe('cut off')
+    await none(folder)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a fault that nobody caught stops everything, with code 1',
+  async () => {
+    const folder = dataFolder()
+    const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
+    await fetch(`${parley.address}/crash`).catch(() => undefined)
+    expect(await parley.exited).toBe(1)
+    expect(parley.output()).toContain('parley.crashed')
+    expect(processesOn(folder)).toEqual([])
+  },
+  TIMEOUT,
+)
+
+test(
+  'a server that is killed under us ends the process with code 1, and the next start recovers',
+  async () => {
+    const folder = dataFolder()
+    const first = await startParley({ DATA_DIR: folder })
+    await query(folder, 'create table kept as select 42 as answer')
+    killOn(folder, /^\S*bin\/postgres -D/)
+    expect(await first.exited).toBe(1)
+    expect(first.output()).toContain('PostgreSQL ended')
+    const second = await startParley({ DATA_DIR: folder })
+    expect(await query(folder, 'select answer from kept')).toEqual([{ answer: 42 }])
+    expect(await second.signal('SIGTERM')).toBe(0)
+  },
+  TIMEOUT,
+)

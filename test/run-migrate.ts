@@ -1,0 +1,10 @@
+import { connect } from '../src/db/connect.ts'
+import { migrate } from '../src/db/migrate.ts'
+
+/** Migrates the database at the first argument, in a process of its own, and tells its parent what it applied. */
+const [url = '', folder] = process.argv.slice(2)
+const db = connect(url)
+const applied = await migrate(db, folder)
+await db.end()
+process.send?.(applied)
+process.disconnect?.()

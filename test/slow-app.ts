@@ -1,0 +1,31 @@
+import Fastify from 'fastify'
+import { pino } from 'pino'
+import { readConfig } from '../src/config.ts'
+import { runUntilStopped } from '../src/lifecycle.ts'
+import { type AppDeps, start } from '../src/start.ts'
+
+/** A service whose requests take their time or fail badly: what stopping has to cope with. */
+function buildSlowApp({ db }: AppDeps) {
+  const app = Fastify()
+  app.get('/slow', async () => {
+    console.log('slow request has begun')
+    await db`select pg_sleep(2)`
+    const [row] = await db`select 2 as slept`
+    return row
+  })
+  app.get('/crash', async () => {
+    setImmediate(() => {
+      throw new Error('nobody foresaw this')
+    })
+    return {}
+  })
+  return app
+}
+
+const log = pino()
+const code = await runUntilStopped(async () => {
+  const running = await start(readConfig(process.env), log, buildSlowApp)
+  console.log(`Parley listens on ${running.address}`)
+  return running
+}, log)
+process.exit(code)
