@@ -118,7 +118,7 @@ begin
     from contact_identities known
     where known.company_id = company and known.identity = any (identities)
   )
-  select array_agg(distinct meant.identity)
+  select coalesce(array_agg(distinct meant.identity), '{}')
   into locked
   from (
     select unnest(identities) as identity

@@ -1,7 +1,7 @@
 import formbody from '@fastify/formbody'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { badRequest } from '../errors.ts'
+import { AppError, badRequest, payloadTooLarge } from '../errors.ts'
 import { formToWriteBody } from './contact-form.ts'
 
 /** Largest body of a contact write. */
@@ -27,24 +27,42 @@ export async function acceptForms(app: FastifyInstance): Promise<void> {
 
 const parseUrlEncoded = (text: string): Record<string, unknown> => formToWriteBody(new URLSearchParams(text))
 
-/** The body of the request; of a multipart form, read here. 400 for a file, and for a form that ends too early. */
+/**
+ * The body of the request; of a multipart form, read here. 400 for a file and for what is no form, 413 for one that is
+ * too large.
+ */
 export async function readWriteBody(request: FastifyRequest): Promise<unknown> {
-  return request.isMultipart() ? formToWriteBody(await readMultipart(request)) : request.body
+  if (!request.isMultipart()) return request.body
+  return formToWriteBody(await readMultipart(request).catch(refuseForm))
 }
 
-async function readMultipart(request: FastifyRequest): Promise<[string, unknown][]> {
-  const entries: [string, unknown][] = []
+type Entries = [name: string, value: unknown][]
+
+async function readMultipart(request: FastifyRequest): Promise<Entries> {
+  if (Number(request.headers['content-length'] ?? 0) > CONTACT_BODY_LIMIT_BYTES) throw tooLarge()
+  const entries: Entries = []
+  let size = 0
   let hasFile = false
   for await (const part of request.parts()) {
     if (part.type === 'file') {
       hasFile = true
       part.file.resume()
-    } else {
-      entries.push([fieldName(part.fieldname), part.value])
+      continue
     }
+    size += part.fieldname.length + String(part.value).length
+    if (size > CONTACT_BODY_LIMIT_BYTES) throw tooLarge()
+    entries.push([fieldName(part.fieldname), part.value])
   }
   if (hasFile) throw badRequest('Files are not accepted here')
   return entries
+}
+
+const tooLarge = () => payloadTooLarge(CONTACT_BODY_LIMIT_BYTES)
+
+/** The parser's own faults are the caller's: a form that breaks off, a part without a name, too many parts. */
+function refuseForm(error: Error & { statusCode?: number }): never {
+  if (error instanceof AppError) throw error
+  throw error.statusCode === 413 ? tooLarge() : badRequest('The form is not valid multipart/form-data')
 }
 
 /** Browsers write these three characters of a name as percent codes, and no others (WHATWG: multipart/form-data). */

@@ -171,7 +171,8 @@ export async function writeContacts(
       whatsapp_consent = excluded.whatsapp_consent,
       updated_at = excluded.updated_at
     returning ${contactColumns(tx)}
-  `
+  `.execute()
+  // Begun above, so that this one follows it without waiting for its answer.
   const [rows] = await Promise.all([contacts, repointIdentities(tx, companyId, written.phones)])
   return rows
 }
