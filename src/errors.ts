@@ -95,9 +95,9 @@ export const apiKeyNotFound = () => missing('API key not found')
 export const missingRecipient = () => text(400, 'Missing recipient phone number')
 export const sendFailed = () => text(500, 'Failed to send the message')
 export const providerText = (message: string) => text(400, message)
-export const invalidPhoneNumber = (path: string) =>
+export const invalidPhoneNumber = (...paths: string[]) =>
   coded(422, 'invalid_phone_number', 'The phone number is not in E.164 format', {
-    fields: [{ path, message: 'must be 7 to 15 digits with country code, optionally after a +' }],
+    fields: paths.map((path) => ({ path, message: 'must be 7 to 15 digits with country code, optionally after a +' })),
   })
 export const senderNotFound = () =>
   coded(404, 'WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
@@ -121,3 +121,8 @@ export const dailyLimitReached = (retryAfterSeconds: number) =>
 export const sendOutcomeUnknown = () =>
   coded(503, 'send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
 export const duplicateResource = (message: string) => coded(409, 'duplicate_resource', message)
+
+// Custom fields
+export const missingRequiredFields = () => text(400, 'Missing required fields')
+export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
+export const invalidGroupBy = () => coded(400, 'invalid_group_by', 'groupBy must be category')

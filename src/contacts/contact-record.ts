@@ -1,0 +1,47 @@
+/** Values under any key, `__proto__` included: made by `JSON.parse` or `Object.fromEntries`, never by assignment. */
+export type CustomFields = Readonly<Record<string, unknown>>
+
+/** A contact as it is kept. A row is not a reply: see `toContactReply`. */
+export type Contact = {
+  readonly id: number
+  readonly email: string | null
+  /** Digits, as given. */
+  readonly phone: string | null
+  /** Of `phone`: equal for all ways of writing one line. */
+  readonly phoneIdentity: string | null
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly status: string
+  readonly source: string
+  readonly sourceType: string
+  readonly customFields: CustomFields
+  readonly tags: readonly string[]
+  readonly emailConsent: boolean | null
+  readonly whatsappConsent: boolean | null
+  readonly externalId: string | null
+  readonly externalConnectionId: number | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+/** What a request asks to be written: only what it carries; null takes the value away. */
+export type ContactWrite = {
+  readonly email?: string | null
+  /** Digits, without `+`. */
+  readonly phone?: string | null
+  readonly firstName?: string | null
+  readonly lastName?: string | null
+  readonly status?: string
+  readonly source?: string
+  readonly sourceType?: string
+  /** A null value removes its key. */
+  readonly customFields?: CustomFields
+  readonly tags?: readonly string[]
+  readonly emailConsent?: boolean
+  readonly whatsappConsent?: boolean
+}
+
+export type Channel = 'email' | 'whatsapp'
+
+/** Who changed something: the API key, when one did, and what kind of thing it was (`api`, `unsubscribe`, …). */
+export type ChangedBy = { readonly clientId: string | null; readonly source: string }

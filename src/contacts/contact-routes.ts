@@ -1,0 +1,231 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Pool } from '../db/connect.ts'
+import { contactNotFound, validationError } from '../errors.ts'
+import type { Caller } from '../http/caller.ts'
+import { parseId } from '../ids.ts'
+import { textFaults } from '../written-text.ts'
+import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
+import { acceptForms, CONTACT_BODY_LIMIT_BYTES, readWriteBody } from './contact-body.ts'
+import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts } from './contact-list.ts'
+import type { ChangedBy } from './contact-record.ts'
+import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
+import { SEARCH_MAX_LENGTH } from './contact-search.ts'
+import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
+import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './contact-write.ts'
+
+export type ContactRoutesDeps = { db: Pool }
+
+const TAGS = ['Contacts']
+const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+const UPSERTS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'] } as const
+const DEFAULT_LIMIT = 25
+const MAX_LIMIT = 100
+
+const OneContact = Type.Object({ data: ContactReplyShape })
+const ById = Type.Object({ id: Type.String({ description: 'Id of the contact.' }) })
+const ByEmail = Type.Object({ email: Type.String({ description: 'Email address, URL-encoded.' }) })
+
+const UpsertBody = Type.Union(
+  [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
+  {
+    description:
+      'One contact, or up to 1,000, which are written all or not at all. As a form: `customFields.<key>`, `marketingConsent.email`, `marketingConsent.whatsapp` (`true`, `false`, `1`, `0`), and `tags` once for each tag.',
+  },
+)
+
+const ListQuery = Type.Object({
+  page: Type.Optional(Type.String({ description: 'From 1; default 1.' })),
+  limit: Type.Optional(Type.String({ description: 'Default 25, at most 100.' })),
+  search: Type.Optional(Type.String({ description: 'Part of email, phone or name, in any letter case.' })),
+  sort: Type.Optional(
+    Type.String({ description: `One of ${CONTACT_SORTS.join(', ')}; - is descending. Default -created_at.` }),
+  ),
+  before: Type.Optional(
+    Type.String({
+      description: 'Id of a contact: the page of those whose value sorts lower, nearest first. As fast at any depth.',
+    }),
+  ),
+  after: Type.Optional(Type.String({ description: 'Id of a contact: the page of those whose value sorts higher.' })),
+})
+
+const ListReply = Type.Object({
+  data: Type.Array(ContactReplyShape),
+  pagination: Type.Object({
+    page: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Null when read by before or after.' }),
+    limit: Type.Integer(),
+    total: Type.Integer(),
+    totalPages: Type.Integer(),
+    hasNext: Type.Boolean(),
+    hasPrevious: Type.Boolean(),
+    totalIsExact: Type.Boolean({ description: 'False when a search has more matches than `total`.' }),
+  }),
+})
+
+/** The contacts endpoints (spec: Contacts; decisions: Contacts and custom fields). */
+export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    await acceptForms(app)
+
+    app.post(
+      '/public/v1/contacts',
+      {
+        config: UPSERTS,
+        bodyLimit: CONTACT_BODY_LIMIT_BYTES,
+        // The handler checks the body: a union would report every fault of the branch that was not meant.
+        validatorCompiler: () => () => true,
+        schema: {
+          tags: TAGS,
+          summary: 'Create or update contacts by email, then phone',
+          consumes: ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded'],
+          body: Type.Optional(UpsertBody),
+          response: { 200: Type.Object({ data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) }) },
+        },
+      },
+      async (request) => {
+        const { caller } = request
+        const writes = parseContactUpserts(await readWriteBody(request))
+        const isOwnOnly = isClientSide(caller)
+        const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
+          whenFull: isOwnOnly ? 'keep' : 'refuse',
+        })
+        return {
+          data: isOwnOnly
+            ? writes.map(toOwnFields)
+            : contacts.map((contact) => toContactReply(caller.companyId, contact)),
+        }
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts',
+      {
+        config: READS,
+        schema: {
+          tags: TAGS,
+          summary: 'List and search contacts',
+          querystring: ListQuery,
+          response: { 200: ListReply },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const listed = readListRequest(request.query)
+        return toListReply(companyId, listed, await listContacts(deps.db, companyId, listed))
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/:id',
+      { config: READS, schema: { tags: TAGS, summary: 'Read a contact', params: ById, response: { 200: OneContact } } },
+      async (request) => {
+        const { companyId } = request.caller
+        const contact = await getContact(deps.db, companyId, contactId(request.params.id))
+        return { data: toContactReply(companyId, contact) }
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/by-email/:email',
+      {
+        config: READS,
+        schema: { tags: TAGS, summary: 'Look a contact up by email', params: ByEmail, response: { 200: OneContact } },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const contact = await getContactByEmail(deps.db, companyId, request.params.email)
+        return { data: toContactReply(companyId, contact) }
+      },
+    )
+
+    app.put(
+      '/public/v1/contacts/:id',
+      {
+        config: READS,
+        bodyLimit: CONTACT_BODY_LIMIT_BYTES,
+        // As for create-or-update: one place checks contact bodies.
+        validatorCompiler: () => () => true,
+        schema: {
+          tags: TAGS,
+          summary: 'Update a contact',
+          params: ById,
+          body: Type.Optional(ContactWriteShape),
+          response: { 200: OneContact },
+        },
+      },
+      async (request) => {
+        const { caller } = request
+        const write = parseContactWrite(await readWriteBody(request), 'update')
+        const id = contactId(request.params.id)
+        const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller))
+        return { data: toContactReply(caller.companyId, contact) }
+      },
+    )
+
+    app.delete(
+      '/public/v1/contacts/:id',
+      {
+        config: READS,
+        schema: {
+          tags: TAGS,
+          summary: 'Delete a contact',
+          params: ById,
+          response: { 200: Type.Object({ success: Type.Literal(true) }) },
+        },
+      },
+      async (request) => {
+        await removeContact(deps.db, request.caller.companyId, contactId(request.params.id))
+        return { success: true as const }
+      },
+    )
+  }
+}
+
+/** Whether the key may only create and update contacts: it is used in browsers, where anybody can read it. */
+const isClientSide = (caller: Caller): boolean =>
+  caller.permissions.every((permission) => permission === 'ContactsUpsert')
+
+const changedBy = (caller: Caller): ChangedBy => ({ clientId: caller.clientId, source: 'api' })
+
+function contactId(text: string): number {
+  const id = parseId(text)
+  if (id === undefined) throw contactNotFound()
+  return id
+}
+
+type ListQueryText = { page?: string; limit?: string; search?: string; sort?: string; before?: string; after?: string }
+
+/** Paging never fails; a search that cannot be kept and an unknown sort are 422. */
+function readListRequest(query: ListQueryText): ContactListRequest {
+  const search = query.search ?? ''
+  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? '-created_at'))
+  const faults = textFaults(search, 'search')
+  if (search.length > SEARCH_MAX_LENGTH) {
+    faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })
+  }
+  if (sort === undefined) faults.push({ path: 'sort', message: `must be one of ${CONTACT_SORTS.join(', ')}` })
+  if (faults.length > 0 || sort === undefined) throw validationError(faults)
+  const before = parseId(query.before ?? '')
+  const after = parseId(query.after ?? '')
+  return {
+    page: parseId(query.page ?? '') ?? 1,
+    limit: Math.min(parseId(query.limit ?? '') ?? DEFAULT_LIMIT, MAX_LIMIT),
+    search,
+    sort,
+    ...(before !== undefined && { cursor: { side: 'before' as const, id: before } }),
+    ...(after !== undefined && before === undefined && { cursor: { side: 'after' as const, id: after } }),
+  }
+}
+
+const toListReply = (companyId: number, listed: ContactListRequest, page: ContactPage) => ({
+  data: page.contacts.map((contact) => toContactReply(companyId, contact)),
+  pagination: {
+    page: listed.cursor === undefined ? listed.page : null,
+    limit: listed.limit,
+    total: page.total,
+    totalPages: Math.ceil(page.total / listed.limit),
+    hasNext: page.hasNext,
+    hasPrevious: page.hasPrevious,
+    totalIsExact: page.totalIsExact,
+  },
+})

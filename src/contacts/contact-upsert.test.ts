@@ -1,0 +1,255 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { connect, type Pool } from '../db/connect.ts'
+import { phoneIdentity } from '../phone.ts'
+import { removeContact, updateContact } from './contact.ts'
+import { readContactCount } from './contact-list-store.ts'
+import type { ContactWrite } from './contact-record.ts'
+import { upsertContacts } from './contact-upsert.ts'
+
+const BY = { clientId: null, source: 'api' }
+
+let db: Pool
+/** Several pools stand for several processes. */
+let pools: Pool[]
+
+beforeAll(async () => {
+  const database = await createTestDatabase()
+  db = database.db
+  pools = Array.from({ length: 4 }, () => connect(database.url, { max: 8 }))
+})
+
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()))
+})
+
+async function newCompany(): Promise<number> {
+  const [row] = await db<{ id: number }[]>`insert into companies (name) values ('Ada') returning id`
+  return row!.id
+}
+
+/** The rule of the specification, one write after another, over people without ids: oldest first. */
+type Person = { email: string | undefined; phone: string | undefined }
+
+function applySequentially(people: readonly Person[], write: Person): Person[] {
+  const byEmail = people.findIndex((person) => write.email !== undefined && person.email === write.email)
+  const byPhone = people.findIndex(
+    (person) => write.phone !== undefined && phoneIdentity(person.phone ?? '') === phoneIdentity(write.phone),
+  )
+  const place = byEmail !== -1 ? byEmail : byPhone
+  if (place === -1) return [...people, write]
+  return people.map((person, index) =>
+    index === place ? { email: write.email ?? person.email, phone: write.phone ?? person.phone } : person,
+  )
+}
+
+const keyOf = (people: readonly Person[]): string =>
+  JSON.stringify(people.map((person) => [person.email ?? null, person.phone ?? null]))
+
+/** Every end that some order of the writes leads to. */
+function reachableEnds(writes: readonly Person[]): Set<string> {
+  const ends = new Set<string>()
+  const walk = (people: readonly Person[], rest: readonly Person[]) => {
+    if (rest.length === 0) ends.add(keyOf(people))
+    rest.forEach((write, index) => {
+      walk(applySequentially(people, write), rest.toSpliced(index, 1))
+    })
+  }
+  walk([], writes)
+  return ends
+}
+
+/** Every state that any number of these writes in any order leads to. */
+function reachableStates(writes: readonly Person[]): Set<string> {
+  const seen = new Map<string, readonly Person[]>([[keyOf([]), []]])
+  for (const people of seen.values()) {
+    for (const write of writes) {
+      const next = applySequentially(people, write)
+      seen.set(keyOf(next), next)
+    }
+  }
+  return new Set(seen.keys())
+}
+
+async function peopleOf(companyId: number): Promise<Person[]> {
+  const rows = await db<{ email: string | null; phone: string | null }[]>`
+    select email, phone from contacts where company_id = ${companyId} and deleted_at is null order by id
+  `
+  return rows.map((row) => ({ email: row.email ?? undefined, phone: row.phone ?? undefined }))
+}
+
+/** What must hold after anything: identities point to the oldest living contact of a phone, and the count is right. */
+async function checkHouse(companyId: number): Promise<void> {
+  const wrong = await db`
+    with meant as (
+      select phone_identity as identity, min(id) as contact_id
+      from contacts
+      where company_id = ${companyId} and deleted_at is null and phone_identity is not null
+      group by phone_identity
+    )
+    select *
+    from meant
+    full join (select * from contact_identities where company_id = ${companyId}) as known using (identity)
+    where meant.contact_id is distinct from known.contact_id
+  `
+  expect([...wrong]).toEqual([])
+  const twins = await db`
+    select phone_identity
+    from contacts
+    where company_id = ${companyId} and deleted_at is null and email is null
+    group by phone_identity
+    having count(*) > 1
+  `
+  expect([...twins]).toEqual([])
+  const rows = await db<{ phone: string | null; phoneIdentity: string | null }[]>`
+    select phone, phone_identity from contacts where company_id = ${companyId}
+  `
+  for (const row of rows) expect(row.phoneIdentity).toBe(row.phone === null ? null : phoneIdentity(row.phone))
+  expect(await readContactCount(db, companyId)).toBe((await peopleOf(companyId)).length)
+}
+
+const toWrite = (person: Person): ContactWrite => ({
+  ...(person.email !== undefined && { email: person.email }),
+  ...(person.phone !== undefined && { phone: person.phone }),
+})
+
+const upsert = (companyId: number, index: number, writes: Person[]) =>
+  upsertContacts(pools[index % pools.length]!, companyId, writes.map(toWrite), BY)
+
+test.each([
+  ['one email', [{ email: 'a@x.org', phone: undefined }]],
+  ['one phone', [{ email: undefined, phone: '393330000001' }]],
+  [
+    'one phone written in two ways',
+    [
+      { email: undefined, phone: '5511987654321' },
+      { email: undefined, phone: '551187654321' },
+    ],
+  ],
+  [
+    'emails and phones crossing over',
+    [
+      { email: 'a@x.org', phone: '393330000001' },
+      { email: 'a@x.org', phone: '393330000002' },
+      { email: 'b@x.org', phone: '393330000001' },
+      { email: 'b@x.org', phone: '393330000002' },
+      { email: 'a@x.org', phone: undefined },
+      { email: undefined, phone: '393330000002' },
+    ],
+  ],
+] as [string, Person[]][])('200 parallel upserts of %s end as some order would', async (_, kinds) => {
+  const companyId = await newCompany()
+  const calls = Array.from({ length: 200 }, (_, index) => upsert(companyId, index, [kinds[index % kinds.length]!]))
+  const answers = await Promise.all(calls)
+  expect(answers.every((answer) => answer.length === 1)).toBe(true)
+  expect(reachableStates(kinds)).toContain(keyOf(await peopleOf(companyId)))
+  await checkHouse(companyId)
+})
+
+const EMAILS = ['a@x.org', 'b@x.org', 'c@x.org', undefined]
+const PHONES = ['393330000001', '5511987654321', '551187654321', undefined]
+const person = fc
+  .record({ email: fc.constantFrom(...EMAILS), phone: fc.constantFrom(...PHONES) })
+  .filter((one) => one.email !== undefined || one.phone !== undefined)
+
+test('any few upserts at once end as one of their orders would', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(person, { minLength: 2, maxLength: 5 }), async (writes) => {
+      const companyId = await newCompany()
+      await Promise.all(writes.map((write, index) => upsert(companyId, index, [write])))
+      expect(reachableEnds(writes)).toContain(keyOf(await peopleOf(companyId)))
+      await checkHouse(companyId)
+    }),
+    { numRuns: 120 },
+  )
+})
+
+test('an array does what its items do one after another', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(person, { minLength: 1, maxLength: 12 }), async (writes) => {
+      const companyId = await newCompany()
+      const answers = await upsert(companyId, 0, writes)
+      expect(keyOf(await peopleOf(companyId))).toBe(keyOf(writes.reduce<Person[]>(applySequentially, [])))
+      expect(answers).toHaveLength(writes.length)
+      for (const [index, write] of writes.entries()) expect(answers[index]).toMatchObject(toWrite(write))
+      await checkHouse(companyId)
+    }),
+    { numRuns: 120 },
+  )
+})
+
+test('arrays, sends to the same phones, updates and deletions at once: no deadlock, and the house in order', async () => {
+  const companyId = await newCompany()
+  const phones = Array.from({ length: 12 }, (_, i) => `39333000000${String(i).padStart(2, '0')}`)
+  const emails = Array.from({ length: 12 }, (_, i) => `mix${i}@x.org`)
+  const random = (seed: number) => (seed * 7919) % 12
+  const work = Array.from({ length: 200 }, async (_, index): Promise<string> => {
+    const pool = pools[index % pools.length]!
+    const one = { email: emails[random(index)]!, phone: phones[random(index + 5)]! }
+    const other = { email: emails[random(index + 3)]!, phone: phones[random(index * 3)]! }
+    if (index % 5 === 0) return meet(pool, companyId, [one.phone, other.phone])
+    if (index % 5 === 1) return outcome(upsert(companyId, index, [one, other, one]))
+    if (index % 5 === 2) return outcome(upsert(companyId, index, [one]))
+    const [anybody] = await pool<{ id: number }[]>`
+      select id from contacts where company_id = ${companyId} and deleted_at is null order by random() limit 1
+    `
+    if (anybody === undefined) return 'nobody'
+    if (index % 5 === 3) return outcome(updateContact(pool, companyId, anybody.id, other, BY))
+    return outcome(removeContact(pool, companyId, anybody.id))
+  })
+  const outcomes = new Set(await Promise.all(work))
+  expect([...outcomes].filter((one) => !['done', '404', '409', 'nobody'].includes(one))).toEqual([])
+  await checkHouse(companyId)
+})
+
+const outcome = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => 'done',
+    (error) => String(error.status ?? error),
+  )
+
+/** What a send does with the customers it goes to. */
+const meet = (pool: Pool, companyId: number, phones: string[]): Promise<string> =>
+  outcome(
+    pool.begin(async (tx) => {
+      const people = phones.map((phone) => ({
+        company_id: companyId,
+        identity: phoneIdentity(phone),
+        phone,
+        source: 'WhatsApp',
+        source_type: 'service',
+      }))
+      await tx`
+        select lock_customers(${people.map(() => companyId)}::bigint[], ${people.map((one) => one.identity)}::text[])
+      `
+      await tx`select * from resolve_contacts(${tx.json(people)})`
+    }),
+  )
+
+test('200 parallel upserts and sends to one new phone make one contact', async () => {
+  const companyId = await newCompany()
+  const phone = '5215512345678'
+  const work = Array.from({ length: 200 }, (_, index) =>
+    index % 2 === 0
+      ? meet(pools[index % pools.length]!, companyId, ['525512345678'])
+      : outcome(upsert(companyId, index, [{ email: `e${index % 3}@x.org`, phone }])),
+  )
+  expect(new Set(await Promise.all(work))).toEqual(new Set(['done']))
+  await checkHouse(companyId)
+  const people = await peopleOf(companyId)
+  expect(people).toHaveLength(1)
+})
+
+test('a contact that a send made is found by search and renamed by an upsert of its phone', async () => {
+  const companyId = await newCompany()
+  await meet(db, companyId, ['5491112345678'])
+  const [contact] = await upsert(companyId, 0, [{ email: 'found@x.org', phone: '541112345678' }])
+  expect(contact).toMatchObject({
+    email: 'found@x.org',
+    phone: '541112345678',
+    source: 'WhatsApp',
+    sourceType: 'service',
+  })
+  await checkHouse(companyId)
+})

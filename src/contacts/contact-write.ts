@@ -1,0 +1,162 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../errors.ts'
+import { E164 } from '../phone.ts'
+import { textFaults } from '../written-text.ts'
+import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS, customFieldsFault } from './contact-change.ts'
+import { EMAIL_MAX_LENGTH, isEmail } from './contact-email.ts'
+import type { ContactWrite } from './contact-record.ts'
+import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
+
+const nullable = (maxLength: number, description: string) =>
+  Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength, description }))
+
+/** The contact write body (spec: Contact write body), alike in every encoding. Members it does not name are ignored. */
+export const ContactWriteShape = Type.Object(
+  {
+    email: nullable(
+      EMAIL_MAX_LENGTH,
+      'One address, such as ada@example.com. Compared without regard to case. In an update, null takes it away.',
+    ),
+    phone: nullable(
+      64,
+      'E.164 with country code, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null takes it away.',
+    ),
+    firstName: nullable(200, 'Null or empty takes it away.'),
+    lastName: nullable(200, 'Null or empty takes it away.'),
+    status: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A new contact is `active`.' })),
+    source: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A new contact has `API`.' })),
+    source_type: Type.Optional(
+      Type.Unsafe<'database' | 'third_party'>({
+        type: 'string',
+        enum: ['database', 'third_party'],
+        description: 'A new contact has `database`.',
+      }),
+    ),
+    tags: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100, description: 'Replaces the tags.' }),
+    ),
+    customFields: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        propertyNames: { minLength: 1, maxLength: 100 },
+        description: `Any keys and JSON values, merged by key into what is there; null removes a key. At most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes in all.`,
+      }),
+    ),
+    marketingConsent: Type.Optional(
+      Type.Object(
+        { email: Type.Optional(Type.Boolean()), whatsapp: Type.Optional(Type.Boolean()) },
+        { description: 'True opts in, false opts out; a channel left out keeps its consent.' },
+      ),
+    ),
+  },
+  { description: 'A contact to write. Members that are left out keep their values.' },
+)
+
+type WriteBody = Static<typeof ContactWriteShape>
+
+const shape = Compile(ContactWriteShape)
+
+/** What a body asks for: `upsert` needs an email or a phone and knows no null there, `update` takes them away by null. */
+export type WriteKind = 'upsert' | 'update'
+
+type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }
+
+/**
+ * Untrusted body → what is to be written: one contact, or an array of 1 to 1,000. All faults at once, an item's
+ * named by its index. 400 when the body is no object or names nobody, 422 `validation_error` or `invalid_phone_number`
+ * when a value is not allowed.
+ */
+export function parseContactUpserts(body: unknown): ContactWrite[] {
+  if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert')]
+  if (body.length < 1 || body.length > UPSERT_MAX_CONTACTS) {
+    throw validationError([{ path: '', message: `must hold 1 to ${UPSERT_MAX_CONTACTS} contacts` }])
+  }
+  const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
+  const writes = body.map((item, index) => parseItem(item, 'upsert', `${index}`, faults))
+  throwFaults(faults)
+  return writes.filter((write) => write !== undefined)
+}
+
+/** One contact, as `parseContactUpserts`. */
+export function parseContactWrite(body: unknown, kind: WriteKind): ContactWrite {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw badRequest('The body must be an object')
+  }
+  const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
+  const write = parseItem(body, kind, '', faults)
+  throwFaults(faults)
+  return write ?? {}
+}
+
+function throwFaults(faults: Faults): void {
+  const values = [...faults.shape, ...faults.email, ...faults.phone]
+  if (faults.missing.length > 0) throw badRequest('A contact needs an email or a phone', faults.missing)
+  if (faults.email.length > 0) throw validationError(values, 'Invalid email format')
+  if (faults.shape.length > 0) throw validationError(values)
+  if (faults.phone.length > 0) throw invalidPhoneNumber(...faults.phone.map((fault) => fault.path))
+}
+
+function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): ContactWrite | undefined {
+  const path = (member: string) => [at, member].filter((part) => part !== '').join('.')
+  const found = shapeFaults(item, path)
+  faults.shape.push(...found)
+  if (found.length > 0 || !shape.Check(item)) return undefined
+  const write = toWrite(item, kind)
+  if (kind === 'upsert' && write.email === undefined && write.phone === undefined) {
+    faults.missing.push({ path: at, message: 'must have an email or a phone' })
+  }
+  if (typeof write.email === 'string' && !isEmail(write.email)) {
+    faults.email.push({ path: path('email'), message: 'must be one address such as ada@example.com' })
+  }
+  if (typeof write.phone === 'string' && !E164.test(write.phone)) {
+    faults.phone.push({ path: path('phone'), message: 'must be 7 to 15 digits with country code' })
+  }
+  return typeof write.phone === 'string' ? { ...write, phone: write.phone.replace('+', '') } : write
+}
+
+function shapeFaults(item: unknown, path: (member: string) => string): FieldFault[] {
+  const faults = [...shape.Errors(item)]
+    .filter((fault) => fault.keyword !== 'propertyNames')
+    .map((fault) => ({ path: path(toDotted(fault.instancePath)), message: fault.message }))
+  if (faults.length > 0 || !shape.Check(item)) return faults
+  const texts = Object.keys(ContactWriteShape.properties).flatMap((name) =>
+    textFaults(Object.getOwnPropertyDescriptor(item, name)?.value, name),
+  )
+  if (texts.length > 0) return texts.map((fault) => ({ ...fault, path: path(fault.path) }))
+  const whole = item.customFields && customFieldsFault(item.customFields)
+  return whole === undefined ? [] : [{ path: path('customFields'), message: whole }]
+}
+
+/** A JSON pointer as a path with dots. */
+const toDotted = (pointer: string): string =>
+  pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.')
+
+function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
+  const { marketingConsent: consent } = body
+  return {
+    ...named('email', whom(body.email, kind)),
+    ...named('phone', whom(body.phone?.replace(/[\s().-]/g, '') ?? body.phone, kind)),
+    ...named('firstName', body.firstName === '' ? null : body.firstName),
+    ...named('lastName', body.lastName === '' ? null : body.lastName),
+    ...named('status', body.status),
+    ...named('source', body.source),
+    ...named('sourceType', body.source_type),
+    ...named('customFields', body.customFields),
+    ...named('tags', body.tags),
+    ...named('emailConsent', consent?.email),
+    ...named('whatsappConsent', consent?.whatsapp),
+  }
+}
+
+/** Who is meant by an upsert: null and the empty text are nobody. */
+const whom = (value: string | null | undefined, kind: WriteKind) =>
+  kind === 'upsert' && (value === null || value === '') ? undefined : value
+
+const named = <K extends string, T>(name: K, value: T | undefined) =>
+  (value === undefined ? {} : { [name]: value }) as { [name in K]?: T }

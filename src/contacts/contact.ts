@@ -1,0 +1,86 @@
+import type { Db, Pool } from '../db/connect.ts'
+import { badRequest, contactNotFound, duplicateResource, validationError } from '../errors.ts'
+import { phoneIdentity } from '../phone.ts'
+import { applyWrite, customFieldsFault, writeChanges } from './contact-change.ts'
+import { emailKey, isEmail } from './contact-email.ts'
+import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
+import {
+  type ContactState,
+  endContact,
+  findContact,
+  findContactByEmail,
+  hasTwinWithoutEmail,
+  type Known,
+  readMeant,
+} from './contact-store.ts'
+import { checkLocked, identitiesOf, withPeopleLocked } from './people-lock.ts'
+
+/** The living contact with this id; 404 `Contact not found`. */
+export async function getContact(db: Db, companyId: number, id: number): Promise<Contact> {
+  const contact = await findContact(db, companyId, id)
+  if (contact === undefined) throw contactNotFound()
+  return contact
+}
+
+/** The living contact with this address in any letter case; 400 `Invalid email format`, 404 `Contact not found`. */
+export async function getContactByEmail(db: Db, companyId: number, email: string): Promise<Contact> {
+  if (!isEmail(email)) throw badRequest('Invalid email format')
+  const contact = await findContactByEmail(db, companyId, email)
+  if (contact === undefined) throw contactNotFound()
+  return contact
+}
+
+/**
+ * Changes what the write carries of one living contact (spec: PUT contacts); null takes a value away.
+ * 404 `Contact not found`; 409 when the email is another living contact's, or when two contacts with one phone would
+ * both be without email; 400 when neither email nor phone would be left; 422 when custom fields outgrow their limits.
+ */
+export async function updateContact(
+  db: Pool,
+  companyId: number,
+  id: number,
+  write: ContactWrite,
+  by: ChangedBy,
+): Promise<Contact> {
+  const given = {
+    emailKey: write.email ? emailKey(write.email) : null,
+    phoneIdentity: write.phone ? phoneIdentity(write.phone) : null,
+  }
+  return withPeopleLocked(db, companyId, { identities: identitiesOf(given), ids: [id] }, async (tx, locked) => {
+    const emailKeys = given.emailKey === null ? [] : [given.emailKey]
+    const meant = await readMeant(tx, companyId, { emailKeys, phones: [], ids: [id] })
+    const known = meant.find((contact) => contact.id === id)
+    if (known === undefined) throw contactNotFound()
+    if (meant.length > 1) throw duplicateResource('Another contact has this email')
+    checkLocked(locked, [known])
+    const state = applyWrite(id, known, write)
+    await checkState(tx, companyId, known, state)
+    const [contact] = await writeChanges(tx, companyId, [{ known, state }], by)
+    if (contact === undefined) throw contactNotFound()
+    return contact
+  })
+}
+
+async function checkState(tx: Db, companyId: number, known: Known, state: ContactState): Promise<void> {
+  if (state.email === null && state.phone === null) throw badRequest('A contact needs an email or a phone')
+  const fault = state.customFields === known.customFields ? undefined : customFieldsFault(state.customFields)
+  if (fault !== undefined) throw validationError([{ path: 'customFields', message: fault }])
+  if (state.email !== null || state.phoneIdentity === null) return
+  const isAsBefore = known.email === null && known.phoneIdentity === state.phoneIdentity
+  if (!isAsBefore && (await hasTwinWithoutEmail(tx, companyId, state.phoneIdentity, state.id))) {
+    throw duplicateResource('Another contact has this phone and no email')
+  }
+}
+
+/**
+ * Deletes a contact softly: it is not found any more, its email is free, and its phone means the next oldest contact
+ * who has it. 404 `Contact not found`.
+ */
+export async function removeContact(db: Pool, companyId: number, id: number): Promise<void> {
+  await withPeopleLocked(db, companyId, { identities: [], ids: [id] }, async (tx, locked) => {
+    const [known] = await readMeant(tx, companyId, { emailKeys: [], phones: [], ids: [id] })
+    if (known === undefined) throw contactNotFound()
+    checkLocked(locked, [known])
+    await endContact(tx, companyId, known)
+  })
+}

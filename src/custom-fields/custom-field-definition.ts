@@ -1,0 +1,78 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { badRequest, type FieldFault, missingRequiredFields, validationError } from '../errors.ts'
+import { textFaults } from '../written-text.ts'
+import type { CustomField } from './custom-field-store.ts'
+
+const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'select', 'json'] as const
+const KEY = /^[A-Z][A-Z0-9_]{0,63}$/
+const METADATA_MAX_BYTES = 64 * 1024
+
+export const CustomFieldTypeShape = Type.Unsafe<CustomField['type']>({ type: 'string', enum: [...TYPES] })
+
+/** The body that defines a custom field. */
+export const CustomFieldBodyShape = Type.Object({
+  key: Type.String({ maxLength: 64, description: 'Made upper case; then a letter, and letters, digits and _.' }),
+  displayName: Type.String({ maxLength: 200 }),
+  type: CustomFieldTypeShape,
+  category: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100 })),
+  visibility: Type.Optional(Type.Boolean({ description: 'Default true.' })),
+  allowedValues: Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+      minItems: 1,
+      maxItems: 1000,
+      uniqueItems: true,
+      description: 'What may be chosen: required for the type select, and only there.',
+    }),
+  ),
+  metadata: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
+})
+
+type Body = Static<typeof CustomFieldBodyShape>
+
+const shape = Compile(CustomFieldBodyShape)
+
+/** Untrusted body → definition. 400 `Missing required fields`, 422 `validation_error` naming every fault. */
+export function parseCustomField(body: unknown): Omit<CustomField, 'id' | 'source'> {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('The body must be an object')
+  if (['key', 'displayName', 'type'].some((name) => isMissing(body, name))) throw missingRequiredFields()
+  const faults = shape.Check(body) ? valueFaults(body) : shapeFaults(body)
+  if (faults.length > 0 || !shape.Check(body)) throw validationError(faults)
+  return {
+    key: body.key.toUpperCase(),
+    displayName: body.displayName,
+    type: body.type,
+    category: body.category || null,
+    visibility: body.visibility ?? true,
+    allowedValues: body.allowedValues ?? null,
+    metadata: body.metadata ?? null,
+  }
+}
+
+const isMissing = (body: object, name: string): boolean =>
+  [undefined, null, ''].includes(Object.getOwnPropertyDescriptor(body, name)?.value)
+
+const shapeFaults = (body: object): FieldFault[] =>
+  [...shape.Errors(body)].map((fault) => ({
+    path: fault.instancePath.slice(1).replaceAll('/', '.'),
+    message: fault.message,
+  }))
+
+function valueFaults(body: Body): FieldFault[] {
+  const faults = Object.keys(CustomFieldBodyShape.properties).flatMap((name) =>
+    textFaults(Object.getOwnPropertyDescriptor(body, name)?.value, name),
+  )
+  if (!KEY.test(body.key.toUpperCase())) {
+    faults.push({ path: 'key', message: 'must begin with a letter and hold only letters, digits and _' })
+  }
+  if (body.type === 'select' && body.allowedValues === undefined) {
+    faults.push({ path: 'allowedValues', message: 'must be given for the type select' })
+  }
+  if (body.type !== 'select' && body.allowedValues !== undefined) {
+    faults.push({ path: 'allowedValues', message: 'must be given for the type select only' })
+  }
+  if (faults.length === 0 && Buffer.byteLength(JSON.stringify(body.metadata ?? {})) > METADATA_MAX_BYTES) {
+    faults.push({ path: 'metadata', message: `must not be larger than ${METADATA_MAX_BYTES} bytes` })
+  }
+  return faults
+}

@@ -1,0 +1,108 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import { invalidGroupBy } from '../errors.ts'
+import { createCustomField, listCustomFieldGroups, listCustomFields } from './custom-field.ts'
+import { CustomFieldBodyShape, CustomFieldTypeShape, parseCustomField } from './custom-field-definition.ts'
+import type { CustomField } from './custom-field-store.ts'
+
+export type CustomFieldRoutesDeps = { db: Db }
+
+const TAGS = ['Custom fields']
+const ANY_FULL_KEY = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+
+const CustomFieldReply = Type.Object({
+  id: Type.Integer(),
+  key: Type.String(),
+  displayName: Type.String(),
+  type: CustomFieldTypeShape,
+  category: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+  visibility: Type.Boolean(),
+  source: Type.String(),
+  allowedValues: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
+  metadata: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
+})
+
+const Grouped = Type.Object({
+  groups: Type.Array(
+    Type.Object({
+      category: Type.String(),
+      fields: Type.Array(
+        Type.Object({
+          id: Type.Integer(),
+          key: Type.String(),
+          displayName: Type.String(),
+          type: CustomFieldTypeShape,
+        }),
+      ),
+    }),
+  ),
+  total: Type.Integer({ description: 'Fields in all groups.' }),
+})
+
+/** The custom field endpoints (spec: Custom fields; decisions: Contacts and custom fields). */
+export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/custom-fields',
+      {
+        config: ANY_FULL_KEY,
+        // The handler checks the body: a missing member has an answer of its own here.
+        validatorCompiler: () => () => true,
+        schema: {
+          tags: TAGS,
+          summary: 'Define a custom field',
+          body: Type.Optional(CustomFieldBodyShape),
+          response: { 201: Type.Object({ data: CustomFieldReply }) },
+        },
+      },
+      async (request, reply) => {
+        const definition = parseCustomField(request.body)
+        const field = await createCustomField(deps.db, request.caller.companyId, definition)
+        return reply.code(201).send({ data: toCustomFieldReply(field) })
+      },
+    )
+
+    app.get(
+      '/public/v1/custom-fields',
+      {
+        config: ANY_FULL_KEY,
+        schema: {
+          tags: TAGS,
+          summary: 'List custom fields, as they are or by category',
+          querystring: Type.Object({
+            groupBy: Type.Optional(Type.String({ description: '`category`, and nothing else.' })),
+          }),
+          response: { 200: Type.Object({ data: Type.Union([Type.Array(CustomFieldReply), Grouped]) }) },
+        },
+      },
+      async (request) => {
+        const { groupBy } = request.query
+        const { companyId } = request.caller
+        if (groupBy !== undefined && groupBy !== 'category') throw invalidGroupBy()
+        if (groupBy === undefined) return { data: (await listCustomFields(deps.db, companyId)).map(toCustomFieldReply) }
+        const groups = await listCustomFieldGroups(deps.db, companyId)
+        return {
+          data: {
+            groups: groups.map(({ category, fields }) => ({ category, fields: fields.map(toGroupedField) })),
+            total: groups.reduce((sum, group) => sum + group.fields.length, 0),
+          },
+        }
+      },
+    )
+  }
+}
+
+const toCustomFieldReply = (field: CustomField) => ({
+  id: field.id,
+  key: field.key,
+  displayName: field.displayName,
+  type: field.type,
+  category: field.category,
+  visibility: field.visibility,
+  source: field.source,
+  allowedValues: field.allowedValues === null ? null : [...field.allowedValues],
+  metadata: field.metadata,
+})
+
+const toGroupedField = ({ id, key, displayName, type }: CustomField) => ({ id, key, displayName, type })
