@@ -20,7 +20,6 @@ const LOST_CONNECTION = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
-  'ENOENT', // of a Unix socket
   'ETIMEDOUT',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -31,16 +30,21 @@ const LOST_CONNECTION = new Set([
 const UNAVAILABLE_STATE = /^(08|53|57P0|25006)/
 
 /**
- * The database cannot be reached or cannot work now. Only errors that come from the driver count: those with a
- * SQLSTATE, its own names, and the network errors of its sockets.
+ * The database cannot be reached or cannot work now: by its SQLSTATE, the driver's own names, or the network errors
+ * of its sockets.
  */
 export function isDatabaseDown(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== undefined && UNAVAILABLE_STATE.test(state)) return true
   const code = codeOf(error)
   if (code !== undefined && LOST_CONNECTION.has(code)) return true
+  if (code === 'ENOENT' && isOfSocket(error)) return true
   return error instanceof AggregateError && error.errors.some(isDatabaseDown)
 }
+
+/** A Unix socket that is not there; other files that are not there are no matter of the database. */
+const isOfSocket = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && error.syscall === 'connect'
 
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined

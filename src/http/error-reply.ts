@@ -66,7 +66,7 @@ const isServerError = (error: unknown): error is FastifyError & { statusCode: nu
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
 
 function unforeseen(error: unknown, request: FastifyRequest): AppError {
-  request.log.error({ err: describe(error), requestId: request.id, route: request.routeOptions.url }, 'request.failed')
+  request.log.error({ err: describe(error), route: request.routeOptions.url }, 'request.failed')
   if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon')
   return request.routeOptions.config.onFailure?.() ?? internalError()
 }

@@ -10,6 +10,8 @@ export type RequestFault = FieldFault & {
 
 /** Faults told to the caller at most. */
 export const MAX_FAULTS = 100
+// Errors looked at at most: a union has several for each fault.
+const MAX_ERRORS = 1_000
 
 const UNIONS = new Set(['anyOf', 'oneOf'])
 // Something absent, unknown, or that excludes something else.
@@ -25,7 +27,7 @@ const SHAPE_KEYWORDS = new Set([
 
 /** What Ajv found, in the caller's words: faults of shape first, one per field and rule, at most a hundred. */
 export function toFaults(errors: readonly ErrorObject[]): RequestFault[] {
-  const faults = withoutBranches(errors).map(toFault)
+  const faults = withoutBranches(errors.slice(0, MAX_ERRORS)).map(toFault)
   const unique = new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault]))
   const sorted = [...unique.values()].sort((one, other) => order(one) - order(other))
   return sorted.slice(0, MAX_FAULTS)
@@ -58,7 +60,8 @@ function isShape(error: ErrorObject): boolean {
   if (SHAPE_KEYWORDS.has(error.keyword)) return true
   // Two members of a `oneOf` at once exclude each other.
   if (error.keyword === 'oneOf') return error.params.passingSchemas !== null
-  return error.instancePath === '' && error.keyword === 'type'
+  // The body as a whole is of another kind.
+  return error.instancePath === '' && (error.keyword === 'type' || UNIONS.has(error.keyword))
 }
 
 function childOf({ params }: ErrorObject): string | undefined {
@@ -86,34 +89,50 @@ function unionMessage(schema: unknown): string {
     return 'type' in branch ? String(branch.type) : undefined
   })
   const known = [...new Set(words.filter((word) => word !== undefined))]
-  return known.length > 0 ? `must be one of ${known.join(', ')}` : 'has none of the allowed forms'
+  if (known.length === 0) return 'has none of the allowed forms'
+  return known.length === 1 ? `must be ${known[0]}` : `must be one of ${known.join(', ')}`
 }
 
 /**
  * A union that fails reports the faults of all its branches, though the caller meant only one of them. Kept are
- * the faults of the branch that fits best: none of another type or another constant. Without such a branch, the
- * union's own fault stands alone.
+ * the faults of the branch that fits best: none of another type or another constant. Where all differ in one constant,
+ * that one is named with what it may be; else the union's own fault stands alone.
  */
 function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
-  const dropped = new Set<ErrorObject>()
+  const replaced = new Map<ErrorObject, ErrorObject[]>()
   for (const union of errors) {
     if (!UNIONS.has(union.keyword)) continue
     const inside = errors.filter((error) => error !== union && isBranchOf(union, error))
-    const best = bestBranch(union, inside)
-    for (const error of inside) if (!best.includes(error)) dropped.add(error)
-    if (best.length > 0) dropped.add(union)
+    const branches = [...Map.groupBy(inside, (error) => branchOf(union, error)).values()]
+    const best = bestBranch(union, branches)
+    for (const error of inside) if (!best.includes(error)) replaced.set(error, [])
+    if (best.length > 0) replaced.set(union, [])
+    else replaced.set(union, [commonConstant(branches) ?? union])
   }
-  return errors.filter((error) => !dropped.has(error) && error.keyword !== 'if')
+  return errors.flatMap((error) => (error.keyword === 'if' ? [] : (replaced.get(error) ?? [error])))
 }
 
 const isBranchOf = (union: ErrorObject, error: ErrorObject): boolean =>
-  error.schemaPath.startsWith(`${union.schemaPath}/`) && error.instancePath.startsWith(union.instancePath)
+  error.schemaPath.startsWith(`${union.schemaPath}/`) && `${error.instancePath}/`.startsWith(`${union.instancePath}/`)
 
-function bestBranch(union: ErrorObject, inside: readonly ErrorObject[]): ErrorObject[] {
-  const branches = Map.groupBy(inside, (error) => error.schemaPath.slice(union.schemaPath.length + 1).split('/')[0])
-  const fitting = [...branches.values()].filter((branch) => !branch.some((error) => isAnotherKind(union, error)))
+const branchOf = (union: ErrorObject, error: ErrorObject): string =>
+  error.schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0] ?? ''
+
+function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[] {
+  const fitting = branches.filter((branch) => !branch.some((error) => isAnotherKind(union, error)))
   fitting.sort((one, other) => one.length - other.length)
   return fitting[0] ?? []
+}
+
+/** The one member by which no branch fits, with the constants that would. */
+function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
+  const constants = branches.map((branch) => branch.find(({ keyword }) => keyword === 'const'))
+  const known = constants.filter((error) => error !== undefined)
+  const [first] = known
+  if (first === undefined || known.length < branches.length) return undefined
+  if (known.some(({ instancePath }) => instancePath !== first.instancePath)) return undefined
+  const allowedValues = known.map(({ params }) => params.allowedValue)
+  return { ...first, keyword: 'enum', params: { allowedValues } }
 }
 
 /** The value itself has another type, or the member that tells the branches apart another value. */

@@ -102,7 +102,7 @@ async function settle(db: Db, request: FastifyRequest, reply: FastifyReply, payl
     else await releaseKey(db, caller.companyId, idempotency.id)
     idempotency.settled = true
   } catch (error) {
-    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled')
+    request.log.error({ reason: String(error) }, 'idempotency.not_settled')
   }
 }
 

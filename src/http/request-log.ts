@@ -18,7 +18,6 @@ export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'req
         route,
         status,
         durationMs: Math.round(reply.elapsedTime * 100) / 100,
-        requestId: request.id,
         companyId: request.caller?.companyId,
         clientId: request.caller?.clientId,
         bytes: Number(reply.getHeader('content-length') ?? 0),
