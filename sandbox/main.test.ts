@@ -1,12 +1,21 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
+import { startReceiver } from './test/receiver.ts'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 
-const start = (env: Record<string, string>) =>
-  spawn(process.execPath, [MAIN], { env: { ...process.env, SANDBOX_PORT: '0', ...env }, stdio: 'pipe' })
+const children: ChildProcessWithoutNullStreams[] = []
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill('SIGKILL')
+})
+
+function start(env: Record<string, string>): ChildProcessWithoutNullStreams {
+  const child = spawn(process.execPath, [MAIN], { env: { ...process.env, SANDBOX_PORT: '0', ...env }, stdio: 'pipe' })
+  children.push(child)
+  return child
+}
 
 async function readAddress(child: ChildProcessWithoutNullStreams): Promise<{ url: string; port: number }> {
   const [line] = (await once(child.stdout, 'data')) as [Buffer]
@@ -30,7 +39,6 @@ test('stops with its stdin, so that it never outlives its parent', async () => {
 })
 
 test('posts to SANDBOX_WEBHOOK_URL, signed with SANDBOX_APP_SECRET', async () => {
-  const { startReceiver } = await import('./test/receiver.ts')
   const receiver = await startReceiver()
   const child = start({ SANDBOX_WEBHOOK_URL: receiver.url, SANDBOX_APP_SECRET: 'shh' })
   const { url } = await readAddress(child)
