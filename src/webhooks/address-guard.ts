@@ -45,7 +45,9 @@ export function guardedConnector(options: GuardOptions): buildConnector.connecto
     if (!isPublicHost(target.hostname)) return queueMicrotask(() => callback(new AddressNotPublic(), null))
     connect(target, (...result) => {
       const [error, socket] = result
-      if (error !== null || isPublicAddress(socket.remoteAddress ?? '')) return callback(...result)
+      // A peer that has gone already has no address: the client finds out by itself.
+      if (error !== null || socket.remoteAddress === undefined || isPublicAddress(socket.remoteAddress))
+        return callback(...result)
       socket.destroy()
       callback(new AddressNotPublic(), null)
     })

@@ -1,3 +1,4 @@
+import { errors } from 'undici'
 import { AddressNotPublic } from './address-guard.ts'
 
 /** Why an attempt ended without a whole answer, in words that the owner of the receiver can act upon. */
@@ -25,6 +26,7 @@ function describe(error: unknown, statusCode: number | null, limit: string): str
     if (statusCode === null) return `the receiver did not answer within ${limit}`
     return `the receiver's answer (${statusCode}) was not complete within ${limit}`
   }
+  if (error instanceof errors.HTTPParserError) return "the receiver's answer is not valid HTTP"
   const { code, syscall } = systemError(error)
   if (/^(?:query|getaddrinfo)/.test(syscall)) return `the receiver's name could not be resolved (${code})`
   if (code === 'ENOTFOUND') return "the receiver's name could not be resolved (ENOTFOUND)"
@@ -33,7 +35,6 @@ function describe(error: unknown, statusCode: number | null, limit: string): str
     return `no connection to the receiver within ${limit} (${code})`
   if (TLS_CODE.test(code)) return `the TLS connection to the receiver failed (${code})`
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return "the headers of the receiver's answer are too large"
-  if (code.startsWith('HPE_')) return `the receiver's answer is not valid HTTP (${code})`
   if (BROKEN_CODES.has(code)) {
     if (statusCode === null) return 'the receiver closed the connection before it answered'
     return `the receiver closed the connection in the middle of its answer (${statusCode})`
