@@ -63,10 +63,8 @@ create table delivery_attempts (
   dead_lettered boolean not null default false,
   sent_at timestamptz not null,
   created_at timestamptz not null default now(),
-  primary key (company_id, id),
+  primary key (company_id, registration_id, id), -- a registration's newest rows are the end of a range
   -- One row per attempt, whoever records it and however often.
   constraint delivery_attempts_once unique (company_id, delivery_id, round, attempt),
   foreign key (company_id, delivery_id) references deliveries (company_id, id)
 );
-
-create index delivery_attempts_by_registration on delivery_attempts (company_id, registration_id, id desc);

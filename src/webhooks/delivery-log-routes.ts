@@ -67,7 +67,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         const { companyId } = request.caller
         const registration = await getRegistration(deps, companyId, parseId(request.params.id))
         const logs = await listLogs(deps.db, companyId, registration.id)
-        reply.serializer(serializeLogs)
+        reply.type('application/json; charset=utf-8').serializer(serializeLogs)
         return logs.map(toLogReply)
       },
     )
