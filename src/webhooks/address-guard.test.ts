@@ -25,6 +25,8 @@ const PUBLIC = [
   '2a00:1450::1',
   '::ffff:8.8.8.8',
   '64:ff9b::808:808',
+  '2002:808:808::1',
+  '2001:0:808:808::f7f7:f7f7',
 ]
 
 const hex = (number: number, width = 0) => number.toString(16).padStart(width, '0')
@@ -186,7 +188,15 @@ describe('the address guard', () => {
   })
 
   it('sends nothing over plain http', async () => {
-    expect((await post('http://receiver.example/')).kind).toBe('blocked')
+    let asked = 0
+    const resolve = () => {
+      asked += 1
+      return Promise.reject(new Error('not to be asked'))
+    }
+    const guarded = createReceiverClient({ allowPrivate: false, resolve })
+    expect((await post('http://receiver.example/', guarded)).kind).toBe('blocked')
+    expect(asked).toBe(0)
+    await guarded.close()
   })
 
   it('lets everything through when private addresses are allowed', async () => {

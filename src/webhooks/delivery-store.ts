@@ -171,7 +171,6 @@ export async function recordAttempts(db: Db, attempts: readonly AttemptRecord[])
       from made
       order by ord
       on conflict on constraint delivery_attempts_once do nothing
-      returning company_id, delivery_id, round, attempt
     )
     update deliveries delivery
     set
@@ -180,7 +179,6 @@ export async function recordAttempts(db: Db, attempts: readonly AttemptRecord[])
       next_attempt_at = made.next_attempt_at,
       updated_at = now()
     from made
-    join logged using (company_id, delivery_id, round, attempt)
     where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
       and delivery.round = made.round
       and delivery.attempts = made.attempt - 1

@@ -195,6 +195,11 @@ describe('a hostile receiver', () => {
     expect(Buffer.byteLength((await post(receiver)).response!)).toBeLessThanOrEqual(65_536)
   })
 
+  it('whose answer the limit cuts within a character loses that character', async () => {
+    const receiver = await startReceiver((_, response) => response.end(`${'x'.repeat(65_533)}👋`))
+    expect((await post(receiver)).response).toBe('x'.repeat(65_533))
+  })
+
   it.each([
     ['hangs up at once', () => startPeer((socket) => socket.end())],
     ['resets at once', () => startPeer((socket) => socket.resetAndDestroy())],
