@@ -17,6 +17,7 @@ export class FolderInUse extends StartError {}
 /** The longest path of a Unix socket that every system takes, in bytes; PostgreSQL's own name in it. */
 const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
+const SQLITE_BUSY = 5
 
 /** Makes the folder if it is not there and sees that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
@@ -73,7 +74,7 @@ function takeLock(folder: DataFolder, pidFile: string): DatabaseSync {
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (error) {
-    if (error instanceof Error && error.message === 'database is locked') throw inUse(folder, pidFile)
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) throw inUse(folder, pidFile)
     throw unusableFolder(folder.path, error)
   }
 }
