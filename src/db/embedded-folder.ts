@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { access, chown, constants, lstat, mkdir, realpath, statfs } from 'node:fs/promises'
+import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { access, chown, constants, lstat, mkdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -103,10 +103,14 @@ function noteOwner(pidFile: string): void {
 }
 
 /** Refuses to begin what the disk has no room for: PostgreSQL's own words about it end in a log on the same disk. */
-export async function checkSpace(folder: DataFolder, neededBytes: number): Promise<void> {
-  const disk = await statfs(folder.path)
-  const freeBytes = disk.bavail * disk.bsize
-  if (freeBytes < neededBytes) throw diskFull(folder.path, undefined, { freeBytes, neededBytes })
+export function checkSpace(folder: DataFolder, neededBytes: number): void {
+  const free = freeBytes(folder)
+  if (free < neededBytes) throw diskFull(folder.path, undefined, { freeBytes: free, neededBytes })
+}
+
+export function freeBytes(folder: DataFolder): number {
+  const disk = statfsSync(folder.path)
+  return disk.bavail * disk.bsize
 }
 
 export function diskFull(path: string, cause: unknown, space?: { freeBytes: number; neededBytes: number }): StartError {
