@@ -430,7 +430,13 @@ describe('refusals', () => {
     expect((await call('GET', `/contacts/${mine.id}`)).body.data).toEqual(mine)
   })
 
-  test('413 over 8 MiB', async () => {
+  test('413 over 8 MiB, in forms too', async () => {
+    const large: [string, string][] = [
+      ['email', 'a@b.org'],
+      ['firstName', 'x'.repeat(9 * 1024 * 1024)],
+    ]
+    expect((await form('url', large)).status).toBe(413)
+    expect((await form('multipart', large)).status).toBe(413)
     const { status } = await call('POST', '/contacts', { email: 'a@b.org', firstName: 'x'.repeat(9 * 1024 * 1024) })
     expect(status).toBe(413)
   })
