@@ -110,11 +110,17 @@ create table custom_fields (
 -- Locks whoever a write may turn out to be about: the identities it names (`mailto:<address in lower case>`, a phone's
 -- identity), the contacts it names, and every identity of the contacts that these mean. Looks before it locks, so the
 -- caller looks again and makes sure that what he found is among the locked.
+-- Large arrays go one at a time: each holds thousands of locks, and the server's table of locks (6,400 by default) is
+-- there for everybody.
 create function lock_contacts(company bigint, identities text[], ids bigint[]) returns text[]
 language plpgsql as $$
 declare
   locked text[];
 begin
+  if cardinality(identities) > 50 then
+    perform pg_advisory_xact_lock(hashtextextended('contacts in large arrays', 1));
+  end if;
+
   with found as (
     select unnest(ids) as id
     union

@@ -374,6 +374,9 @@ describe('refusals', () => {
     ])
     expect([status, body.error.details.fields[0].path]).toEqual([422, '2.customFields'])
     expect((await call('GET', '/contacts/by-email/first@back.org')).status).toBe(404)
+    await upsert({ email: 'alone@back.org', customFields: many('a') })
+    const alone = await call('POST', '/contacts', [{ email: 'alone@back.org', customFields: many('b') }])
+    expect(alone.body.error.details.fields[0].path).toBe('0.customFields')
   })
 
   test.each([[0], [1001]])('422 for an array of %i', async (length) => {

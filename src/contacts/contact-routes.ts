@@ -88,6 +88,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const isOwnOnly = isClientSide(caller)
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
+          isArray: Array.isArray(request.body),
         })
         return {
           data: isOwnOnly
