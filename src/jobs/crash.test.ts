@@ -78,6 +78,7 @@ test('a worker outlives its database and goes on when it is back', { timeout: 12
         return done
       },
     },
+    { kind: 'idle', laneCap: 1, handle: async () => done },
   ])
   const unhandled = vi.fn()
   process.on('unhandledRejection', unhandled)
@@ -97,7 +98,9 @@ test('a worker outlives its database and goes on when it is back', { timeout: 12
   await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 60_000, interval: 100 })
 
   expect(handled.size).toBe(200)
-  expect(log.warn).toHaveBeenCalledWith(expect.anything(), 'job.claim_failed')
+  const warnings = log.warn.mock.calls.map(([, message]) => message)
+  expect(warnings.filter((message) => message === 'job.claim_failed').length).toBeGreaterThan(0)
+  expect(warnings.length).toBeLessThan(20)
   expect(unhandled).not.toHaveBeenCalled()
   process.off('unhandledRejection', unhandled)
   await worker.stop()

@@ -12,6 +12,7 @@ const RECOVER_EVERY_MS = 1_000
 /** A job whose lease ran out this often is set aside: it may be what kills its workers. */
 const MOST_LAPSES = 10
 const MOST_WRITES = 1_000
+const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 1_000
 const DRAIN_MS = 10_000
 /** For the claims under way when the worker stops. */
@@ -54,12 +55,12 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   let gaveUp = false
 
   const persist = async (write: () => Promise<unknown>): Promise<void> => {
-    for (let waitMs = 50; !gaveUp; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+    for (let waitMs = FIRST_RETRY_MS; !gaveUp; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
       try {
         await write()
         return
       } catch (error) {
-        log.warn({ err: error }, 'job.write_failed')
+        if (waitMs === FIRST_RETRY_MS) log.warn({ err: error }, 'job.write_failed')
         await sleep(waitMs)
       }
     }
