@@ -210,7 +210,8 @@ begin
     from picked
     cross join lateral unnest(picked.ids) as one (id)
     join jobs job on job.id = one.id
-    where job.claim_id is null and job.failed_at is null
+    -- still waiting; not written as the predicate of jobs_waiting, which would then be searched by id from end to end
+    where num_nulls(job.claim_id, job.failed_at) = 2
     for update of job skip locked
   ),
   claimed as (
