@@ -15,7 +15,7 @@ export type AppDeps = { config: Config; db: Pool; cipher: Cipher; adminToken: st
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
-  server: { closeAllConnections(): void }
+  server: { closeIdleConnections(): void; closeAllConnections(): void }
 }
 
 export type Running = {
@@ -31,6 +31,7 @@ export type Running = {
 
 /** How long requests in flight may take to finish when the process is asked to stop. */
 export const DRAIN_DEADLINE_MS = 10_000
+const IDLE_CHECK_MS = 50
 
 /**
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
@@ -49,7 +50,7 @@ export async function start(config: Config, log: Log, build: (deps: AppDeps) => 
     // PLUG sandbox: if (config.sandbox) await parts.add('sandbox', () => startSandbox(config))
     // PLUG worker: if (config.role !== 'api') await parts.add('worker', () => startWorker(deps))
     const app = await build(deps)
-    const { address } = await parts.add('http', () => listen(app, config))
+    const { address } = await parts.add('http', () => listen(app, config, log))
     return { address, adminTokenFile, stop: parts.stop, failed: database.ended }
   } catch (error) {
     await parts.stop()
@@ -69,10 +70,10 @@ export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl'
   return { adminToken, adminTokenFile, encryptionKeys }
 }
 
-async function listen(app: App, { port, host }: Config): Promise<Part & { address: string }> {
+async function listen(app: App, { port, host }: Config, log: Log): Promise<Part & { address: string }> {
   try {
     const address = await app.listen({ port, host })
-    return { address, stop: () => drain(app) }
+    return { address, stop: () => drain(app, log) }
   } catch (error) {
     await app.close()
     throw explain(error, port, host)
@@ -80,12 +81,18 @@ async function listen(app: App, { port, host }: Config): Promise<Part & { addres
 }
 
 /** Lets requests in flight finish; those that are still there at the deadline are cut off. */
-async function drain(app: App): Promise<void> {
-  const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+async function drain(app: App, log: Log): Promise<void> {
+  const late = setTimeout(() => {
+    log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')
+    app.server.closeAllConnections()
+  }, DRAIN_DEADLINE_MS)
+  // A connection that was busy when closing began is kept alive by its client afterwards.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
   try {
     await app.close()
   } finally {
     clearTimeout(late)
+    clearInterval(idle)
   }
 }
 
