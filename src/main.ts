@@ -11,7 +11,7 @@ import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 import { type Build, type Running, start } from './start.ts'
-import { StartError } from './start-error.ts'
+import { messageOf, StartError } from './start-error.ts'
 import { startWorkers } from './workers.ts'
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
@@ -32,7 +32,9 @@ program
     process.exitCode = await runUntilStopped(async () => {
       const running = await start(config, log, build)
       console.log(greeting(running))
-      if (deps) await greetNewcomer(deps, running)
+      // Lines to paste are a courtesy: without them the service serves all the same.
+      if (deps)
+        await greetNewcomer(deps, running).catch((error) => log.warn({ error: messageOf(error) }, 'demo.failed'))
       return running
     }, log)
   })
