@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../errors.ts'
 
 /** The value of a form: what it would have been in JSON. */
-export type ReadForm = (entries: Iterable<readonly [string, string]>) => unknown
+export type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
 
 /**
  * Lets the routes of this plugin read forms of both encodings; their body is then what it would have been in JSON.
