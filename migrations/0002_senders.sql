@@ -54,3 +54,4 @@ create table sender_reach_counts (
   primary key (company_id, sender_id),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
+create index senders_with_secret on senders (company_id) where app_secret is not null and deleted_at is null;

@@ -1,5 +1,5 @@
 // Runs before `npm start`, `npm test` and `npm run check`, on whatever Node the machine has:
-// installs the packages when they are absent or older than the lock file.
+// installs the packages when they are absent or older than the lock file. NODE_ENV=production would leave out Node 24.
 import { spawnSync } from 'node:child_process'
 import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,10 +12,14 @@ const lock = join(root, 'package-lock.json')
 if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
   console.log('Installing packages (npm ci) …')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const { status } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root,
-    stdio: 'inherit',
-    shell: process.platform === 'win32',
-  })
+  const { status } = spawnSync(
+    npm,
+    ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'],
+    {
+      cwd: root,
+      stdio: 'inherit',
+      shell: process.platform === 'win32',
+    },
+  )
   if (status !== 0) process.exit(status ?? 1)
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,14 +7,17 @@ import { createTestDatabase } from '../test/database.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
-import { createMetrics } from './metrics.ts'
+import { createDeps } from './deps.ts'
+import { createCipher } from './secrets.ts'
 
 const { db } = await createTestDatabase()
 let app: FastifyInstance
 
 beforeAll(async () => {
   const config = readConfig({ ADMIN_TOKEN, BASE_URL: 'https://api.example' })
-  app = await buildApp({ config, db, log: pino({ level: 'silent' }), clock: systemClock, metrics: createMetrics() })
+  const log = pino({ level: 'silent' })
+  const cipher = createCipher([randomBytes(32).toString('base64')])
+  app = await buildApp(createDeps({ config, db, log, clock: systemClock, cipher, providers: {} }))
   await app.ready()
 })
 afterAll(() => app.close())

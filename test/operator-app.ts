@@ -34,6 +34,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
       told.connected.push(sender)
     },
+    afterSenderConnected: async () => {},
     syncTemplates: async (companyId) => companyId + 1000,
     told,
   }

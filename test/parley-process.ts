@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll } from 'vitest'
+import { afterAll, onTestFinished } from 'vitest'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -40,6 +40,8 @@ export async function runParley(
   const port = env.PORT ?? String(await freePort())
   const options = { env: { PATH: process.env.PATH ?? '', PORT: port, ...env }, detached: true }
   const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  // A test that fails leaves it running: the server goes with it.
+  onTestFinished(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
   const exited = once(child, 'close').then(([code]) => code as number | null)

@@ -42,9 +42,12 @@ export const MessageRecord = Type.Object({
   reaction: NullableText,
   status: Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown']),
   error: Nullable(
-    Type.Object({ code: Nullable(Type.Integer()), title: NullableText, details: NullableText }, {
-      description: 'Why a failed message failed, in the provider’s words',
-    }),
+    Type.Object(
+      { code: Nullable(Type.Integer()), title: NullableText, details: NullableText },
+      {
+        description: 'Why a failed message failed, in the provider’s words',
+      },
+    ),
   ),
   senderName: NullableText,
   timestamp: Nullable(Type.Integer({ description: 'Epoch seconds' })),
@@ -92,7 +95,11 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   },
   reaction: row.reaction,
   status: row.status as MessageRecord['status'],
-  error: row.error && { code: row.error.code ?? null, title: row.error.title ?? null, details: row.error.details ?? null },
+  error: row.error && {
+    code: row.error.code ?? null,
+    title: row.error.title ?? null,
+    details: row.error.details ?? null,
+  },
   senderName: row.senderName,
   timestamp: row.sentAt && Math.floor(row.sentAt.getTime() / 1000),
   timestampIso: row.sentAt?.toISOString() ?? null,

@@ -5,7 +5,13 @@ import { badRequest, conversationNotFound } from '../errors.ts'
 import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
 import { errorResponses, Pagination } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import { ConversationRecord, MessageRecord, type MediaAddress, toConversationRecord, toMessageRecord } from './conversation-reply.ts'
+import {
+  ConversationRecord,
+  type MediaAddress,
+  MessageRecord,
+  toConversationRecord,
+  toMessageRecord,
+} from './conversation-reply.ts'
 import {
   findConversation,
   findSeq,

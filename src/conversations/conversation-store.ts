@@ -1,3 +1,4 @@
+import type postgres from 'postgres'
 import type { Db } from '../db/connect.ts'
 
 export type ConversationStatus = 'open' | 'closed' | 'snoozed'
@@ -69,7 +70,8 @@ export async function findConversation(db: Db, companyId: number, id: number): P
   return rows[0]
 }
 
-type Stretch = { order: 'asc' | 'desc'; offset: number; limit: number; beyond?: ReturnType<Db> }
+type Fragment = postgres.PendingQuery<postgres.Row[]>
+type Stretch = { order: 'asc' | 'desc'; offset: number; limit: number; beyond?: Fragment }
 
 /** The page is found in the index alone; only its rows are joined to their contacts. */
 function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<Conversation[]> {
@@ -121,7 +123,12 @@ export type Message = {
   direction: 'inbound' | 'outbound'
   type: string
   text: string | null
-  media: { link?: string | null; providerMediaId?: string | null; mimeType?: string | null; filename?: string | null } | null
+  media: {
+    link?: string | null
+    providerMediaId?: string | null
+    mimeType?: string | null
+    filename?: string | null
+  } | null
   reaction: string | null
   status: string
   error: { code: number | null; title: string | null; details: string | null } | null

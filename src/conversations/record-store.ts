@@ -130,3 +130,27 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
       and message_status_rank(furthest.status) > message_status_rank(message.status)
   `
 }
+
+/** A customer got another identity: what he writes under it meets in the conversation he has, unless it has its own. */
+export async function aliasCustomer(
+  tx: Db,
+  { companyId, senderId, from, to }: { companyId: number; senderId: number; from: string; to: string },
+): Promise<void> {
+  await tx`
+    insert into customer_aliases (company_id, sender_id, alias, customer)
+    select ${companyId}::bigint, ${senderId}::bigint, ${to}, coalesce(
+      (
+        select alias.customer
+        from customer_aliases alias
+        where (alias.company_id, alias.sender_id, alias.alias) = (${companyId}, ${senderId}, ${from})
+      ),
+      ${from}
+    )
+    where not exists (
+      select
+      from conversations known
+      where (known.company_id, known.sender_id, known.customer) = (${companyId}, ${senderId}, ${to})
+    )
+    on conflict do nothing
+  `
+}

@@ -1,6 +1,6 @@
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { connect, type Pool } from './connect.ts'
-import { startEmbedded } from './embedded.ts'
+import { joinEmbedded, startEmbedded } from './embedded.ts'
 
 export type Database = {
   url: string
@@ -10,13 +10,21 @@ export type Database = {
 }
 
 /** How long a database of the operator's own may take to answer, all of its hosts together. */
-const ANSWER_DEADLINE_MS = 15_000
+const ANSWER_DEADLINE_MS = 10_000
 
-/** The database to work on: the one at `databaseUrl`, once it has answered, else the embedded server. */
-export async function openDatabase(config: { databaseUrl: string | undefined; dataDir: string }): Promise<Database> {
-  if (config.databaseUrl === undefined) return startEmbedded(config.dataDir)
-  await checkAnswers(config.databaseUrl)
-  return { url: config.databaseUrl, stop: async () => {}, ended: new Promise(() => {}) }
+type Place = { databaseUrl: string | undefined; dataDir: string }
+
+/** The database to serve from: the one at `databaseUrl`, once it has answered, else the embedded server, started. */
+export const openDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
+  databaseUrl === undefined ? startEmbedded(dataDir) : openOwn(databaseUrl)
+
+/** The same for a short errand, beside a service that may be running on it. */
+export const joinDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
+  databaseUrl === undefined ? joinEmbedded(dataDir) : openOwn(databaseUrl)
+
+async function openOwn(url: string): Promise<Database> {
+  await checkAnswers(url)
+  return { url, stop: async () => {}, ended: new Promise(() => {}) }
 }
 
 /** A pool that takes part in an orderly stop: what runs is finished, within `drainMs`. */

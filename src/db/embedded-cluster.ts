@@ -26,7 +26,7 @@ const INITDB_OPTIONS = [
 export async function findCluster(folder: DataFolder): Promise<boolean> {
   const version = await readVersion(folder)
   if (version !== undefined && version !== String(MAJOR_VERSION)) throw otherVersion(folder, version)
-  await checkSpace(folder, version === undefined ? NEW_CLUSTER_BYTES : START_BYTES)
+  checkSpace(folder, version === undefined ? NEW_CLUSTER_BYTES : START_BYTES)
   return version !== undefined
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { access, chown, constants, lstat, mkdir, realpath, statfs } from 'node:fs/promises'
+import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { access, chown, constants, lstat, mkdir, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,6 +17,7 @@ export class FolderInUse extends StartError {}
 /** The longest path of a Unix socket that every system takes, in bytes; PostgreSQL's own name in it. */
 const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
+const SQLITE_BUSY = 5
 
 /** Makes the folder if it is not there and sees that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
@@ -73,7 +74,7 @@ function takeLock(folder: DataFolder, pidFile: string): DatabaseSync {
     lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch (error) {
-    if (error instanceof Error && error.message === 'database is locked') throw inUse(folder, pidFile)
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) throw inUse(folder, pidFile)
     throw unusableFolder(folder.path, error)
   }
 }
@@ -102,10 +103,14 @@ function noteOwner(pidFile: string): void {
 }
 
 /** Refuses to begin what the disk has no room for: PostgreSQL's own words about it end in a log on the same disk. */
-export async function checkSpace(folder: DataFolder, neededBytes: number): Promise<void> {
-  const disk = await statfs(folder.path)
-  const freeBytes = disk.bavail * disk.bsize
-  if (freeBytes < neededBytes) throw diskFull(folder.path, undefined, { freeBytes, neededBytes })
+export function checkSpace(folder: DataFolder, neededBytes: number): void {
+  const free = freeBytes(folder)
+  if (free < neededBytes) throw diskFull(folder.path, undefined, { freeBytes: free, neededBytes })
+}
+
+export function freeBytes(folder: DataFolder): number {
+  const disk = statfsSync(folder.path)
+  return disk.bavail * disk.bsize
 }
 
 export function diskFull(path: string, cause: unknown, space?: { freeBytes: number; neededBytes: number }): StartError {

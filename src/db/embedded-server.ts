@@ -1,11 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { giveToFolderOwner } from '../ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import type { Account } from './embedded-account.ts'
-import { type DataFolder, diskFull } from './embedded-folder.ts'
+import { type DataFolder, diskFull, freeBytes } from './embedded-folder.ts'
 import { spawnKept } from './embedded-keeper.ts'
 import { unusableBinary } from './embedded-package.ts'
 import { readPostmasterPid, signal } from './embedded-postmaster.ts'
@@ -21,6 +23,10 @@ const READY_DEADLINE_MS = 5 * 60_000
 const STOP_DEADLINE_MS = 30_000
 const LOG_BYTES = 4 * 1024 * 1024
 const LOG_CHECK_MS = 60_000
+/** With less than this, the log has no room either for the line that would say so. */
+const FULL_BYTES = 1024 * 1024
+/** Where postmaster.pid tells the server's state, counted from 0. */
+const STATUS_LINE = 7
 const NOT_YET = new Set([
   'ENOENT',
   'ECONNREFUSED',
@@ -42,7 +48,7 @@ export async function startServer(
   const deadline = performance.now() + READY_DEADLINE_MS
   for (;;) {
     const server = run(folder, account, postgres, settings)
-    const failure = await untilReady(server, url, deadline)
+    const failure = await untilReady(server, folder.cluster, url, deadline)
     if (failure === undefined) return server
     await server.stop()
     // The last children of a server that was killed take a moment to notice.
@@ -96,35 +102,38 @@ async function stopKept(keeper: ChildProcess, exited: Promise<void>, cluster: st
   await exited.finally(() => clearTimeout(slow))
 }
 
-async function untilReady(server: Run, url: string, deadline: number): Promise<StartError | undefined> {
+async function untilReady(
+  server: Run,
+  cluster: string,
+  url: string,
+  deadline: number,
+): Promise<StartError | undefined> {
   while (performance.now() < deadline) {
     const failure = server.failure()
     if (failure) return failure
-    try {
-      await openDatabase(url)
-      return undefined
-    } catch (error) {
+    if (await saysReady(cluster)) {
+      const error = await openDatabase(url).catch((error: unknown) => error)
+      if (error === undefined) return undefined
+      // Not yet: the note was an earlier server's.
       if (!NOT_YET.has(codeOf(error) ?? '')) return new StartError(`PostgreSQL refuses us: ${messageOf(error)}`, error)
     }
-    await sleep(20)
+    await sleep(10)
   }
   return new StartError(`PostgreSQL did not become ready within ${READY_DEADLINE_MS / 60_000} minutes`)
 }
 
-/** Sees that our database answers, creating it on a new cluster. */
-async function openDatabase(url: string): Promise<void> {
-  const code = await tryOnce(url, 'select 1')
-  if (code === '3D000') await tryOnce(url.replace('/parley?', '/postgres?'), 'create database parley')
+/** The server notes that it is ready before anybody has to knock in vain, which it would log. */
+async function saysReady(cluster: string): Promise<boolean> {
+  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
+  return text.split('\n')[STATUS_LINE]?.trim() === 'ready'
 }
 
-async function tryOnce(url: string, statement: string): Promise<string | undefined> {
-  const db = connect(url, { max: 1 })
+/** Sees that the server answers, and creates our database on a new cluster. */
+async function openDatabase(url: string): Promise<void> {
+  const db = connect(url.replace('/parley?', '/postgres?'), { max: 1 })
   try {
-    await db.unsafe(statement)
-    return undefined
-  } catch (error) {
-    if (codeOf(error) === '3D000') return '3D000'
-    throw error
+    const found = await db`select from pg_database where datname = 'parley'`
+    if (found.length === 0) await db`create database parley`
   } finally {
     await db.end()
   }
@@ -132,7 +141,8 @@ async function tryOnce(url: string, statement: string): Promise<string | undefin
 
 function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
   const said = readFileSync(folder.log, 'utf8').slice(logStart).trim()
-  if (/No space left on device|Disk quota exceeded/.test(said)) return diskFull(folder.path, said)
+  const full = /No space left on device|Disk quota exceeded/.test(said) || freeBytes(folder) < FULL_BYTES
+  if (full) return diskFull(folder.path, said)
   if (code === 126 || code === 127) return unusableBinary(said)
   const lines = said.split('\n').slice(-6).join('\n')
   return new StartError(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)

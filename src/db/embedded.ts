@@ -1,3 +1,4 @@
+import { chmod } from 'node:fs/promises'
 import type { StartError } from '../start-error.ts'
 import { chooseAccount } from './embedded-account.ts'
 import { createCluster, findCluster } from './embedded-cluster.ts'
@@ -48,6 +49,8 @@ async function startLocked(folder: DataFolder, settings: Record<string, string>)
   const found = await findCluster(folder)
   const account = await chooseAccount(binaries, folder)
   if (!found) await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
+  // PostgreSQL insists on it, and copies and backups lose it.
+  await chmod(folder.cluster, 0o700)
   const socket = await openSocketFolder(folder, account)
   const all = { ...serverSettings(socket), ...settings }
   return startServer(folder, account, binaries.postgres, all, addressOf(folder, settings.port))
@@ -92,6 +95,5 @@ function serverSettings(socket: string): Record<string, string> {
     // Faults of statements go to the caller; here they would put contents of messages into a file.
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
-    log_error_verbosity: 'terse',
   }
 }

@@ -45,7 +45,9 @@ export function toEvents(body: Buffer): NewEvent[] {
 }
 
 /** The first number's part also holds every item of no number; the other parts hold their own number's only. */
-export const belongsToPart = (event: { part: string; others: readonly string[] }, phoneNumberId: string | null): boolean =>
-  phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
+export const belongsToPart = (
+  event: { part: string; others: readonly string[] },
+  phoneNumberId: string | null,
+): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
 
 const laneOf = (number: string): number => createHash('md5').update(number).digest().readUInt8(0) % LANES

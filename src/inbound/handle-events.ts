@@ -81,7 +81,9 @@ function parseEvent(event: StoredEvent): Parsed {
     const whole = { phoneNumberId: null, wabaAccountId: null, body: event.body, receivedAt: event.receivedAt }
     return { event, items: [], aside: [{ state: 'unreadable', reason: parsed.reason, ...whole }] }
   }
-  const own = parsed.items.filter(({ route }) => belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null))
+  const own = parsed.items.filter(({ route }) =>
+    belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
+  )
   const isUnreadable = (item: InboundItem) => item.kind === 'unreadable-item'
   return {
     event,
@@ -95,7 +97,12 @@ const reasonOf = (item: InboundItem): string => ('reason' in item ? item.reason 
 const unroutableOf = (item: InboundItem, event: StoredEvent | undefined): SetAside =>
   asideOf('unroutable', 'no connected number wants it', item, event)
 
-function asideOf(state: SetAside['state'], reason: string, item: InboundItem, event: StoredEvent | undefined): SetAside {
+function asideOf(
+  state: SetAside['state'],
+  reason: string,
+  item: InboundItem,
+  event: StoredEvent | undefined,
+): SetAside {
   const { route } = item
   return {
     state,

@@ -1,9 +1,15 @@
+import { addIdentity, recordPreferences } from '../contacts/contact-event-store.ts'
+import {
+  aliasCustomer,
+  type InboundRecord,
+  recordInbound,
+  recordStatuses,
+  type StatusRecord,
+} from '../conversations/record-store.ts'
 import type { Db } from '../db/connect.ts'
-import { type InboundRecord, recordInbound, recordStatuses, type StatusRecord } from '../conversations/record-store.ts'
 import { customerIdentity } from '../phone.ts'
-import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { applyNumberLimits } from '../senders/sender-event-store.ts'
-import { recordPreferences, renameCustomers } from '../contacts/contact-event-store.ts'
+import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
 import type { InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
 import { findSendersByAccount, findSendersByNumber, type RoutedSender } from './routing-store.ts'
@@ -39,7 +45,10 @@ export async function handleItems(
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
-  await renameCustomers(tx, routed.flatMap(toRenaming))
+  for (const renaming of routed.flatMap(toRenaming)) {
+    await aliasCustomer(tx, renaming)
+    await addIdentity(tx, renaming.companyId, renaming.from, renaming.to)
+  }
   return unroutable
 }
 

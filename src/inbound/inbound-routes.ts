@@ -59,7 +59,10 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           security: [],
           description:
             'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong. 503: it could not be stored, send it again.',
-          response: { 200: Type.Object({ success: Type.Literal(true) }), ...errorResponses({ 401: 'coded', 413: 'coded' }) },
+          response: {
+            200: Type.Object({ success: Type.Literal(true) }),
+            ...errorResponses({ 401: 'coded', 413: 'coded' }),
+          },
         },
       },
       async (request) => {

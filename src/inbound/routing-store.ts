@@ -49,3 +49,9 @@ export function findAppSecrets(
       and (phone_number_id = any(${ids as string[]}) or waba_account_id = any(${ids as string[]}))
   `
 }
+
+/** Whether any connected sender carries an app secret. */
+export async function hasAppSecret(db: Db): Promise<boolean> {
+  const rows = await db`select from senders where app_secret is not null and deleted_at is null limit 1`
+  return rows.length > 0
+}

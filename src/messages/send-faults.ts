@@ -1,14 +1,16 @@
-import { type AppError, type FieldFault, invalidPhoneNumber, missingRecipient } from '../errors.ts'
+import { type AppError, invalidPhoneNumber, missingRecipient } from '../errors.ts'
+import type { RequestFault } from '../http/fault.ts'
 
 /**
  * The send's own words for faults of `recipient` (spec: Errors): absent or empty, and not a phone number. Every other
  * fault is answered as everywhere.
  */
-export function refuseSend(
-  faults: readonly (FieldFault & { isMissing: boolean; value: unknown })[],
-): AppError | undefined {
-  const recipient = faults.filter((fault) => fault.path === 'recipient')
-  if (recipient.some((fault) => fault.isMissing || fault.value === '')) return missingRecipient()
-  if (recipient.length > 0 && recipient.length === faults.length) return invalidPhoneNumber('recipient')
+export function refuseSend(faults: readonly RequestFault[], body: unknown): AppError | undefined {
+  const ofRecipient = faults.filter(({ path }) => path === 'recipient')
+  if (ofRecipient.some(({ kind }) => kind === 'shape') || isEmptyRecipient(body)) return missingRecipient()
+  if (ofRecipient.length > 0 && ofRecipient.length === faults.length) return invalidPhoneNumber('recipient')
   return undefined
 }
+
+const isEmptyRecipient = (body: unknown): boolean =>
+  typeof body === 'object' && body !== null && 'recipient' in body && body.recipient === ''

@@ -2,6 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
+import type { Answer } from '../http/idempotency.ts'
+import { errorResponses } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
 import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
@@ -33,15 +35,27 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           summary: 'Send a WhatsApp message',
           description: SEND_DESCRIPTION,
           body: SendBody,
-          response: { 200: SendReplyShape },
+          response: {
+            200: SendReplyShape,
+            ...errorResponses({
+              400: ['text', 'coded'],
+              403: 'coded',
+              404: 'coded',
+              409: 'coded',
+              413: 'coded',
+              422: 'coded',
+              500: 'text',
+            }),
+          },
         },
       },
       async (request) => {
         const { companyId, keyName } = request.caller
         const { idempotency } = request
         const send = parseSend(request.body)
-        const caller = { companyId, keyName, idempotencyId: idempotency?.id ?? null }
-        return sendMessage(deps, caller, send)
+        const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
+        if (idempotency) idempotency.settled = true
+        return reply
       },
     )
   }
@@ -57,14 +71,9 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
-async function recoverAnswer(db: Db, companyId: number, messageId: number) {
+async function recoverAnswer(db: Db, companyId: number, messageId: number): Promise<Answer> {
   const message = await findSentMessage(db, companyId, messageId)
-  if (message === undefined || message.status === 'failed') return toAnswer(sendFailed())
-  if (message.wamid === null) return toAnswer(sendOutcomeUnknown())
-  return { status: 200, body: JSON.stringify(toReply({ ...message, messageId: message.id }, message.wamid)) }
+  if (message === undefined || message.status === 'failed') return sendFailed()
+  if (message.wamid === null) return sendOutcomeUnknown()
+  return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }
 }
-
-const toAnswer = (error: { status: number; body: unknown }) => ({
-  status: error.status,
-  body: JSON.stringify(error.body),
-})

@@ -49,6 +49,8 @@ export type SenderAdminDeps = {
    * to enqueue what follows from it (template sync, events that had no place yet).
    */
   onSenderConnected(tx: Db, companyId: number, sender: SenderRecord): Promise<void>
+  /** Runs after that commit and before the answer: the place to read the account's templates. Never fails. */
+  afterSenderConnected(companyId: number): Promise<void>
 }
 
 /**
@@ -57,7 +59,7 @@ export type SenderAdminDeps = {
  */
 export async function connectSender(deps: SenderAdminDeps, companyId: number, given: NewSender): Promise<SenderRecord> {
   const values = parseSender(given, deps.cipher)
-  return change(deps, companyId, async (tx) => {
+  const connected = await change(deps, companyId, async (tx) => {
     const { id } = await insertSender(tx, companyId, values)
     await route(tx, companyId, id, values.phoneNumberId)
     if (given.isPreferred) await preferSender(tx, companyId, id)
@@ -66,6 +68,8 @@ export async function connectSender(deps: SenderAdminDeps, companyId: number, gi
     await deps.onSenderConnected(tx, companyId, sender)
     return sender
   })
+  await deps.afterSenderConnected(companyId)
+  return connected
 }
 
 /** The company's connected numbers, oldest first. */
@@ -89,7 +93,8 @@ export async function updateSender(
   senderId: number,
   given: SenderChange,
 ): Promise<SenderRecord> {
-  return change(deps, companyId, async (tx) => {
+  let isMoved = false
+  const sender = await change(deps, companyId, async (tx) => {
     const before = await lockSender(tx, companyId, senderId)
     if (before === undefined) throw senderRecordNotFound()
     const values = parseSenderChange(before, given, deps.cipher)
@@ -101,10 +106,13 @@ export async function updateSender(
       await deleteRoute(tx, companyId, senderId)
       await route(tx, companyId, senderId, values.phoneNumberId)
     }
-    const sender = await getSender(tx, companyId, senderId)
-    if (rerouted || values.wabaAccountId !== before.wabaAccountId) await deps.onSenderConnected(tx, companyId, sender)
-    return sender
+    const changed = await getSender(tx, companyId, senderId)
+    isMoved = rerouted || values.wabaAccountId !== before.wabaAccountId
+    if (isMoved) await deps.onSenderConnected(tx, companyId, changed)
+    return changed
   })
+  if (isMoved) await deps.afterSenderConnected(companyId)
+  return sender
 }
 
 /** Disconnects a number: whoever has it may connect it again. The oldest that remains takes over the preference. */

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
+import { errorResponses } from '../http/shapes.ts'
 import { hasSender, listTemplates, type TemplateRow } from './template-store.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
@@ -11,7 +12,7 @@ export const TemplateRecord = Type.Object({
   id: Type.String({ description: 'Template family id: the same for all languages, for ever' }),
   name: Type.String(),
   language: Type.String(),
-  status: Type.Union(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'].map((status) => Type.Literal(status))),
+  status: Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED']),
   category: Type.String({ description: '`UTILITY`, `AUTHENTICATION` or `MARKETING`' }),
   namespace: Nullable(Type.String()),
   waba_account_id: Type.String(),
@@ -38,7 +39,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
           summary: 'List the WhatsApp templates',
           description:
             'All templates of the connected accounts, by name, then language. 404 `no_whatsapp_account` while no number is connected.',
-          response: { 200: Type.Object({ data: Type.Array(TemplateRecord) }) },
+          response: { 200: Type.Object({ data: Type.Array(TemplateRecord) }), ...errorResponses({ 404: 'coded' }) },
         },
       },
       async (request) => {

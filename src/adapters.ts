@@ -1,0 +1,11 @@
+import type { Config } from './config.ts'
+import { createProviderAgent } from './providers/exchange.ts'
+import { createMetaProvider } from './providers/meta/meta.ts'
+import type { Providers } from './providers/provider.ts'
+
+/** Every adapter to the outside, one line each; known to those who start the service alone. */
+export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {
+  const dispatcher = createProviderAgent()
+  const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }
+  return { meta: createMetaProvider(options) }
+}

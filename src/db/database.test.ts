@@ -1,0 +1,76 @@
+import { cpSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { dataFolder, freePort } from '../../test/parley-process.ts'
+import { StartError } from '../start-error.ts'
+import { connect } from './connect.ts'
+import { openDatabase, openPool } from './database.ts'
+import { startEmbedded } from './embedded.ts'
+import { migrate } from './migrate.ts'
+
+const TIMEOUT = 120_000
+let primary: number
+let standby: number
+let dead: number
+
+/** A primary and a standby made of the same data, both on TCP as a database of the operator's own is. */
+beforeAll(async () => {
+  const [first, second] = [dataFolder(), dataFolder()]
+  const hba = join(first, 'hba.conf')
+  writeFileSync(hba, 'local all all trust\nhost all stranger all scram-sha-256\nhost all all all trust\n')
+  const onTcp = async () => {
+    const port = String(await freePort())
+    return { fsync: 'off', synchronous_commit: 'off', listen_addresses: '127.0.0.1', port, hba_file: hba }
+  }
+  await (await startEmbedded(first, { fsync: 'off' })).stop()
+  cpSync(join(first, 'postgres'), join(second, 'postgres'), { recursive: true })
+  writeFileSync(join(second, 'postgres', 'standby.signal'), '')
+
+  const settings = [await onTcp(), await onTcp()] as const
+  const servers = [await startEmbedded(first, settings[0]), await startEmbedded(second, settings[1])]
+  ;[primary, standby, dead] = [Number(settings[0].port), Number(settings[1].port), await freePort()]
+  return async () => {
+    for (const server of servers) await server.stop()
+  }
+}, TIMEOUT)
+
+const urlOf = (hosts: string, rest = '/parley') => `postgres://parley:hidden@${hosts}${rest}`
+const at = (port: number) => `127.0.0.1:${port}`
+
+async function refusal(databaseUrl: string): Promise<string> {
+  const error = await openDatabase({ databaseUrl, dataDir: '/nowhere' }).catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(StartError)
+  expect(String(error)).not.toContain('hidden')
+  return String(error)
+}
+
+test('of several hosts the primary is taken, wherever it stands', async () => {
+  for (const hosts of [
+    [primary, standby],
+    [standby, primary],
+    [dead, standby, primary],
+  ]) {
+    const databaseUrl = urlOf(hosts.map(at).join(','), '/parley?target_session_attrs=primary')
+    const { url } = await openDatabase({ databaseUrl, dataDir: '/nowhere' })
+    const { db, stop } = openPool(url)
+    onTestFinished(() => stop())
+    expect(await db`select pg_is_in_recovery() as standby, inet_server_port() as port`).toEqual([
+      { standby: false, port: primary },
+    ])
+    expect(await migrate(db)).toBeInstanceOf(Array)
+  }
+}, 60_000)
+
+test('a standby alone is refused before anything is written', async () => {
+  const db = connect(urlOf(at(standby)))
+  onTestFinished(() => db.end())
+  await expect(migrate(db)).rejects.toThrow('add target_session_attrs=primary')
+})
+
+test('what keeps the database from being used is told with its remedy', async () => {
+  expect(await refusal(urlOf(at(dead)))).toContain(`PostgreSQL at ${at(dead)} does not answer (ECONNREFUSED): start it`)
+  expect(await refusal(urlOf(`${at(dead)},${at(await freePort())}`))).toContain('None of the PostgreSQL servers')
+  expect(await refusal(urlOf('nowhere.invalid'))).toContain('is not known (nowhere.invalid): correct DATABASE_URL')
+  expect(await refusal(urlOf(at(primary), '/other'))).toContain('has no database other: create it (createdb other)')
+  expect(await refusal(`postgres://stranger:hidden@${at(primary)}/parley`)).toContain('refuses the user or password')
+}, 60_000)

@@ -1,0 +1,47 @@
+import type { Logger } from 'pino'
+import type { Clock } from './clock.ts'
+import type { Config } from './config.ts'
+import type { Pool } from './db/connect.ts'
+import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import { type Breaker, createBreaker } from './providers/breaker.ts'
+import type { Providers } from './providers/provider.ts'
+import type { Cipher } from './secrets.ts'
+import { createSenderCache, type SenderCache } from './senders/sender-cache.ts'
+import { createSignal, type Signal } from './signal.ts'
+import { createTemplateCache, type TemplateCache } from './templates/template-cache.ts'
+
+const SENDER_TTL_MS = 3_000
+
+/** What the process is handed. */
+export type Given = {
+  config: Config
+  db: Pool
+  log: Logger
+  clock: Clock
+  cipher: Cipher
+  providers: Providers
+}
+
+/** What all rooms of one process share: a change in one is known to all of them at once. */
+export type Deps = Given & {
+  metrics: Metrics
+  apiKeys: ApiKeys
+  senders: SenderCache
+  templates: TemplateCache
+  breaker: Breaker
+  /** Raw events were stored. */
+  eventsStored: Signal
+}
+
+export function createDeps(given: Given): Deps {
+  return {
+    ...given,
+    metrics: createMetrics(),
+    apiKeys: createApiKeys(given),
+    senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
+    templates: createTemplateCache(given.db),
+    breaker: createBreaker(),
+    eventsStored: createSignal(),
+  }
+}

@@ -1,0 +1,12 @@
+import type { Deps } from './deps.ts'
+import { createAccept } from './inbound/accept.ts'
+import { createSignatureCheck } from './inbound/check-signature.ts'
+import type { InboundRoutesDeps } from './inbound/inbound-routes.ts'
+
+/** What the provider-facing webhook works with. */
+export const createInboundDeps = (deps: Deps): InboundRoutesDeps => ({
+  verifyToken: deps.config.whatsappVerifyToken,
+  accept: createAccept(deps.db),
+  checkSignature: createSignatureCheck({ db: deps.db, decrypt: deps.cipher.decrypt }),
+  onStored: deps.eventsStored.raise,
+})

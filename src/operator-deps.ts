@@ -1,0 +1,22 @@
+import type { Deps } from './deps.ts'
+import { takeUpEvents } from './inbound/take-up.ts'
+import type { OperatorDeps } from './operator/operator.ts'
+import { syncTemplates } from './templates/template-sync.ts'
+
+/** What the operator's verbs work with, over HTTP and on the command line. */
+export function createOperatorDeps(deps: Deps): OperatorDeps {
+  return {
+    ...deps,
+    apiKeyPrefix: deps.config.apiKeyPrefix,
+    onKeyChanged: deps.apiKeys.drop,
+    onSendersChanged: deps.senders.drop,
+    onSenderConnected: takeUpEvents,
+    afterSenderConnected: async (companyId) => {
+      // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
+      await syncTemplates(deps, companyId).catch((error) =>
+        deps.log.warn({ companyId, reason: error.message }, 'templates.not_synced'),
+      )
+    },
+    syncTemplates: (companyId) => syncTemplates(deps, companyId),
+  }
+}

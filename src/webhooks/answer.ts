@@ -1,0 +1,52 @@
+/** What a receiver has answered so far. */
+export type Answer = {
+  statusCode: number | null
+  retryAfter: string | null
+  chunks: Uint8Array[]
+  size: number
+}
+
+/** Bytes of an answer that are read and kept. */
+export const MAX_ANSWER_BYTES = 65_536
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+export const emptyAnswer = (): Answer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
+
+/** Keeps what there is room for; false when the answer is as long as it may get. */
+export function keepChunk(answer: Answer, chunk: Uint8Array): boolean {
+  const kept = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
+  answer.chunks.push(kept)
+  answer.size += kept.length
+  return answer.size < MAX_ANSWER_BYTES
+}
+
+/**
+ * The body as text that PostgreSQL takes, at most 64 KiB long in UTF-8: NUL and what is no UTF-8 become U+FFFD, a
+ * character that the limit has cut in two is left out.
+ */
+export function answerText(answer: Answer): string {
+  const isCut = answer.size >= MAX_ANSWER_BYTES
+  const text = new TextDecoder('utf-8')
+    .decode(Buffer.concat(answer.chunks), { stream: isCut })
+    .replaceAll('\0', '\ufffd')
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ANSWER_BYTES))
+  return text.slice(0, read)
+}
+
+/** Why a whole answer is no delivery, or null for any 2xx. */
+export function refusalOf(statusCode: number): string | null {
+  if (statusCode >= 200 && statusCode < 300) return null
+  if (REDIRECTS.has(statusCode)) return `the receiver answered with a redirect (${statusCode}), which is not followed`
+  return `the receiver answered ${statusCode}`
+}
+
+/** `Retry-After` in seconds, from seconds or an HTTP date; null when it is absent, unreadable or past. */
+export function parseRetryAfter(value: string | null, now: Date): number | null {
+  const text = value?.trim() ?? ''
+  if (/^[0-9]{1,10}$/.test(text)) return Number(text)
+  if (!HTTP_DATE.test(text)) return null
+  const seconds = Math.ceil((Date.parse(text) - now.getTime()) / 1000)
+  return seconds > 0 ? seconds : null
+}

@@ -1,0 +1,66 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { startReceiver } from '../../test/receiver.ts'
+import { createCompany, envelope, register, statusOf, testCipher } from '../../test/webhook-fixture.ts'
+import { fixedClock } from '../clock.ts'
+import { makeAttempt } from './attempt.ts'
+import { listLogs } from './delivery-log-store.ts'
+import { beginAttempts, insertDeliveries, recordAttempts } from './delivery-store.ts'
+import { createReceiverClient } from './post.ts'
+import { signBody } from './sign.ts'
+
+const { db } = await createTestDatabase()
+const receiver = createReceiverClient({ allowPrivate: true })
+const clock = fixedClock('2026-01-01T00:00:00Z')
+const deps = { cipher: testCipher, clock, receiver, serviceName: 'Service', random: () => 0 }
+afterAll(() => receiver.close())
+
+describe('an attempt from beginning to record', () => {
+  it('sends, signs and logs the same bytes', async () => {
+    const peer = await startReceiver((_, response) => response.end('ok'))
+    const companyId = await createCompany(db)
+    const secret = testCipher.encrypt('sixteen letters!')
+    const { id } = await register(db, companyId, { url: peer.url, secret })
+    const body = '{"text":"é 👋","n":1.10}'
+    const made = await insertDeliveries(db, [envelope(companyId, 'wamid.A', body)])
+    const [begun] = await beginAttempts(db, made)
+    await recordAttempts(db, [await makeAttempt(deps, begun!)])
+    const [got] = peer.received
+    expect(got!.body.toString()).toBe(body)
+    expect(got!.headers).toMatchObject({
+      'x-service-delivery': 'wamid.A',
+      'x-service-webhook-id': String(id),
+      'x-service-signature': signBody('sixteen letters!', body),
+      'webhook-timestamp': '1767225600',
+    })
+    expect(await listLogs(db, companyId, id)).toMatchObject([
+      { body, response: 'ok', statusCode: 200, errorMessage: null, attempt: 1, sentAt: clock.now() },
+    ])
+    expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered' })
+  })
+
+  it('fails five times, 5, 10, 20 and 40 s apart, and ends as a dead letter with five rows', async () => {
+    const peer = await startReceiver((_, response) => response.writeHead(500).end())
+    const companyId = await createCompany(db)
+    const { id } = await register(db, companyId, { url: peer.url })
+    const made = await insertDeliveries(db, [envelope(companyId, 'wamid.B')])
+    const waits: (number | null)[] = []
+    for (let begun = await beginAttempts(db, made); begun[0]; begun = await beginAttempts(db, made)) {
+      await recordAttempts(db, [await makeAttempt(deps, begun[0])])
+      const { nextAttemptAt } = (await statusOf(db, made[0]!))!
+      waits.push(nextAttemptAt && nextAttemptAt.getTime() - clock.now().getTime())
+    }
+    expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, null])
+    expect(peer.received).toHaveLength(5)
+    const logs = await listLogs(db, companyId, id)
+    expect(logs.map(({ attempt, deadLettered }) => [attempt, deadLettered])).toEqual([
+      [5, true],
+      [4, false],
+      [3, false],
+      [2, false],
+      [1, false],
+    ])
+    expect(logs[0]!.errorMessage).toBe('dead-lettered after 5 attempts: the receiver answered 500')
+    expect(logs[1]!.errorMessage).toBe('the receiver answered 500')
+  })
+})

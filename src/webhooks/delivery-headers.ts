@@ -1,0 +1,46 @@
+import { signBody, standardHeaders } from './sign.ts'
+import { isReservedHeader, type StaticHeader } from './static-header.ts'
+
+export type SignedDelivery = {
+  registrationId: number
+  wamid: string
+  event: string
+  body: string
+  headers: readonly StaticHeader[]
+  /** In clear; null: the delivery is not signed. */
+  secret: string | null
+}
+
+/**
+ * Every header of one attempt (spec: Delivery headers). Static headers never displace ours, not even those that were
+ * accepted under another SERVICE_NAME.
+ */
+export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, at: Date): Record<string, string> {
+  const own: Record<string, string> = {
+    'Content-Type': 'application/json',
+    [`X-${serviceName}-Event`]: delivery.event,
+    [`X-${serviceName}-Delivery`]: delivery.wamid,
+    [`X-${serviceName}-Webhook-Id`]: String(delivery.registrationId),
+    ...signatures(serviceName, delivery, at),
+  }
+  const chosen = delivery.headers.filter(({ key }) => !isReservedHeader(key, serviceName))
+  return {
+    ...defaults(serviceName, chosen),
+    ...Object.fromEntries(chosen.map(({ key, value }) => [key, value])),
+    ...own,
+  }
+}
+
+/** What a static header may replace. An answer that is not compressed cannot burst. */
+function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {
+  const names = new Set(chosen.map(({ key }) => key.toLowerCase()))
+  return {
+    ...(!names.has('user-agent') && { 'User-Agent': `${serviceName}-Webhooks/1` }),
+    ...(!names.has('accept-encoding') && { 'Accept-Encoding': 'identity' }),
+  }
+}
+
+function signatures(serviceName: string, { secret, wamid, body }: SignedDelivery, at: Date): Record<string, string> {
+  if (secret === null) return {}
+  return { [`X-${serviceName}-Signature`]: signBody(secret, body), ...standardHeaders(secret, wamid, at, body) }
+}

@@ -1,0 +1,309 @@
+import type { FastifyInstance, InjectOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { startReceiver } from '../../test/receiver.ts'
+import { createWebhookApp } from '../../test/webhook-app.ts'
+import { createCompany, envelope, register, statusOf, testCipher } from '../../test/webhook-fixture.ts'
+import { systemClock } from '../clock.ts'
+import { deliveryLogRoutes } from './delivery-log-routes.ts'
+import { listLogs } from './delivery-log-store.ts'
+import { beginAttempts, type DeliveryRef, insertDeliveries, recordAttempts } from './delivery-store.ts'
+import { createReceiverClient } from './post.ts'
+import { updateRegistrationRow } from './registration-store.ts'
+import { signBody } from './sign.ts'
+
+const { db } = await createTestDatabase()
+const PATH = '/public/v1/webhooks/registrations'
+const receiver = createReceiverClient({ allowPrivate: true })
+const missing = { status: 404, body: { message: 'Webhook registration not found' } }
+let enqueued: DeliveryRef[] = []
+let app: FastifyInstance
+let companyId: number
+let other: number
+
+beforeAll(async () => {
+  const enqueue = async (_: unknown, deliveries: readonly DeliveryRef[]) => {
+    enqueued.push(...deliveries)
+  }
+  const deps = { db, cipher: testCipher, clock: systemClock, receiver, serviceName: 'Service', enqueue }
+  app = await createWebhookApp(deliveryLogRoutes(deps))
+  companyId = await createCompany(db)
+  other = await createCompany(db, 'Other')
+})
+afterAll(async () => {
+  await app.close()
+  await receiver.close()
+})
+
+const inject = (method: InjectOptions['method'], path: string, body?: object, company = companyId) => {
+  enqueued = []
+  const payload = body === undefined ? {} : { payload: body }
+  return app.inject({ method: method!, url: `${PATH}/${path}`, headers: { 'x-company': String(company) }, ...payload })
+}
+const call = async (...request: Parameters<typeof inject>) => {
+  const answer = await inject(...request)
+  return { status: answer.statusCode, body: answer.json() }
+}
+
+/** Makes one delivery and lets its attempts end as told. */
+async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
+  const [made] = await insertDeliveries(db, [envelope(companyId, wamid, body)])
+  for (const end of ends) {
+    const [begun] = await beginAttempts(db, [made!])
+    const isDone = end === 'delivered'
+    await recordAttempts(db, [
+      {
+        ...begun!,
+        statusCode: isDone ? 200 : 500,
+        response: isDone ? 'ok' : 'sorry',
+        errorMessage: isDone ? null : 'the receiver answered 500',
+        durationMs: 3,
+        sentAt: new Date('2026-01-01T00:00:00Z'),
+        next: end === 'failed' ? new Date() : end,
+      },
+    ])
+  }
+  return made!
+}
+
+describe('the logs', () => {
+  it('are a bare array, newest first, one row per attempt, with the delivered body as an object', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    expect(await call('GET', `${id}/logs`)).toEqual({ status: 200, body: [] })
+    const first = await deliver('w1', ['failed', 'dead'], '{"n":1,"message":{"wamid":"w1"}}')
+    const second = await deliver('w2', ['delivered'])
+    const { status, body } = await call('GET', `${id}/logs`)
+    expect(status).toBe(200)
+    const dates = { sentAt: '2026-01-01T00:00:00.000Z', createdAt: expect.stringMatching(/Z$/), id: expect.any(Number) }
+    const failed = { statusCode: 500, response: 'sorry', errorMessage: 'the receiver answered 500' }
+    const payload = { n: 1, message: { wamid: 'w1' } }
+    expect(body).toEqual([
+      {
+        ...dates,
+        deliveryId: second.deliveryId,
+        attempt: 1,
+        statusCode: 200,
+        response: 'ok',
+        errorMessage: null,
+        deadLettered: false,
+        payload: { wamid: 'w2' },
+      },
+      { ...dates, ...failed, deliveryId: first.deliveryId, attempt: 2, deadLettered: true, payload },
+      { ...dates, ...failed, deliveryId: first.deliveryId, attempt: 1, deadLettered: false, payload },
+    ])
+  })
+
+  it('hold the body to the letter, long numbers included', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const text = '{"raw":{"id":12345678901234567890,"x":1.10,"y":"\\u0000"}}'
+    await deliver('w1', ['delivered'], text)
+    const answer = await inject('GET', `${id}/logs`)
+    expect(answer.headers['content-type']).toMatch(/^application\/json/)
+    expect(answer.body).toContain(`"payload":${text}`)
+  })
+
+  it('are 100 at most, and nobody else’s', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    for (let count = 0; count < 102; count += 1) await deliver(`w${count}`, ['delivered'])
+    const { body } = await call('GET', `${id}/logs`)
+    expect(body).toHaveLength(100)
+    expect([body[0].payload.wamid, body[99].payload.wamid]).toEqual(['w101', 'w2'])
+    expect(await call('GET', `${id}/logs`, undefined, other)).toEqual(missing)
+    expect(await call('GET', 'x/logs')).toEqual(missing)
+  })
+
+  it('are read by one index, whatever their number', async () => {
+    companyId = await createCompany(db)
+    const quiet = await register(db, companyId)
+    await deliver('w0', ['delivered'])
+    const busy = await register(db, companyId)
+    await db`
+      insert into envelopes (company_id, wamid, event, body)
+      select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 50000) n
+    `
+    await db`
+      insert into deliveries (company_id, registration_id, wamid)
+      select ${companyId}, ${busy.id}, 'e' || n from generate_series(1, 50000) n
+    `
+    await db`
+      insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
+      select company_id, registration_id, id, 1, attempt, 1, now()
+      from deliveries cross join generate_series(1, 2) attempt
+      where company_id = ${companyId} and registration_id = ${busy.id}
+    `
+    await db`analyze`
+    expect((await call('GET', `${busy.id}/logs`)).body).toHaveLength(100)
+    for (const id of [busy.id, quiet.id]) {
+      const { scanned, fetched } = await readsOfLogs(id)
+      expect(scanned).toBe(0)
+      // 100 rows of three tables; the view counts some of them both for the index and for the table.
+      expect(fetched).toBeLessThanOrEqual(600)
+    }
+  })
+})
+
+/** What the store's statement reads of each table: rows by scanning it, rows by its indexes. */
+const readsOfLogs = (id: number) =>
+  db.begin(async (tx) => {
+    await listLogs(tx, companyId, id)
+    const rows = await tx`
+      select relname, seq_tup_read, idx_tup_fetch
+      from pg_stat_xact_user_tables
+      where relname in ('delivery_attempts', 'deliveries', 'envelopes')
+    `
+    return {
+      scanned: rows.reduce((sum, row) => sum + row.seqTupRead, 0),
+      fetched: rows.reduce((sum, row) => sum + row.idxTupFetch, 0),
+    }
+  })
+
+describe('redelivering one log', () => {
+  it('puts its delivery up again with five new attempts, the same body and id', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const delivery = await deliver('w1', ['failed', 'dead'])
+    const { body: logs } = await call('GET', `${id}/logs`)
+    expect(await call('POST', `${id}/logs/${logs[0].id}/redeliver`)).toEqual({ status: 200, body: { success: true } })
+    expect(enqueued).toEqual([delivery])
+    expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', attempts: 0, round: 2 })
+    expect(await beginAttempts(db, [delivery])).toMatchObject([
+      { attempt: 1, round: 2, wamid: 'w1', body: '{"wamid":"w1"}' },
+    ])
+    // A second demand finds it pending and leaves it so.
+    expect((await call('POST', `${id}/logs/${logs[1].id}/redeliver`)).status).toBe(200)
+    expect(enqueued).toEqual([])
+  })
+
+  it('answers 404 for logs that are missing or of another registration or company', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    await deliver('w1', ['delivered'])
+    const { id: second } = await register(db, companyId)
+    const logId = (await call('GET', `${id}/logs`)).body[0].id
+    const noLog = { status: 404, body: { message: 'Delivery log not found' } }
+    expect(await call('POST', `${id}/logs/999999999/redeliver`)).toEqual(noLog)
+    expect(await call('POST', `${id}/logs/x/redeliver`)).toEqual(noLog)
+    expect(await call('POST', `${second}/logs/${logId}/redeliver`)).toEqual(noLog)
+    expect(await call('POST', `${id}/logs/${logId}/redeliver`, undefined, other)).toEqual(missing)
+    await updateRegistrationRow(db, companyId, id, { status: 'inactive' })
+    expect(await call('POST', `${id}/logs/${logId}/redeliver`)).toMatchObject({
+      status: 400,
+      body: { error: { code: 'bad_request' } },
+    })
+    expect(enqueued).toEqual([])
+  })
+})
+
+describe('redelivering a range', () => {
+  const since = '2020-01-01T00:00:00Z'
+
+  it('puts up what is finished, or only dead letters, and counts', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const [dead, done] = [await deliver('w1', ['dead']), await deliver('w2', ['delivered'])]
+    await deliver('w3', ['failed'])
+    expect(await call('POST', `${id}/redeliver`, { since, onlyDeadLettered: true })).toEqual({
+      status: 200,
+      body: { success: true, count: 1 },
+    })
+    expect(enqueued).toEqual([dead])
+    expect(await call('POST', `${id}/redeliver`, { since })).toEqual({ status: 200, body: { success: true, count: 1 } })
+    expect(enqueued).toEqual([done])
+    expect((await call('POST', `${id}/redeliver`, { since })).body.count).toBe(0)
+  })
+
+  it('keeps to the range and the registration', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const made = [await deliver('w1', ['dead']), await deliver('w2', ['dead']), await deliver('w3', ['dead'])]
+    for (const [day, delivery] of made.entries())
+      await db`
+        update deliveries set created_at = ${`2026-01-0${day + 1}T00:00:00Z`}
+        where company_id = ${companyId} and id = ${delivery.deliveryId}
+      `
+    const range = { since: '2026-01-02T00:00:00Z', until: '2026-01-03T00:00:00Z' }
+    expect((await call('POST', `${(await register(db, companyId)).id}/redeliver`, range)).body.count).toBe(0)
+    expect((await call('POST', `${id}/redeliver`, range)).body.count).toBe(1)
+    expect(enqueued).toEqual([made[1]])
+  })
+
+  it('walks ranges of any size in steps', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const many = Array.from({ length: 2_500 }, (_, n) => envelope(companyId, `w${n}`))
+    await insertDeliveries(db, many)
+    await db`update deliveries set status = 'dead' where company_id = ${companyId}`
+    expect((await call('POST', `${id}/redeliver`, { since })).body.count).toBe(2_500)
+    expect(new Set(enqueued.map(({ deliveryId }) => deliveryId)).size).toBe(2_500)
+  })
+
+  it('answers 400 without since and 422 to what is no time or ends before it begins', async () => {
+    const { id } = await register(db, companyId)
+    expect((await call('POST', `${id}/redeliver`, {})).status).toBe(400)
+    for (const body of [
+      { since: 'yesterday' },
+      { since: 7 },
+      { since, until: 'x' },
+      { since, until: '2019-01-01T00:00:00Z' },
+      { since, onlyDeadLettered: 'yes' },
+    ])
+      expect(await call('POST', `${id}/redeliver`, body)).toMatchObject({
+        status: 422,
+        body: { error: { code: 'validation_error' } },
+      })
+    expect(await call('POST', `${id}/redeliver`, { since }, other)).toEqual(missing)
+  })
+})
+
+describe('a test delivery', () => {
+  it('sends one signed sample now and answers what came back', async () => {
+    const peer = await startReceiver((_, response) => response.writeHead(418).end('teapot'))
+    const secret = testCipher.encrypt('sixteen letters!')
+    const headers = [{ key: 'X-Mine', value: 'yes' }]
+    const { id } = await register(db, companyId, { url: `${peer.url}in`, secret, headers })
+    expect(await call('POST', `${id}/test`)).toEqual({
+      status: 200,
+      body: {
+        data: {
+          statusCode: 418,
+          response: 'teapot',
+          errorMessage: 'the receiver answered 418',
+          durationMs: expect.any(Number),
+        },
+      },
+    })
+    expect(peer.received).toHaveLength(1)
+    const [got] = peer.received
+    const body = got!.body.toString()
+    const sent = JSON.parse(body)
+    expect(sent).toMatchObject({
+      version: '1',
+      event: 'whatsapp.message.received',
+      companyId,
+      message: { type: 'text' },
+    })
+    expect(got!.headers).toMatchObject({
+      'content-type': 'application/json',
+      'x-mine': 'yes',
+      'x-service-delivery': sent.message.wamid,
+      'x-service-webhook-id': String(id),
+      'x-service-signature': signBody('sixteen letters!', body),
+    })
+    expect((await call('GET', `${id}/logs`)).body).toEqual([])
+  })
+
+  it('answers also when nobody is there, and 404 to another company', async () => {
+    const peer = await startReceiver()
+    await peer.close()
+    const { id } = await register(db, companyId, { url: peer.url })
+    expect((await call('POST', `${id}/test`)).body.data).toMatchObject({
+      statusCode: null,
+      response: null,
+      errorMessage: 'the receiver refused the connection (ECONNREFUSED)',
+    })
+    expect(await call('POST', `${id}/test`, undefined, other)).toEqual(missing)
+  })
+})

@@ -1,0 +1,135 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Pool } from '../db/connect.ts'
+import { parseId } from '../ids.ts'
+import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
+import { type EnqueueDeliveries, parseRange, redeliverLog, redeliverRange } from './redelivery.ts'
+import { getRegistration } from './registration.ts'
+import { type TestDeliveryDeps, testRegistration } from './test-delivery.ts'
+
+export type DeliveryLogRoutesDeps = TestDeliveryDeps & { db: Pool; enqueue: EnqueueDeliveries }
+
+const PATH = '/public/v1/webhooks/registrations/:id'
+const ById = Type.Object({ id: Type.String() })
+const Nullable = <T extends 'string' | 'integer'>(type: T) =>
+  Type.Unsafe<(T extends 'string' ? string : number) | null>({ type: [type, 'null'] })
+const Success = Type.Object({ success: Type.Boolean() })
+const tags = ['Webhook registrations']
+
+const LogReply = Type.Object(
+  {
+    id: Type.Integer(),
+    deliveryId: Type.Integer(),
+    attempt: Type.Integer({ minimum: 1, maximum: 5 }),
+    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'The delivered body' }),
+    response: Nullable('string'),
+    statusCode: Nullable('integer'),
+    errorMessage: Nullable('string'),
+    deadLettered: Type.Boolean(),
+    sentAt: Type.String({ format: 'date-time' }),
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  { title: 'WebhookDeliveryLog' },
+)
+
+const TestReply = Type.Object({
+  data: Type.Object({
+    statusCode: Nullable('integer'),
+    response: Nullable('string'),
+    errorMessage: Nullable('string'),
+    durationMs: Type.Integer(),
+  }),
+})
+
+const Redeliver = Type.Object({
+  since: Type.String({ format: 'date-time', description: 'Deliveries made from here on' }),
+  until: Type.Optional(Type.String({ format: 'date-time', description: 'and before this; now when it is absent' })),
+  onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Only those whose attempts all failed' })),
+})
+
+/** What became of deliveries, and doing them again (spec: Webhook delivery log row; decisions: section 10). */
+export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
+  const config = { permissions: ['WhatsApp'] as const }
+
+  return async (app) => {
+    app.get(
+      `${PATH}/logs`,
+      {
+        config,
+        schema: {
+          tags,
+          summary: `The last ${MAX_LOG_ROWS} attempts, newest first`,
+          params: ById,
+          response: { 200: Type.Array(LogReply) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const registration = await getRegistration(deps, companyId, parseId(request.params.id))
+        const logs = await listLogs(deps.db, companyId, registration.id)
+        reply.type('application/json; charset=utf-8').serializer(serializeLogs)
+        return logs.map(toLogReply)
+      },
+    )
+
+    app.post(
+      `${PATH}/test`,
+      { config, schema: { tags, summary: 'Send one sample delivery now', params: ById, response: { 200: TestReply } } },
+      async (request) => {
+        const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id))
+        const { statusCode, response, errorMessage, durationMs } = outcome
+        return { data: { statusCode, response, errorMessage, durationMs } }
+      },
+    )
+
+    app.post(
+      `${PATH}/logs/:logId/redeliver`,
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Put one delivery up again',
+          params: Type.Object({ id: Type.String(), logId: Type.String() }),
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const { id, logId } = request.params
+        await redeliverLog(deps, request.caller.companyId, parseId(id), parseId(logId))
+        return { success: true }
+      },
+    )
+
+    app.post(
+      `${PATH}/redeliver`,
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Put the deliveries of a time range up again',
+          params: ById,
+          body: Redeliver,
+          response: { 200: Type.Object({ success: Type.Boolean(), count: Type.Integer() }) },
+        },
+      },
+      async (request) => {
+        const range = parseRange(request.body, deps.clock.now())
+        return {
+          success: true,
+          count: await redeliverRange(deps, request.caller.companyId, parseId(request.params.id), range),
+        }
+      },
+    )
+  }
+}
+
+const toLogReply = ({ body, ...log }: DeliveryLog) => ({
+  ...log,
+  payload: body,
+  sentAt: log.sentAt.toISOString(),
+  createdAt: log.createdAt.toISOString(),
+})
+
+/** Bodies are JSON already and go out as they are: parsing them would cost time and change long numbers. */
+const serializeLogs = (logs: ReturnType<typeof toLogReply>[]): string =>
+  `[${logs.map(({ payload, ...rest }) => `{"payload":${payload},${JSON.stringify(rest).slice(1)}`).join(',')}]`

@@ -1,0 +1,245 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany, envelope, register, statusOf } from '../../test/webhook-fixture.ts'
+import {
+  type AttemptRecord,
+  type BegunAttempt,
+  beginAttempts,
+  insertDeliveries,
+  recordAttempts,
+} from './delivery-store.ts'
+import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
+
+const { db } = await createTestDatabase()
+let companyId: number
+let other: number
+
+beforeAll(async () => {
+  other = await createCompany(db, 'Other')
+})
+
+const fresh = async () => {
+  companyId = await createCompany(db)
+}
+const record = (begun: BegunAttempt, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  ...begun,
+  statusCode: 500,
+  response: 'no',
+  errorMessage: 'the receiver answered 500',
+  durationMs: 12,
+  sentAt: new Date('2026-01-01T00:00:00Z'),
+  next: new Date('2026-01-01T00:00:05Z'),
+  ...changes,
+})
+const attemptRows = (deliveryId: number) => db`
+  select attempt, round, status_code, response, error_message, duration_ms, dead_lettered, sent_at
+  from delivery_attempts
+  where company_id = ${companyId} and delivery_id = ${deliveryId}
+  order by id
+`
+
+describe('putting deliveries up', () => {
+  it('makes one per active, subscribed registration of the company, and keeps the body once', async () => {
+    await fresh()
+    const [one, two] = [await register(db, companyId), await register(db, companyId)]
+    const [off, gone] = [await register(db, companyId), await register(db, companyId)]
+    await updateRegistrationRow(db, companyId, off.id, { status: 'inactive' })
+    await markRegistrationDeleted(db, companyId, gone.id)
+    await register(db, companyId, { events: ['another.event'] })
+    await register(db, other)
+
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    expect(made.map(({ registrationId }) => registrationId)).toEqual([one.id, two.id, one.id, two.id])
+    expect(made.every((delivery) => delivery.companyId === companyId)).toBe(true)
+    const bodies = await db`select wamid, body from envelopes where company_id = ${companyId} order by wamid`
+    expect(bodies).toEqual([
+      { wamid: 'w1', body: '{"wamid":"w1"}' },
+      { wamid: 'w2', body: '{"wamid":"w2"}' },
+    ])
+  })
+
+  it('makes none for a wamid that came before, twice in one batch, or at the same time', async () => {
+    await fresh()
+    await register(db, companyId)
+    expect(await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w1', '{}')])).toHaveLength(1)
+    await register(db, companyId)
+    expect(await insertDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
+    const racing = await Promise.all(
+      Array.from({ length: 8 }, () => db.begin((tx) => insertDeliveries(tx, [envelope(companyId, 'w2')]))),
+    )
+    expect(racing.flat()).toHaveLength(2)
+  })
+
+  it('serves several companies at once and keeps equal wamids apart', async () => {
+    await fresh()
+    const second = await createCompany(db)
+    await register(db, companyId)
+    await register(db, second)
+    const made = await insertDeliveries(db, [
+      envelope(companyId, 'same'),
+      envelope(second, 'same'),
+      envelope(other, 'x'),
+    ])
+    expect(made.map((delivery) => delivery.companyId)).toEqual(expect.arrayContaining([companyId, second, other]))
+  })
+
+  it('stores nothing when nobody wants it, and takes an empty batch', async () => {
+    await fresh()
+    expect(await insertDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
+    expect(await db`select from envelopes where company_id = ${companyId}`).toHaveLength(0)
+    expect(await insertDeliveries(db, [])).toEqual([])
+    expect(await beginAttempts(db, [])).toEqual([])
+    await recordAttempts(db, [])
+  })
+
+  it('keeps any body to the letter', async () => {
+    await fresh()
+    await register(db, companyId)
+    const body = '{"a":"\\u0000 \\\\ {\\"x\\"} 👋, NULL","n":12345678901234567890.10}'
+    const made = await insertDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
+    const [begun] = await beginAttempts(db, made)
+    expect(begun).toMatchObject({ body, wamid: 'w"{},\\' })
+  })
+})
+
+describe('beginning attempts', () => {
+  it('gives what an attempt needs, as the registration is now', async () => {
+    await fresh()
+    const headers = [
+      { key: 'B', value: '1' },
+      { key: 'A', value: '2' },
+    ]
+    const registration = await register(db, companyId, { secret: 'sealed', headers, method: 'GET' })
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    await updateRegistrationRow(db, companyId, registration.id, { url: 'https://new.example/' })
+    expect(await beginAttempts(db, made)).toEqual([
+      {
+        companyId,
+        deliveryId: made[0]!.deliveryId,
+        registrationId: registration.id,
+        round: 1,
+        attempt: 1,
+        wamid: 'w1',
+        event: 'whatsapp.message.received',
+        body: '{"wamid":"w1"}',
+        url: 'https://new.example/',
+        method: 'GET',
+        headers,
+        secret: 'sealed',
+      },
+    ])
+  })
+
+  it('skips what is due while its registration is inactive or deleted: no attempt, no log row, no retry', async () => {
+    for (const stop of [
+      (id: number) => updateRegistrationRow(db, companyId, id, { status: 'inactive' }),
+      (id: number) => markRegistrationDeleted(db, companyId, id),
+    ]) {
+      await fresh()
+      const registration = await register(db, companyId)
+      const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+      await stop(registration.id)
+      expect(await beginAttempts(db, made)).toEqual([])
+      expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped', attempts: 0, nextAttemptAt: null })
+      expect(await attemptRows(made[0]!.deliveryId)).toHaveLength(0)
+      await updateRegistrationRow(db, companyId, registration.id, { status: 'active' })
+      expect(await beginAttempts(db, made)).toEqual([])
+    }
+  })
+
+  it('waits for a deactivation that is being committed, and sees it', async () => {
+    await fresh()
+    const registration = await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    let begun: Promise<BegunAttempt[]> | undefined
+    await db.begin(async (tx) => {
+      await updateRegistrationRow(tx, companyId, registration.id, { status: 'inactive' })
+      begun = beginAttempts(db, made)
+      await sleep(200)
+    })
+    expect(await begun).toEqual([])
+    expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped' })
+  })
+
+  it('holds a deactivation back until it has begun', async () => {
+    await fresh()
+    const registration = await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    let isDeactivated = false
+    let deactivation: Promise<void> | undefined
+    await db.begin(async (tx) => {
+      expect(await beginAttempts(tx, made)).toHaveLength(1)
+      deactivation = updateRegistrationRow(db, companyId, registration.id, { status: 'inactive' }).then(() => {
+        isDeactivated = true
+      })
+      await sleep(200)
+      expect(isDeactivated).toBe(false)
+    })
+    await deactivation
+    expect(isDeactivated).toBe(true)
+  })
+
+  it('finds nothing under another company', async () => {
+    await fresh()
+    await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    expect(await beginAttempts(db, [{ ...made[0]!, companyId: other }])).toEqual([])
+  })
+})
+
+describe('recording attempts', () => {
+  it('writes one row per attempt and counts up to the dead letter', async () => {
+    await fresh()
+    await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    for (let attempt = 1; attempt <= 5; attempt += 1) {
+      const [begun] = await beginAttempts(db, made)
+      expect(begun!.attempt).toBe(attempt)
+      await recordAttempts(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
+    }
+    expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1, nextAttemptAt: null })
+    const rows = await attemptRows(made[0]!.deliveryId)
+    expect(rows.map(({ attempt, deadLettered }) => [attempt, deadLettered])).toEqual([
+      [1, false], [2, false], [3, false], [4, false], [5, true],
+    ]) // biome-ignore format: a table
+    expect(await beginAttempts(db, made)).toEqual([])
+  })
+
+  it('records many deliveries at once, each with its own end', async () => {
+    await fresh()
+    await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    const [one, two] = await beginAttempts(db, made)
+    const nothing = { statusCode: null, response: null, errorMessage: 'the receiver did not answer within 10 s' }
+    await recordAttempts(db, [
+      record(one!, { next: 'delivered', statusCode: 200, response: 'a,{}"\\ NULL', errorMessage: null }),
+      record(two!, nothing),
+    ])
+    expect(await statusOf(db, one!)).toMatchObject({ status: 'delivered', attempts: 1, nextAttemptAt: null })
+    expect(await statusOf(db, two!)).toEqual({
+      status: 'pending',
+      attempts: 1,
+      round: 1,
+      nextAttemptAt: new Date('2026-01-01T00:00:05Z'),
+    })
+    expect(await attemptRows(one!.deliveryId)).toMatchObject([
+      { statusCode: 200, response: 'a,{}"\\ NULL', durationMs: 12 },
+    ])
+    expect(await attemptRows(two!.deliveryId)).toMatchObject([{ ...nothing, sentAt: new Date('2026-01-01T00:00:00Z') }])
+  })
+
+  it('changes nothing when the same attempt is recorded again or comes late', async () => {
+    await fresh()
+    await register(db, companyId)
+    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    const [begun] = await beginAttempts(db, made)
+    await recordAttempts(db, [record(begun!)])
+    await recordAttempts(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
+    expect(await statusOf(db, begun!)).toMatchObject({ status: 'pending', attempts: 1 })
+    const [second] = await beginAttempts(db, made)
+    await recordAttempts(db, [record(second!, { next: 'delivered' })])
+    await recordAttempts(db, [record(begun!, { next: 'dead', attempt: 3 })])
+    expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
+  })
+})

@@ -1,0 +1,174 @@
+import { Agent, type Dispatcher } from 'undici'
+import { type Clock, monotonicMs, systemClock } from '../clock.ts'
+import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
+import { type Answer, answerText, emptyAnswer, keepChunk, parseRetryAfter, refusalOf } from './answer.ts'
+import { attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
+import { isPublicHost } from './receiver-url.ts'
+
+/** One total deadline per attempt: name, connection, TLS, headers and body. */
+export const ATTEMPT_TIMEOUT_MS = 10_000
+const MAX_HEADER_BYTES = 32_768
+const MAX_INTERIM_ANSWERS = 20
+const IDLE_MS = 4_000
+const LONGEST_IDLE_MS = 30_000
+/** A connection is not used longer than this, so that a receiver that moves is found where it is. */
+const CONNECTION_LIFE_MS = 60_000
+
+export type ReceiverTarget = {
+  url: string
+  method: 'POST' | 'GET'
+  headers: Record<string, string>
+  body: string
+  timeoutMs: number
+}
+
+/**
+ * What came of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
+ * answer; `blocked`: not tried, because the address is not public. `response` is the body as text, null without answer.
+ */
+export type AttemptOutcome = {
+  kind: 'delivered' | 'refused' | 'unreachable' | 'blocked'
+  statusCode: number | null
+  response: string | null
+  errorMessage: string | null
+  /** What a 429 or 503 asked for, unbounded. */
+  retryAfterSeconds: number | null
+  durationMs: number
+}
+
+export type ReceiverClientOptions = {
+  allowPrivate: boolean
+  clock?: Clock
+  /** Longest that opening one socket may take. */
+  connectTimeoutMs?: number
+  resolve?: Resolve
+  ca?: string
+}
+
+export type ReceiverClient = {
+  /** Makes one attempt. Never throws and never follows a redirect. */
+  post(target: ReceiverTarget): Promise<AttemptOutcome>
+  /** Ends all connections; attempts still running fail. */
+  close(): Promise<void>
+}
+
+/**
+ * The one way out to receivers: connections are kept per receiver while it is in use and guarded when they open.
+ * The number in flight is not bounded here, or one receiver's slow paths would hold up its neighbours: lanes do that.
+ */
+export function createReceiverClient(options: ReceiverClientOptions): ReceiverClient {
+  const agent = new Agent({
+    connect: guardedConnector({ connectTimeoutMs: ATTEMPT_TIMEOUT_MS, ...options }),
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: LONGEST_IDLE_MS,
+    clientTtl: CONNECTION_LIFE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const clock = options.clock ?? systemClock
+  return {
+    post: (target) => post(agent, clock, options.allowPrivate, target),
+    close: () => agent.destroy(),
+  }
+}
+
+async function post(
+  agent: Agent,
+  clock: Clock,
+  allowPrivate: boolean,
+  target: ReceiverTarget,
+): Promise<AttemptOutcome> {
+  const startedAt = monotonicMs()
+  const answer = emptyAnswer()
+  const cancel = new AbortController()
+  const deadline = startDeadline(target.timeoutMs)
+  try {
+    const exchange = readAnswer(agent, checkedUrl(target.url, allowPrivate), target, answer, cancel)
+    // The loser of the race must not end as an unhandled rejection.
+    exchange.catch(() => undefined)
+    await Promise.race([exchange, deadline.passed])
+    return { ...answered(answer, clock.now()), durationMs: elapsed(startedAt) }
+  } catch (error) {
+    cancel.abort(error)
+    const failure = attemptFailure(error, answer.statusCode, target.timeoutMs)
+    const response = answer.statusCode === null ? null : answerText(answer)
+    const { statusCode } = answer
+    return { ...failure, statusCode, response, retryAfterSeconds: null, durationMs: elapsed(startedAt) }
+  } finally {
+    deadline.clear()
+  }
+}
+
+/** A registration may be older than the rule: plain http and private literals are refused here again. */
+function checkedUrl(text: string, allowPrivate: boolean): URL {
+  const url = new URL(text)
+  if (!allowPrivate && (url.protocol !== 'https:' || !isPublicHost(url.hostname))) throw new AddressNotPublic()
+  return url
+}
+
+/** Sends the request and reads what comes into `answer`, so that what has come is there also when it breaks off. */
+async function readAnswer(
+  agent: Agent,
+  url: URL,
+  target: ReceiverTarget,
+  answer: Answer,
+  cancel: AbortController,
+): Promise<void> {
+  const response = await agent.request({
+    origin: url.origin,
+    path: url.pathname + url.search,
+    method: target.method,
+    headers: target.headers,
+    body: target.body,
+    reset: false,
+    signal: cancel.signal,
+    onInfo: interimCounter(cancel),
+  })
+  answer.statusCode = response.statusCode
+  answer.retryAfter = firstOf(response.headers['retry-after'])
+  await readBody(response.body, answer)
+}
+
+/** Leaving the loop early destroys the stream and with it the socket: an endless body costs 64 KiB. */
+async function readBody(body: Dispatcher.ResponseData['body'], answer: Answer): Promise<void> {
+  for await (const chunk of body) {
+    if (!keepChunk(answer, chunk)) break
+  }
+}
+
+function interimCounter(cancel: AbortController): () => void {
+  let count = 0
+  return () => {
+    count += 1
+    if (count > MAX_INTERIM_ANSWERS) cancel.abort(new TooManyInterimAnswers())
+  }
+}
+
+function answered(answer: Answer, now: Date): Omit<AttemptOutcome, 'durationMs'> {
+  const statusCode = answer.statusCode ?? 0
+  const errorMessage = refusalOf(statusCode)
+  const mayAsk = statusCode === 429 || statusCode === 503
+  return {
+    kind: errorMessage === null ? 'delivered' : 'refused',
+    statusCode,
+    response: answerText(answer),
+    errorMessage,
+    retryAfterSeconds: mayAsk ? parseRetryAfter(answer.retryAfter, now) : null,
+  }
+}
+
+/** A timer of our own: the client's abort signal alone is not heard while a connection is being made. */
+function startDeadline(timeoutMs: number): { passed: Promise<never>; clear: () => void } {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => undefined)
+  const timer = setTimeout(() => reject(new DeadlinePassed()), timeoutMs)
+  return { passed: promise, clear: () => clearTimeout(timer) }
+}
+
+const firstOf = (value: string | string[] | undefined): string | null =>
+  (Array.isArray(value) ? value[0] : value) ?? null
+
+const elapsed = (startedAt: number): number => Math.round(monotonicMs() - startedAt)

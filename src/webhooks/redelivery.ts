@@ -1,0 +1,80 @@
+import type { Db, Pool } from '../db/connect.ts'
+import { badRequest, deliveryLogNotFound, validationError } from '../errors.ts'
+import { findLoggedDelivery } from './delivery-log-store.ts'
+import type { DeliveryRef } from './delivery-store.ts'
+import { type RedeliveryCursor, type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
+import { getRegistration } from './registration.ts'
+import type { Registration } from './registration-store.ts'
+
+const STEP = 1_000
+
+/** Makes jobs for deliveries, on the transaction that put them up. */
+export type EnqueueDeliveries = (db: Db, deliveries: readonly DeliveryRef[]) => Promise<void>
+export type RedeliveryDeps = { db: Pool; enqueue: EnqueueDeliveries }
+
+/**
+ * Puts the delivery of one log row up again: same body, same delivery id, five new attempts. One that is still being
+ * tried stays as it is.
+ */
+export async function redeliverLog(
+  { db, enqueue }: RedeliveryDeps,
+  companyId: number,
+  registrationId: number | undefined,
+  logId: number | undefined,
+): Promise<void> {
+  const registration = await getRegistration({ db }, companyId, registrationId)
+  const logged = logId === undefined ? undefined : await findLoggedDelivery(db, companyId, registration.id, logId)
+  if (logged === undefined) throw deliveryLogNotFound()
+  checkActive(registration)
+  await db.begin(async (tx) => {
+    const renewed = await renewDelivery(tx, companyId, logged.deliveryId)
+    if (renewed) await enqueue(tx, [renewed])
+  })
+}
+
+/**
+ * Puts up again every finished delivery of a registration made from `since` until before `until`; returns how many.
+ * Each step of 1,000 is a transaction: what breaks off in between has put up whole steps.
+ */
+export async function redeliverRange(
+  { db, enqueue }: RedeliveryDeps,
+  companyId: number,
+  registrationId: number | undefined,
+  range: RedeliveryRange,
+): Promise<number> {
+  const registration = await getRegistration({ db }, companyId, registrationId)
+  checkActive(registration)
+  let count = 0
+  let cursor: RedeliveryCursor | undefined
+  do {
+    const batch = await db.begin(async (tx) => {
+      const step = await renewDeliveries(tx, companyId, registration.id, range, cursor, STEP)
+      if (step.deliveries.length > 0) await enqueue(tx, step.deliveries)
+      return step
+    })
+    count += batch.deliveries.length
+    cursor = batch.next
+  } while (cursor !== undefined)
+  return count
+}
+
+/** Reads a range from a request; `until` is now when it is absent. */
+export function parseRange(
+  request: { since: string; until?: string; onlyDeadLettered?: boolean },
+  now: Date,
+): RedeliveryRange {
+  const since = new Date(request.since)
+  const until = request.until === undefined ? now : new Date(request.until)
+  const faults = [
+    ...(Number.isNaN(since.getTime()) ? [{ path: 'since', message: 'must be a date and time' }] : []),
+    ...(Number.isNaN(until.getTime()) ? [{ path: 'until', message: 'must be a date and time' }] : []),
+  ]
+  if (request.until !== undefined && until < since) faults.push({ path: 'until', message: 'must not be before since' })
+  if (faults.length > 0) throw validationError(faults)
+  return { since, until, onlyDeadLettered: request.onlyDeadLettered ?? false }
+}
+
+/** What is put up for an inactive registration would be skipped at once: better to say so. */
+function checkActive(registration: Registration): void {
+  if (registration.status !== 'active') throw badRequest('The registration is inactive: activate it first')
+}

@@ -1,0 +1,109 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { type AppError, type FieldFault, validationError } from '../errors.ts'
+import { parseId } from '../ids.ts'
+import {
+  createRegistration,
+  getRegistration,
+  listCompanyRegistrations,
+  type RegistrationDeps,
+  type RegistrationRules,
+  registrationFaults,
+  removeRegistration,
+  updateRegistration,
+} from './registration.ts'
+import { createShape, RegistrationReply, toRegistrationReply, updateShape } from './registration-shape.ts'
+
+export type RegistrationRoutesDeps = RegistrationDeps & { rules: RegistrationRules }
+
+const PATH = '/public/v1/webhooks/registrations'
+const ById = Type.Object({ id: Type.String() })
+const tags = ['Webhook registrations']
+
+/** Where a company says which addresses its events go to (spec: Webhook registrations). */
+export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginAsyncTypebox {
+  const config = { permissions: ['WhatsApp'] as const }
+  const checked = { ...config, onInvalid: withOwnFaults(deps.rules) }
+  const Create = createShape(deps.rules)
+  const Update = updateShape(deps.rules)
+
+  return async (app) => {
+    app.post(
+      PATH,
+      {
+        config: checked,
+        schema: { tags, summary: 'Register a receiver', body: Create, response: { 201: RegistrationReply } },
+      },
+      async (request, reply) => {
+        checkRules(request.body, deps.rules)
+        const created = await createRegistration(deps, request.caller.companyId, request.body)
+        return reply.code(201).send(toRegistrationReply(created))
+      },
+    )
+
+    app.get(
+      PATH,
+      { config, schema: { tags, summary: 'List the receivers', response: { 200: Type.Array(RegistrationReply) } } },
+      async (request) => (await listCompanyRegistrations(deps, request.caller.companyId)).map(toRegistrationReply),
+    )
+
+    app.get(
+      `${PATH}/:id`,
+      { config, schema: { tags, summary: 'Read a receiver', params: ById, response: { 200: RegistrationReply } } },
+      async (request) =>
+        toRegistrationReply(await getRegistration(deps, request.caller.companyId, parseId(request.params.id))),
+    )
+
+    app.put(
+      `${PATH}/:id`,
+      {
+        config: checked,
+        schema: {
+          tags,
+          summary: 'Change a receiver; only the members sent are changed',
+          params: ById,
+          body: Update,
+          response: { 200: RegistrationReply },
+        },
+      },
+      async (request) => {
+        checkRules(request.body, deps.rules)
+        const id = parseId(request.params.id)
+        return toRegistrationReply(await updateRegistration(deps, request.caller.companyId, id, request.body))
+      },
+    )
+
+    app.delete(
+      `${PATH}/:id`,
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Remove a receiver; deliveries to it stop at once',
+          params: ById,
+          response: { 200: Type.Object({ success: Type.Boolean() }) },
+        },
+      },
+      async (request) => {
+        await removeRegistration(deps, request.caller.companyId, parseId(request.params.id))
+        return { success: true }
+      },
+    )
+  }
+}
+
+function checkRules(body: unknown, rules: RegistrationRules): void {
+  const faults = registrationFaults(body, rules)
+  if (faults.length > 0) throw validationError(faults)
+}
+
+/** Faults of value are answered all at once: those of the shape and ours, ours first where both name a field. */
+function withOwnFaults(rules: RegistrationRules) {
+  return (faults: readonly (FieldFault & { kind: 'shape' | 'value' })[], body: unknown): AppError | undefined => {
+    if (faults.some(({ kind }) => kind === 'shape')) return undefined
+    const own = registrationFaults(body, rules)
+    const named = new Set(own.map(({ path }) => path))
+    const rest = faults.filter(({ path }) => !named.has(path)).map(({ path, message }) => ({ path, message }))
+    return validationError([...own, ...rest])
+  }
+}

@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { deliveryHeaders } from './delivery-headers.ts'
+import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
+import { EVENTS, getRegistration, type SecretCipher } from './registration.ts'
+
+export type TestDeliveryDeps = {
+  db: Db
+  cipher: SecretCipher
+  clock: Clock
+  receiver: Pick<ReceiverClient, 'post'>
+  serviceName: string
+}
+
+/**
+ * Sends one sample envelope now, signed and with all headers like a real one, and returns what came of it. Works on
+ * inactive registrations too: one tries before one switches on. It is neither logged nor repeated.
+ */
+export async function testRegistration(
+  deps: TestDeliveryDeps,
+  companyId: number,
+  registrationId: number | undefined,
+): Promise<AttemptOutcome> {
+  const registration = await getRegistration(deps, companyId, registrationId)
+  const now = deps.clock.now()
+  const wamid = `wamid.TEST${randomBytes(16).toString('hex').toUpperCase()}`
+  const body = JSON.stringify(sampleEnvelope(companyId, wamid, now))
+  const { headers, url, method } = registration
+  const secret = registration.secret === null ? null : deps.cipher.decrypt(registration.secret)
+  const signed = { registrationId: registration.id, wamid, event: EVENTS[0], body, headers, secret }
+  return await deps.receiver.post({
+    url,
+    method,
+    headers: deliveryHeaders(deps.serviceName, signed, now),
+    body,
+    timeoutMs: ATTEMPT_TIMEOUT_MS,
+  })
+}
+
+/** An envelope as receivers get it (spec: Envelope), about a customer who does not exist. */
+function sampleEnvelope(companyId: number, wamid: string, at: Date) {
+  const timestamp = Math.floor(at.getTime() / 1000)
+  const text = 'This is a test delivery'
+  const message = { from: '15550100', id: wamid, timestamp: String(timestamp), type: 'text', text: { body: text } }
+  return {
+    version: '1',
+    event: EVENTS[0],
+    companyId,
+    channel: { provider: 'meta', phoneNumber: null, channelId: null },
+    contact: { phone: '15550100', name: 'Test Customer', userId: null },
+    message: {
+      wamid,
+      type: 'text',
+      text,
+      isEcho: false,
+      timestamp,
+      timestampIso: new Date(timestamp * 1000).toISOString(),
+    },
+    raw: {
+      object: 'whatsapp_business_account',
+      entry: [{ id: '0', changes: [{ field: 'messages', value: { messages: [message] } }] }],
+    },
+  }
+}

@@ -1,0 +1,123 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import pino from 'pino'
+import { afterAll } from 'vitest'
+import { startSandbox } from '../sandbox/sandbox.ts'
+import { createProviders } from '../src/adapters.ts'
+import { buildApp } from '../src/app.ts'
+import { type Clock, systemClock } from '../src/clock.ts'
+import { type Config, readConfig } from '../src/config.ts'
+import { createDeps, type Deps } from '../src/deps.ts'
+import { createCipher } from '../src/secrets.ts'
+import { startWorkers } from '../src/workers.ts'
+import { createTestDatabase } from './database.ts'
+
+export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
+export const VERIFY_TOKEN = 'verify-token-for-tests'
+
+type Options = { config?: Partial<Config>; clock?: Clock; onLog?: (line: Record<string, unknown>) => void }
+
+/**
+ * The whole service on a real database and real sockets, with a sandbox that plays the provider: HTTP side and workers
+ * in this process, stopped when the test file ends.
+ */
+export async function startTestService({ config = {}, clock = systemClock, onLog }: Options = {}) {
+  const { db, url: databaseUrl } = await createTestDatabase()
+  const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
+  const settings = { ...readConfig({ ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0' }), ...config }
+  const deps = createDeps({
+    config: settings,
+    db,
+    log,
+    clock,
+    cipher: createCipher([randomBytes(32).toString('base64')]),
+    providers: createProviders(settings),
+  })
+  const app = await buildApp(deps)
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const workers = startWorkers(deps)
+  const sandbox = await startSandbox({ webhookUrl: `${url}/public/v1/webhooks/whatsapp`, autoStatus: false })
+  afterAll(async () => {
+    await app.close()
+    await workers.stop()
+    await sandbox.stop()
+  })
+
+  const call = async (
+    base: string,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const response = await fetch(`${base}${path}`, {
+      method,
+      headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : parse(text) }
+  }
+  const operator = async (method: string, path: string, body?: unknown) =>
+    call(url, method, `/admin/v1${path}`, body, { authorization: `Bearer ${ADMIN_TOKEN}` })
+  const control = (method: string, path: string, body?: unknown) => call(sandbox.url, method, `/sandbox${path}`, body)
+
+  return { app, db, databaseUrl, deps, url, sandbox, workers, call, operator, control, createCompany }
+
+  /** A company with a key and a number of its own at the sandbox, its templates synced. */
+  async function createCompany(given: { permissions?: string[]; sender?: object; isConnected?: boolean } = {}) {
+    const company = await operator('POST', '/companies', { name: 'Acme', rateLimitPerMinute: 1_000_000 })
+    const companyId: number = company.body.id
+    const key = await operator('POST', `/companies/${companyId}/api-keys`, {
+      name: 'Shop key',
+      permissions: given.permissions ?? ['WhatsApp', 'Transactional'],
+    })
+    const api = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+      call(url, method, `/public/v1${path}`, body, { authorization: `Bearer ${key.body.token}`, ...headers })
+    const sender = given.isConnected === false ? undefined : await connectSender(companyId, given.sender)
+    return { companyId, key: key.body, api, sender: sender?.body, phoneNumberId: sender?.body.phoneNumberId as string }
+  }
+
+  async function connectSender(companyId: number, given: object = {}) {
+    const phoneNumberId = `1${randomInt(1e9, 1e10)}${randomInt(1e4, 1e5)}`
+    const displayPhoneNumber = `+39 ${randomInt(1e9, 1e10)}`
+    const wabaAccountId = DEMO_ACCOUNT
+    await control('POST', '/numbers', { phoneNumberId, displayPhoneNumber, verifiedName: 'Acme', wabaAccountId })
+    return operator('POST', `/companies/${companyId}/senders`, {
+      provider: 'meta',
+      phoneNumber: displayPhoneNumber,
+      phoneName: 'Acme',
+      phoneNumberId,
+      wabaAccountId,
+      accessToken: 'token-of-the-number',
+      apiBaseUrl: sandbox.url,
+      ...given,
+    })
+  }
+}
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>
+export type { Deps }
+
+export const DEMO_ACCOUNT = '200000000000001'
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads from an answer is what it asserts
+function parse(text: string): any {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Waits until the check gives something, for work that goes on after an answer. */
+export async function eventually<T>(check: () => Promise<T | undefined | false>, timeoutMs = 10_000): Promise<T> {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const found = await check()
+    if (found !== undefined && found !== false) return found
+    if (performance.now() > deadline) throw new Error(`Nothing came of it within ${timeoutMs} ms`)
+    await new Promise((resume) => setTimeout(resume, 25))
+  }
+}
+
+export const uniquePhone = (): string => `39${randomInt(1e9, 1e10)}`
