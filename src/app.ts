@@ -16,6 +16,13 @@ import { createSendDeps } from './send-deps.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 
+/** What a process answers that only works: whether it lives, and its figures. */
+export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
+  const app = await createServer({ ...deps, limiter: createRequestLimiter(deps) })
+  await app.register(healthRoutes(deps))
+  return app
+}
+
 /**
  * The whole HTTP side: every route group, one line each, in the order of the specification. It does not listen yet;
  * closing it closes what it opened itself, not what it was handed.

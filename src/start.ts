@@ -1,15 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
-import { createParts, type Log, type Part } from './parts.ts'
+import { createParts, type Part } from './parts.ts'
+import { startSandboxProcess } from './sandbox-process.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
 
 /** What the app is built from. */
-export type AppDeps = { config: Config; db: Pool; cipher: Cipher; adminToken: string; log: Log }
+export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger }
+
+/** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
+export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
 
 /** What of an app is needed to run it: a Fastify instance is one. */
 export type App = {
@@ -23,6 +28,8 @@ export type Running = {
   address: string
   /** Where the admin token is kept; undefined when it was set. */
   adminTokenFile: string | undefined
+  /** Where the sandbox is controlled; undefined when it is off. */
+  sandboxUrl: string | undefined
   /** Stops all parts in order: no new requests, those in flight finished, the pool closed, the database stopped. */
   stop(): Promise<void>
   /** Resolves when a part ends that should not have. */
@@ -38,19 +45,22 @@ export const DRAIN_DEADLINE_MS = 10_000
  *
  * @throws StartError when the surroundings do not allow it: the message says what to do.
  */
-export async function start(config: Config, log: Log, build: (deps: AppDeps) => App | Promise<App>): Promise<Running> {
+export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
   const parts = createParts(log)
   try {
     const database = await parts.add('database', () => openDatabase(config))
     const { db } = await parts.add('pool', () => openPool(database.url))
     await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
-    const deps: AppDeps = { config, db, cipher: createCipher(encryptionKeys), adminToken, log }
-    // PLUG sandbox: if (config.sandbox) await parts.add('sandbox', () => startSandbox(config))
-    // PLUG worker: if (config.role !== 'api') await parts.add('worker', () => startWorker(deps))
-    const app = await build(deps)
+    const cipher = createCipher(encryptionKeys)
+    const sandbox = config.sandbox
+      ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
+      : undefined
+    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log })
+    if (work) await parts.add('workers', work)
     const { address } = await parts.add('http', () => listen(app, config))
-    return { address, adminTokenFile, stop: parts.stop, failed: database.ended }
+    await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
+    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
   } catch (error) {
     await parts.stop()
     throw error

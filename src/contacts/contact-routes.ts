@@ -6,7 +6,7 @@ import type { Caller } from '../http/caller.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../written-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
-import { acceptForms, CONTACT_BODY_LIMIT_BYTES, readWriteBody } from './contact-body.ts'
+import { acceptForms, CONTACT_BODY_LIMIT_BYTES } from './contact-body.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts } from './contact-list.ts'
 import type { ChangedBy } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
@@ -84,10 +84,11 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { caller } = request
-        const writes = parseContactUpserts(await readWriteBody(request))
+        const writes = parseContactUpserts(request.body)
         const isOwnOnly = isClientSide(caller)
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
+          isArray: Array.isArray(request.body),
         })
         return {
           data: isOwnOnly
@@ -155,7 +156,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { caller } = request
-        const write = parseContactWrite(await readWriteBody(request), 'update')
+        const write = parseContactWrite(request.body, 'update')
         const id = contactId(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller))
         return { data: toContactReply(caller.companyId, contact) }

@@ -1,0 +1,38 @@
+import { pino } from 'pino'
+import { createProviders } from './adapters.ts'
+import { systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { openPool } from './db/database.ts'
+import { joinEmbedded } from './db/embedded.ts'
+import { createDeps } from './deps.ts'
+import type { OperatorDeps } from './operator/operator.ts'
+import { createOperatorDeps } from './operator-deps.ts'
+import { createCipher } from './secrets.ts'
+import { readSecrets } from './start.ts'
+
+/**
+ * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service
+ * runs on it and started for the command when none does.
+ */
+export async function openOperator(config: Config): Promise<OperatorDeps & { close(): Promise<void> }> {
+  const database = config.databaseUrl
+    ? { url: config.databaseUrl, stop: async () => {} }
+    : await joinEmbedded(config.dataDir)
+  const { db, stop } = openPool(database.url)
+  const { encryptionKeys } = await readSecrets(config)
+  const deps = createDeps({
+    config,
+    db,
+    log: pino({ level: 'silent' }),
+    clock: systemClock,
+    cipher: createCipher(encryptionKeys),
+    providers: createProviders(config),
+  })
+  return {
+    ...createOperatorDeps(deps),
+    close: async () => {
+      await stop()
+      await database.stop()
+    },
+  }
+}
