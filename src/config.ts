@@ -32,6 +32,8 @@ export type Config = {
   readonly graphVersion: string
   readonly providerTimeoutMs: number
   readonly redisUrl: string | undefined
+  /** Where media are kept; absent: in `dataDir`. Holds a secret. */
+  readonly mediaBucketUrl: string | undefined
 }
 
 /** All faults of the environment at once: one message names every setting that has to change. */
@@ -106,6 +108,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     graphVersion: read.graphVersion('GRAPH_VERSION', 'v25.0'),
     providerTimeoutMs: read.integer('PROVIDER_TIMEOUT_MS', 10_000, 100, 30_000),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
@@ -161,6 +164,21 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     return undefined
   }
 
+  // What stands there is never repeated: it holds the secret.
+  const bucketUrl = (name: string): string | undefined => {
+    const value = optional(name)
+    const parsed = value === undefined ? undefined : URL.parse(value)
+    if (parsed === undefined) return undefined
+    const isWhole =
+      parsed !== null &&
+      /^https?:$/.test(parsed.protocol) &&
+      /^\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/?$/.test(parsed.pathname) &&
+      (parsed.username === '') === (parsed.password === '')
+    if (isWhole) return value
+    faults.push(`${name} must be https://KEY:SECRET@HOST/BUCKET?region=REGION, key and secret percent-encoded`)
+    return undefined
+  }
+
   const secret = (name: string, minLength: number): string | undefined => {
     const value = optional(name)
     if (value !== undefined && value.length < minLength)
@@ -198,5 +216,5 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     return fallback
   }
 
-  return { optional, text, integer, oneOf, matching, url, secret, encryptionKeys, addresses, graphVersion }
+  return { optional, text, integer, oneOf, matching, url, bucketUrl, secret, encryptionKeys, addresses, graphVersion }
 }

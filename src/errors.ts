@@ -126,3 +126,17 @@ export const duplicateResource = (message: string) => coded(409, 'duplicate_reso
 export const missingRequiredFields = () => text(400, 'Missing required fields')
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
 export const invalidGroupBy = () => coded(400, 'invalid_group_by', 'groupBy must be category')
+
+// Media
+export const mediaNotReady = (retryAfterSeconds: number) =>
+  new AppError(
+    503,
+    { error: { code: 'service_unavailable', message: 'The file cannot be read at the moment: try again soon' } },
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
+  )
+export const rangeNotSatisfiable = (sizeBytes: number) =>
+  new AppError(
+    416,
+    { error: { code: 'range_not_satisfiable', message: `The file has ${sizeBytes} bytes` } },
+    { headers: { 'content-range': `bytes */${sizeBytes}` } },
+  )
