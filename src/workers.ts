@@ -2,6 +2,7 @@ import type { Deps } from './deps.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
+import { takeUpLatecomers } from './inbound/take-up.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
 import type { JobKind } from './jobs/job-kind.ts'
 import { registerJobGauges } from './jobs/job-metric.ts'
@@ -77,6 +78,7 @@ function startSweeps(deps: Deps): { stop(): Promise<void> } {
   const sweep = async () => {
     await settleAbandoned(deps.db, ABANDONED_AFTER_SECONDS)
     await removeExpiredKeys(deps.db, EXPIRED_AT_ONCE)
+    if ((await deps.db.begin(takeUpLatecomers)) > 0) deps.eventsStored.raise()
     await forgetUnroutable(deps.db)
   }
   const next = () => {

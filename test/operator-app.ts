@@ -31,6 +31,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     apiKeyPrefix: 'PARLEY',
     onKeyChanged: (clientId) => told.keys.push(clientId),
     onSendersChanged: (companyId) => told.senders.push(companyId),
+    onEventsStored: () => {},
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
       told.connected.push(sender)
     },

@@ -28,6 +28,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           permissions: ['WhatsApp', 'Transactional'],
           onInvalid: refuseSend,
           onFailure: sendFailed,
+          waitsForOthers: true,
           recoverAnswer: (companyId, messageId) => recoverAnswer(deps.db, companyId, messageId),
         },
         schema: {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
+import { eventCommands } from './event-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -18,4 +19,5 @@ export function operatorCommands(
   keyCommands(program, open)
   senderCommands(program, open, stdin)
   templateCommands(program, open)
+  eventCommands(program, open)
 }

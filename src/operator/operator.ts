@@ -2,8 +2,9 @@ import type { Clock } from '../clock.ts'
 import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
 import { type Company, type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, eventNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
+import { retryFailed } from '../inbound/take-up.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 
 /** What the operator's verbs work with, by HTTP and on the command line alike. */
@@ -13,6 +14,8 @@ export type OperatorDeps = SenderAdminDeps & {
   apiKeyPrefix: string
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
+  /** Says that inbound events are there to be handled. */
+  onEventsStored(): void
   /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
@@ -50,4 +53,11 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   })
   for (const clientId of clientIds) deps.onKeyChanged(clientId)
   deps.onSendersChanged(companyId)
+}
+
+/** Puts a failed inbound event back among those to be handled; whatever names none is 404. */
+export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
+  const id = parseId(text)
+  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(tx, id)))) throw eventNotFound()
+  deps.onEventsStored()
 }
