@@ -1,8 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { tmpdir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, inject, test } from 'vitest'
+import { afterAll, expect, inject, test } from 'vitest'
 import { connect } from '../src/db/connect.ts'
-import { freePort, type ParleyProcess, startParley, until } from './parley-process.ts'
+import { dataFolder, freePort, type ParleyProcess, runParley, startParley, until } from './parley-process.ts'
 import { bodyOf, changeOf, newWamid, WEBHOOK } from './provider-webhook.ts'
 import { createCompany, createSender } from './world.ts'
 
@@ -26,7 +27,11 @@ async function ownDatabase() {
   return { db, url, drop }
 }
 
+// Fifty starts share what the first one compiled.
+const compiled = dataFolder(tmpdir(), afterAll)
+
 const surroundings = (url: string, port: number) => ({
+  NODE_COMPILE_CACHE: compiled,
   DATABASE_URL: url,
   PORT: String(port),
   SANDBOX: 'off',
@@ -46,6 +51,7 @@ test('killed fifty times under load, every event that was answered 200 is proces
       values (${phoneNumberId}, ${companyId}, ${senderId})
     `
   const living = new Set<ParleyProcess>()
+  await (await runParley(surroundings(url, await freePort()), { args: ['--help'] })).exited
   let kills = 0
   const crash = async () => {
     while (kills < KILLS) {
