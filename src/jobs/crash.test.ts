@@ -93,7 +93,8 @@ test('a worker outlives its database and goes on when it is back', { timeout: 12
   await server.stop()
   await sleep(4_000)
   server = await startEmbedded(folder, settings)
-  await put(100)
+  // The driver fails the first statement of a connection that the server closed once more after it is back.
+  await vi.waitFor(() => put(100), { timeout: 20_000, interval: 100 })
   const left = async () => (await pool`select from jobs`).length
   await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 60_000, interval: 100 })
 

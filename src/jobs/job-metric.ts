@@ -19,7 +19,7 @@ export function registerJobGauges(registry: Registry, db: Db, kinds: readonly st
     return stats
   }
   for (const [name, help, value] of GAUGES) {
-    const gauge = new Gauge({
+    new Gauge({
       name,
       help,
       labelNames: ['kind'],
@@ -30,6 +30,5 @@ export function registerJobGauges(registry: Registry, db: Db, kinds: readonly st
         for (const stat of found) this.set({ kind: stat.kind }, value(stat))
       },
     })
-    void gauge
   }
 }

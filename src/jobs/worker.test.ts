@@ -287,13 +287,15 @@ test('jobs of a dead worker are taken over', async () => {
 test('a worker that stops claims nothing more and ends what it has begun', async () => {
   const work = gate()
   let begun = 0
+  let interrupted = 0
   const worker = startWorker({
     kind: 'work',
     laneCap: 100,
     concurrency: 5,
-    handle: async () => {
+    handle: async (_, signal) => {
       begun += 1
       await work.opened
+      if (signal.aborted) interrupted += 1
       return done
     },
   })
@@ -303,7 +305,7 @@ test('a worker that stops claims nothing more and ends what it has begun', async
   await sleep(100)
   work.open()
   await stopped
-  expect(begun).toBe(5)
+  expect([begun, interrupted]).toEqual([5, 0])
   expect(await left()).toBe(15)
   expect(await db`select from jobs where claim_id is not null`).toHaveLength(0)
 })
