@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Mailer } from './mailers/mailer.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
 import type { Providers } from './providers/provider.ts'
@@ -21,6 +22,7 @@ export type Given = {
   clock: Clock
   cipher: Cipher
   providers: Providers
+  mailer: Mailer
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */
@@ -32,6 +34,8 @@ export type Deps = Given & {
   breaker: Breaker
   /** Raw events were stored. */
   eventsStored: Signal
+  /** Emails were accepted. */
+  emailsAccepted: Signal
 }
 
 export function createDeps(given: Given): Deps {
@@ -43,5 +47,6 @@ export function createDeps(given: Given): Deps {
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
     eventsStored: createSignal(),
+    emailsAccepted: createSignal(),
   }
 }
