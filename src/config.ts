@@ -38,6 +38,8 @@ export type Config = {
   readonly legacyRemovalDate: Date
   /** The only host name that serves `/api/*`, and that serves no `/public/*`; absent, all serve both. */
   readonly legacyHost: string | undefined
+  /** Where media are kept; absent: in `dataDir`. Holds a secret. */
+  readonly mediaBucketUrl: string | undefined
 }
 
 /** All faults of the environment at once: one message names every setting that has to change. */
@@ -115,6 +117,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
+    mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
@@ -167,6 +170,21 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
     if (parsed !== null && protocols.includes(parsed.protocol)) return value
     faults.push(`${name} must be an address that begins with ${protocols.map((one) => `${one}//`).join(' or ')}`)
+    return undefined
+  }
+
+  // What stands there is never repeated: it holds the secret.
+  const bucketUrl = (name: string): string | undefined => {
+    const value = optional(name)
+    const parsed = value === undefined ? undefined : URL.parse(value)
+    if (parsed === undefined) return undefined
+    const isWhole =
+      parsed !== null &&
+      /^https?:$/.test(parsed.protocol) &&
+      /^\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/?$/.test(parsed.pathname) &&
+      (parsed.username === '') === (parsed.password === '')
+    if (isWhole) return value
+    faults.push(`${name} must be https://KEY:SECRET@HOST/BUCKET?region=REGION, key and secret percent-encoded`)
     return undefined
   }
 
@@ -235,5 +253,6 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     graphVersion,
     date,
     hostName,
+    bucketUrl,
   }
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
 import type { Mailer } from './mailers/mailer.ts'
+import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
 import type { Providers } from './providers/provider.ts'
@@ -23,6 +24,8 @@ export type Given = {
   cipher: Cipher
   providers: Providers
   mailer: Mailer
+  /** Where the bytes of media are kept. */
+  vault: Vault
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */

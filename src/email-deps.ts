@@ -1,11 +1,11 @@
 import { createBatcher } from './batch.ts'
+import { recordConsent } from './contacts/consent-store.ts'
 import { findContactByEmail } from './contacts/contact-store.ts'
 import { upsertContacts } from './contacts/contact-upsert.ts'
-import { recordConsent } from './contacts/consent-store.ts'
 import type { Deps } from './deps.ts'
 import type { EmailDeps } from './emails/email.ts'
 import type { DeliveryDeps } from './emails/email-delivery.ts'
-import { insertEmails, type AcceptedEmail } from './emails/email-store.ts'
+import { type AcceptedEmail, insertEmails } from './emails/email-store.ts'
 import type { TrackingDeps } from './emails/tracking-routes.ts'
 
 const MAX_BATCH = 100
@@ -36,6 +36,9 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
     },
     onAttempt: ({ companyId, id }, outcome, durationMs) =>
-      log.info({ companyId, emailId: id, outcome: outcome.kind, durationMs: Math.round(durationMs) }, 'email.attempted'),
+      log.info(
+        { companyId, emailId: id, outcome: outcome.kind, durationMs: Math.round(durationMs) },
+        'email.attempted',
+      ),
   }
 }

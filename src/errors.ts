@@ -133,3 +133,16 @@ export const emailFailed = () => text(500, 'Internal server error')
 export const emailMarketingRefused = () => forbidden('The contact has opted out of email marketing')
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   new AppError(410, { error: { code: 'gone', message, ...(replacement && { details: { replacement } }) } }, { headers })
+// Media
+export const mediaNotReady = (retryAfterSeconds: number) =>
+  new AppError(
+    503,
+    { error: { code: 'service_unavailable', message: 'The file cannot be read at the moment: try again soon' } },
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
+  )
+export const rangeNotSatisfiable = (sizeBytes: number) =>
+  new AppError(
+    416,
+    { error: { code: 'range_not_satisfiable', message: `The file has ${sizeBytes} bytes` } },
+    { headers: { 'content-range': `bytes */${sizeBytes}` } },
+  )

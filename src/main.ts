@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { createProviders } from './adapters.ts'
+import { createMailer, createProviders } from './adapters.ts'
 import { buildApp, buildHealthApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
@@ -11,7 +11,7 @@ import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 import { type Build, type Running, start } from './start.ts'
-import { StartError } from './start-error.ts'
+import { messageOf, StartError } from './start-error.ts'
 import { startWorkers } from './workers.ts'
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
@@ -24,7 +24,12 @@ program
     const log = pino({ level: config.logLevel })
     let deps: Deps | undefined
     const build: Build = async (given) => {
-      const own = createDeps({ ...given, clock: systemClock, providers: createProviders(config) })
+      const own = createDeps({
+        ...given,
+        clock: systemClock,
+        providers: createProviders(config),
+        mailer: createMailer(),
+      })
       deps = own
       const app = config.role === 'worker' ? await buildHealthApp(own) : await buildApp(own)
       return { app, work: config.role === 'api' ? undefined : () => startWorkers(own) }
@@ -32,7 +37,9 @@ program
     process.exitCode = await runUntilStopped(async () => {
       const running = await start(config, log, build)
       console.log(greeting(running))
-      if (deps) await greetNewcomer(deps, running)
+      // Lines to paste are a courtesy: without them the service serves all the same.
+      if (deps)
+        await greetNewcomer(deps, running).catch((error) => log.warn({ error: messageOf(error) }, 'demo.failed'))
       return running
     }, log)
   })

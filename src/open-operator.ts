@@ -1,10 +1,10 @@
 import { pino } from 'pino'
-import { createProviders } from './adapters.ts'
+import { createMailer, createProviders } from './adapters.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { openPool } from './db/database.ts'
-import { joinEmbedded } from './db/embedded.ts'
+import { joinDatabase, openPool } from './db/database.ts'
 import { createDeps } from './deps.ts'
+import { openVault } from './open-vault.ts'
 import type { OperatorDeps } from './operator/operator.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 import { createCipher } from './secrets.ts'
@@ -15,9 +15,7 @@ import { readSecrets } from './start.ts'
  * runs on it and started for the command when none does.
  */
 export async function openOperator(config: Config): Promise<OperatorDeps & { close(): Promise<void> }> {
-  const database = config.databaseUrl
-    ? { url: config.databaseUrl, stop: async () => {} }
-    : await joinEmbedded(config.dataDir)
+  const database = await joinDatabase(config)
   const { db, stop } = openPool(database.url)
   const { encryptionKeys } = await readSecrets(config)
   const deps = createDeps({
@@ -27,6 +25,8 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
     clock: systemClock,
     cipher: createCipher(encryptionKeys),
     providers: createProviders(config),
+    mailer: createMailer(),
+    vault: await openVault(config),
   })
   return {
     ...createOperatorDeps(deps),

@@ -5,13 +5,15 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
-import { createParts, type Part } from './parts.ts'
+import type { Vault } from './media/vault.ts'
+import { openVault } from './open-vault.ts'
+import { createParts, type Log, type Part } from './parts.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
 
 /** What the app is built from. */
-export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger }
+export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger; vault: Vault }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
 export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
@@ -20,7 +22,7 @@ export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => P
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
-  server: { closeAllConnections(): void }
+  server: { closeIdleConnections(): void; closeAllConnections(): void }
 }
 
 export type Running = {
@@ -38,6 +40,7 @@ export type Running = {
 
 /** How long requests in flight may take to finish when the process is asked to stop. */
 export const DRAIN_DEADLINE_MS = 10_000
+const IDLE_CHECK_MS = 50
 
 /**
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
@@ -56,9 +59,10 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
-    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log })
+    const vault = await openVault(config)
+    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log, vault })
     if (work) await parts.add('workers', work)
-    const { address } = await parts.add('http', () => listen(app, config))
+    const { address } = await parts.add('http', () => listen(app, config, log))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
     return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
   } catch (error) {
@@ -79,10 +83,10 @@ export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl'
   return { adminToken, adminTokenFile, encryptionKeys }
 }
 
-async function listen(app: App, { port, host }: Config): Promise<Part & { address: string }> {
+async function listen(app: App, { port, host }: Config, log: Log): Promise<Part & { address: string }> {
   try {
     const address = await app.listen({ port, host })
-    return { address, stop: () => drain(app) }
+    return { address, stop: () => drain(app, log) }
   } catch (error) {
     await app.close()
     throw explain(error, port, host)
@@ -90,12 +94,18 @@ async function listen(app: App, { port, host }: Config): Promise<Part & { addres
 }
 
 /** Lets requests in flight finish; those that are still there at the deadline are cut off. */
-async function drain(app: App): Promise<void> {
-  const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+async function drain(app: App, log: Log): Promise<void> {
+  const late = setTimeout(() => {
+    log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')
+    app.server.closeAllConnections()
+  }, DRAIN_DEADLINE_MS)
+  // A connection that was busy when closing began is kept alive by its client afterwards.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
   try {
     await app.close()
   } finally {
     clearTimeout(late)
+    clearInterval(idle)
   }
 }
 

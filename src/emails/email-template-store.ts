@@ -1,13 +1,9 @@
 import type { Db } from '../db/connect.ts'
 import type { EmailTemplate } from './email-template.ts'
 
-export type EmailTemplateValues = Pick<
-  EmailTemplate,
-  'name' | 'subject' | 'html' | 'text' | 'category' | 'variables'
->
+export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html' | 'text' | 'category' | 'variables'>
 
-const columns = (db: Db) =>
-  db`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
+const columns = (db: Db) => db`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
 
 export async function insertEmailTemplate(
   db: Db,

@@ -6,7 +6,7 @@ import type { Db } from '../db/connect.ts'
 import { notFound } from '../errors.ts'
 import { isMachine } from './machine-fetch.ts'
 import { TRACKING_PATHS } from './track-email.ts'
-import { type Fetch, findMailed, type Found, recordFetches } from './tracking-store.ts'
+import { type Fetch, type Found, findMailed, recordFetches } from './tracking-store.ts'
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
 
 export type TrackingDeps = {

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { withDeadline } from './deadline.ts'
 import type { Job } from './job.ts'
 import { type JobKind, limitsOf } from './job-kind.ts'
 import { type Claimed, claimJobs } from './job-store.ts'
@@ -46,7 +47,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const startedAtMs = monotonicMs()
     const unitSize = kind.batch ?? 1
     const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS }
-    const claimed = await claimJobs(deps.db, { kind: kind.kind, units, afterLane, ...caps })
+    const claimed = await withDeadline(claimJobs(deps.db, { kind: kind.kind, units, afterLane, ...caps }))
     afterLane = claimed.lastLane
     for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
     return claimed

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
 import { renewJobs } from './job-store.ts'
 
@@ -31,7 +32,8 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   const renew = async () => {
     const startedAtMs = monotonicMs()
     const old = [...units].filter((unit) => startedAtMs - unit.leasedAtMs >= RENEW_EVERY_MS / 2)
-    const lost = old.length === 0 ? new Set<number>() : await renewJobs(db, claimsOf(old), LEASE_MS)
+    const lost =
+      old.length === 0 ? new Set<number>() : await withDeadline(renewJobs(db, claimsOf(old), LEASE_MS), RENEW_EVERY_MS)
     for (const unit of old) {
       if (unit.jobs.some(({ id }) => lost.has(id))) endWork(unit)
       else unit.leasedAtMs = startedAtMs

@@ -2,6 +2,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { createBatcher } from './batcher.ts'
 import { type ClaimLoop, startClaimLoop } from './claim-loop.ts'
+import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
@@ -57,7 +58,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const persist = async (write: () => Promise<unknown>): Promise<void> => {
     for (let waitMs = FIRST_RETRY_MS; !gaveUp; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
       try {
-        await write()
+        await withDeadline(write())
         return
       } catch (error) {
         if (waitMs === FIRST_RETRY_MS) log.warn({ err: error }, 'job.write_failed')
@@ -135,7 +136,7 @@ function createRecovery(db: Db, kinds: string[]): () => Promise<void> {
   let running: Promise<void> | undefined
   const recover = async () => {
     const startedAtMs = monotonicMs()
-    await recoverJobs(db, kinds, MOST_LAPSES)
+    await withDeadline(recoverJobs(db, kinds, MOST_LAPSES))
     recoveredAtMs = startedAtMs
   }
   return async () => {

@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 /**
  * The port to WhatsApp providers. The body of a send is the same JSON on all of them; an adapter knows addresses,
  * credentials and how answers read. Failures of a provider are values here, never exceptions.
@@ -82,11 +84,28 @@ export type TemplateButton = {
 /** A question that the provider answered, or why it did not. */
 export type Fetched<T> = { kind: 'fetched'; value: T } | { kind: 'failed'; error: ProviderError }
 
+export type MediaOutcome =
+  | {
+      kind: 'fetched'
+      /** In the provider's words, as are size and digest (hex); null what it does not tell. */
+      mimeType: string | null
+      sizeBytes: number | null
+      sha256: string | null
+      /** To be read to its end or destroyed. */
+      body: Readable
+    }
+  /** The provider does not have it, or no more. */
+  | { kind: 'gone' }
+  | { kind: 'throttled'; retryAfterSeconds: number }
+  | { kind: 'failed'; error: ProviderError }
+
 export type Provider = {
   /** Sends one message body, already serialised. One attempt, within the provider deadline. */
   send(access: SenderAccess, body: string): Promise<SendOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
+  /** Opens media that a customer sent or that was uploaded to the sender; the signal ends the reading, too. */
+  fetchMedia(access: SenderAccess, mediaId: string, signal: AbortSignal): Promise<MediaOutcome>
 }
 
 export type Providers = Readonly<Partial<Record<ProviderName, Provider>>>

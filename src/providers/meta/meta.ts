@@ -1,7 +1,10 @@
 import type { Dispatcher } from 'undici'
 import { type Exchange, exchange, isObject, readJsonObject } from '../exchange.ts'
-import type { Fetched, Provider, ProviderError, ProviderTemplate, SenderAccess, SendOutcome } from '../provider.ts'
+import { fetchMedia } from '../fetch-media.ts'
+import { failure, readGraphError, retryAfter, text } from '../graph-error.ts'
+import type { Fetched, MediaOutcome, Provider, ProviderTemplate, SenderAccess, SendOutcome } from '../provider.ts'
 import { refusalOf } from '../refusal.ts'
+import { mediaPath, ownAddress } from './meta-media.ts'
 import { readTemplate } from './meta-template.ts'
 
 const PUBLIC_ADDRESS = 'https://graph.facebook.com'
@@ -17,6 +20,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
   return {
     send: async (access, body) => readSendAnswer(await post(options, access, `${access.phoneNumberId}/messages`, body)),
     listTemplates: (access) => listTemplates(options, access),
+    fetchMedia: (access, mediaId, signal) => fetchMetaMedia(options, access, mediaId, signal),
   }
 }
 
@@ -41,7 +45,7 @@ function readSendAnswer(answer: Exchange): SendOutcome {
   if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
   if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }
   const body = readJsonObject(answer.body)
-  const error = body && readError(body)
+  const error = body && readGraphError(body)
   if (error) return refusalOf(error, retryAfter(answer.headers['retry-after']))
   const accepted = answer.status < 300 ? body && readAcceptance(body) : undefined
   if (accepted) return accepted
@@ -63,15 +67,21 @@ function readAcceptance(body: Record<string, unknown>): SendOutcome | undefined 
   }
 }
 
-/** `{error: {code, message, error_data: {details}}}`; the code may come as text. */
-function readError(body: Record<string, unknown>): ProviderError | undefined {
-  if (!isObject(body.error)) return undefined
-  const { code, message, error_data: data } = body.error
-  return {
-    code: Number.isSafeInteger(Number(code)) && code !== null && code !== '' ? Number(code) : null,
-    title: text(message) ?? 'The provider refused without a reason',
-    details: isObject(data) ? text(data.details) : null,
+async function fetchMetaMedia(
+  options: MetaOptions,
+  access: SenderAccess,
+  mediaId: string,
+  signal: AbortSignal,
+): Promise<MediaOutcome> {
+  const path = mediaPath(access, mediaId)
+  if (path === undefined) return { kind: 'gone' }
+  const request = {
+    ...options,
+    address: address(options, access, path),
+    headers: credential(access),
+    resolveDownload: (url: URL) => ownAddress(url, access),
   }
+  return fetchMedia(request, signal)
 }
 
 async function listTemplates(options: MetaOptions, access: SenderAccess): Promise<Fetched<ProviderTemplate[]>> {
@@ -109,20 +119,11 @@ async function readNamespace(options: MetaOptions, access: SenderAccess): Promis
 async function readPage(answer: Exchange): Promise<Fetched<Record<string, unknown>>> {
   if (answer.kind !== 'answered') return { kind: 'failed', error: failure(answer.detail) }
   const body = readJsonObject(answer.body)
-  const error = body && readError(body)
+  const error = body && readGraphError(body)
   if (error) return { kind: 'failed', error }
   if (!body || answer.status >= 300) return { kind: 'failed', error: failure(`HTTP ${answer.status}`) }
   return { kind: 'fetched', value: body }
 }
 
-const failure = (title: string): ProviderError => ({ code: null, title, details: null })
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
-
 const first = (list: unknown): Record<string, unknown> | undefined =>
   Array.isArray(list) && isObject(list[0]) ? list[0] : undefined
-
-function retryAfter(header: string | string[] | undefined): number | undefined {
-  const seconds = typeof header === 'string' && /^[0-9]{1,6}$/.test(header) ? Number(header) : 0
-  return seconds > 0 ? seconds : undefined
-}

@@ -1,23 +1,22 @@
 import formbody from '@fastify/formbody'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest } from '../errors.ts'
-import { formToWriteBody } from './contact-form.ts'
 
-/** Largest body of a contact write. */
-export const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
+/** The value of a form: what it would have been in JSON. */
+export type ReadForm = (entries: Iterable<readonly [string, string]>) => Record<string, unknown>
 
 /**
  * Lets the routes of this plugin read forms of both encodings; their body is then what it would have been in JSON.
  * 400 for a file and for what is no form. Multipart is read by the platform, as browsers write it: names with quotes
  * and backslashes come through unharmed, and the limit of the body holds as for every other.
  */
-export async function acceptForms(app: FastifyInstance): Promise<void> {
-  await app.register(formbody, { parser: (text) => formToWriteBody(new URLSearchParams(text)) })
+export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Promise<void> {
+  await app.register(formbody, { parser: (text) => readForm(new URLSearchParams(text)) })
   app.addContentTypeParser<Buffer>(
     'multipart/form-data',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) =>
-      formToWriteBody(await readMultipart(String(request.headers['content-type']), body)),
+      readForm(await readMultipart(String(request.headers['content-type']), body)),
   )
 }
 

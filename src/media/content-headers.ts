@@ -1,0 +1,31 @@
+const UNKNOWN_TYPE = 'application/octet-stream'
+const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]{1,100}"
+const MIME_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})[ \\t]*(;|$)`)
+const LONGEST_NAME = 240
+
+/** What a browser may show by itself: it draws or plays these and runs nothing in them. PDF is not among them. */
+const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/3gpp'])
+
+/** The bare type of what a provider calls the MIME type, without parameters; anything else is of unknown type. */
+export const safeMimeType = (given: string | null): string =>
+  MIME_TYPE.exec(given?.toLowerCase() ?? '')?.[1] ?? UNKNOWN_TYPE
+
+/** Content-Disposition (RFC 6266): only what cannot run is shown in place, all else is saved. */
+export function contentDisposition(mimeType: string, filename: string | null): string {
+  const kind = SHOWN.has(mimeType) || mimeType.startsWith('audio/') ? 'inline' : 'attachment'
+  const name = safeFilename(filename)
+  if (name === '') return kind
+  const ascii = name.replace(/[^ -~]/g, '_').replace(/["%\\]/g, '_')
+  const plain = `${kind}; filename="${ascii}"`
+  return ascii === name ? plain : `${plain}; filename*=UTF-8''${encodeName(name)}`
+}
+
+/** No folders, no control characters, nothing that turns the reading direction and so hides the ending. */
+function safeFilename(given: string | null): string {
+  const base = (given ?? '').toWellFormed().split(/[/\\]/).at(-1) ?? ''
+  const name = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
+  return [...name].slice(0, LONGEST_NAME).join('').replace(/^\.+/, '')
+}
+
+const encodeName = (name: string): string =>
+  encodeURIComponent(name).replace(/['()*]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)

@@ -1,0 +1,144 @@
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import type { MediaOutcome, ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
+import { safeMimeType } from './content-headers.ts'
+import { nextCopyAt } from './copy-schedule.ts'
+import { TooLarge } from './measure.ts'
+import {
+  findMedia,
+  insertMedia,
+  type MediaPlace,
+  type MediaRow,
+  markLost,
+  markStored,
+  recordFailedCopy,
+} from './media-store.ts'
+import { newStorageKey, type Vault } from './vault.ts'
+
+/** The largest file that a customer can send. */
+export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
+/** Over everything: asking, fetching, keeping. */
+const COPY_DEADLINE_MS = 120_000
+/** Bytes that never fit their provider's own digest are kept all the same, once it is not the transport's fault. */
+const DIGEST_TRIED = 3
+
+export type MediaSender = SenderAccess & { readonly provider: ProviderName }
+
+export type CopyDeps = {
+  db: Db
+  vault: Vault
+  providers: Providers
+  /** The connected number, with its credential in clear. */
+  findSender: (companyId: number, senderId: number) => Promise<MediaSender | undefined>
+  clock: Clock
+}
+
+/** `gone`: the provider has it no more. `failed`: given up. Both are final, as is `stored`. */
+export type CopyOutcome = { kind: 'stored' } | { kind: 'retry'; at: Date } | { kind: 'gone' } | { kind: 'failed' }
+
+/** A job to copy the media of one message. */
+export type CopyJob = MediaPlace
+export type EnqueueCopies = (tx: Db, jobs: readonly CopyJob[]) => Promise<void>
+
+/**
+ * Notes the media of messages, written before in this transaction, and puts up a job for each: those that came in, and
+ * those that went out by the provider's id.
+ */
+export async function recordMedia(
+  enqueue: EnqueueCopies,
+  tx: Db,
+  messages: readonly { companyId: number; messageId: number }[],
+): Promise<void> {
+  const media = messages.map(({ companyId, messageId }) => ({
+    companyId,
+    messageId,
+    storageKey: newStorageKey(companyId),
+  }))
+  const noted = await insertMedia(tx, media)
+  if (noted.length > 0) await enqueue(tx, noted)
+}
+
+/** Copies the media of one message from the provider into the vault; the handler of a CopyJob. Repeating it is safe. */
+export async function copyMedia(
+  deps: CopyDeps,
+  companyId: number,
+  messageId: number,
+  signal?: AbortSignal,
+): Promise<CopyOutcome> {
+  const media = await findMedia(deps.db, companyId, messageId)
+  if (media === undefined) return { kind: 'gone' }
+  if (media.state !== 'pending') return { kind: media.state }
+  const copy = await tryCopy(deps, media, signal)
+  return copy.kind === 'not-yet' ? postpone(deps, media, copy) : copy
+}
+
+export type Copy = { kind: 'stored' } | { kind: 'gone' } | { kind: 'failed' } | NotYet
+type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number }
+
+/** One copy, settled when it has a final outcome. What went wrong with provider or vault is a value. */
+export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
+  const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
+  const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)
+  const { db } = deps
+  const { companyId, messageId } = media
+  switch (answer.kind) {
+    case 'fetched':
+      return keep(deps, media, answer)
+    case 'gone':
+      await markLost(db, companyId, messageId, 'gone', 'the provider does not have it')
+      return { kind: 'gone' }
+    case 'throttled':
+      return notYet('the provider asked to wait', answer.retryAfterSeconds)
+    case 'failed':
+      return notYet(answer.error.code === null ? answer.error.title : `${answer.error.code}: ${answer.error.title}`)
+  }
+}
+
+const notYet = (error: string, retryAfterSeconds = 0): NotYet => ({ kind: 'not-yet', error, retryAfterSeconds })
+
+async function fetchFromProvider(deps: CopyDeps, media: MediaRow, signal: AbortSignal): Promise<MediaOutcome> {
+  const sender = await deps.findSender(media.companyId, media.senderId)
+  const provider = sender && deps.providers[sender.provider]
+  // A number may be back before the provider forgets.
+  if (!sender || !provider) return { kind: 'failed', error: { code: null, title: 'not connected', details: null } }
+  return provider.fetchMedia(sender, media.providerMediaId, signal)
+}
+
+async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { kind: 'fetched' }): Promise<Copy> {
+  const { db, vault } = deps
+  const { companyId, messageId } = media
+  try {
+    if (fetched.sizeBytes !== null && fetched.sizeBytes > MAX_MEDIA_BYTES) throw new TooLarge(MAX_MEDIA_BYTES)
+    const mimeType = safeMimeType(fetched.mimeType ?? media.mimeType)
+    const kept = await vault.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
+    if (fetched.sha256 !== null && fetched.sha256 !== kept.sha256 && media.attempts < DIGEST_TRIED) {
+      return notYet('the bytes do not fit the digest')
+    }
+    await markStored(db, companyId, messageId, { ...kept, mimeType: fetched.mimeType })
+    return { kind: 'stored' }
+  } catch (error) {
+    fetched.body.destroy()
+    if (!(error instanceof TooLarge)) return notYet(`it could not be kept: ${reasonOf(error)}`)
+    await markLost(db, companyId, messageId, 'failed', error.message)
+    return { kind: 'failed' }
+  }
+}
+
+async function postpone(deps: CopyDeps, media: MediaRow, { error, retryAfterSeconds }: NotYet): Promise<CopyOutcome> {
+  const { companyId, messageId, attempts, createdAt } = media
+  const now = deps.clock.now()
+  const next = nextCopyAt(attempts + 1, createdAt, now)
+  if (next === undefined) {
+    await markLost(deps.db, companyId, messageId, 'failed', error)
+    return { kind: 'failed' }
+  }
+  await recordFailedCopy(deps.db, companyId, messageId, error)
+  const allowed = new Date(now.getTime() + retryAfterSeconds * 1_000)
+  return { kind: 'retry', at: next > allowed ? next : allowed }
+}
+
+/** Names and codes only, where there are any: messages of a store may repeat what was sent to it. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown'
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name
+}

@@ -1,0 +1,25 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
+import type { MediaRow } from './media-store.ts'
+
+/** A reader waits for a copy so long; the copy itself goes on. */
+const PATIENCE_MS = 10_000
+/** Readers cause no more than one copy in this time, so that an address cannot be used to harry the provider. */
+export const PAUSE_SECONDS = 15
+const COPIES_HELD = 10_000
+
+export type CopyOnDemand = (media: MediaRow) => Promise<void>
+
+/** Copies what is still to be copied because somebody wants to read it; resolves when it is worth another look. */
+export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
+  const copies = new LRUCache<string, Promise<Copy>>({ max: COPIES_HELD, ttl: PAUSE_SECONDS * 1_000 })
+  return async (media) => {
+    const key = `${media.companyId} ${media.messageId}`
+    const copy = copies.get(key) ?? tryCopy(deps, media)
+    if (!copies.has(key)) copies.set(key, copy)
+    const patience = new AbortController()
+    const outOfPatience = wait(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => undefined)
+    await Promise.race([copy, outOfPatience]).finally(() => patience.abort())
+  }
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
+import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import type { Readable } from 'node:stream'
+import { writeMeasured } from './measure.ts'
+import { isStorageKey, type Vault } from './vault.ts'
+
+/** An unfinished file this old is nobody's any more: no copy takes so long. */
+const ABANDONED_AFTER_MS = 60 * 60 * 1_000
+
+/**
+ * Keeps media in a folder, which every process of the service has to share. Files are written beside the others under
+ * a name of their own, reach the disk, and only then get the name by which they are found. What a killed process left
+ * unfinished is cleared away here, at the start.
+ */
+export async function openFolderVault(path: string, now: Date): Promise<Vault> {
+  const folder = resolve(path)
+  const unfinished = join(folder, 'unfinished')
+  await mkdir(unfinished, { recursive: true, mode: 0o700 })
+  await clearAbandoned(unfinished, now)
+  return {
+    put: async (key, body, { maxBytes }) => {
+      const target = pathOf(folder, key)
+      const temporary = join(unfinished, randomBytes(12).toString('hex'))
+      try {
+        const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600, flush: true })
+        const measured = await writeMeasured(body, file, maxBytes)
+        await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+        await rename(temporary, target)
+        await syncFolders(folder, target)
+        return measured
+      } finally {
+        await rm(temporary, { force: true })
+      }
+    },
+    open: (key, range) => openFile(pathOf(folder, key), range ?? {}),
+    remove: (key) => rm(pathOf(folder, key), { force: true }),
+  }
+}
+
+/** Two levels of 256 folders each, since a folder of a million files is slow everywhere. */
+function pathOf(folder: string, key: string): string {
+  if (!isStorageKey(key)) throw new Error('This is no storage key')
+  const random = key.slice(key.indexOf('-') + 1)
+  return join(folder, random.slice(0, 2), random.slice(2, 4), key)
+}
+
+/** A name survives a power failure once its folder has reached the disk; the folders above may be new, too. */
+async function syncFolders(folder: string, path: string): Promise<void> {
+  for (let place = dirname(path); place.length >= folder.length; place = dirname(place)) {
+    const handle = await open(place, 'r')
+    await handle.sync().finally(() => handle.close())
+  }
+}
+
+async function openFile(path: string, range: { start?: number; end?: number }): Promise<Readable | undefined> {
+  try {
+    const file = await open(path, 'r')
+    return file.createReadStream(range)
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+async function clearAbandoned(unfinished: string, now: Date): Promise<void> {
+  for (const name of await readdir(unfinished)) {
+    const path = join(unfinished, name)
+    // Another process may be clearing at the same time.
+    const modifiedMs = await stat(path).then(
+      (found) => found.mtimeMs,
+      () => now.getTime(),
+    )
+    if (now.getTime() - modifiedMs > ABANDONED_AFTER_MS) await rm(path, { force: true })
+  }
+}
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')

@@ -1,0 +1,115 @@
+import type { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import type { Clock } from '../clock.ts'
+import type { Pool } from '../db/connect.ts'
+import { mediaNotReady, rangeNotSatisfiable } from '../errors.ts'
+import { errorResponses } from '../http/shapes.ts'
+import { parseRange } from './byte-range.ts'
+import { contentDisposition, safeMimeType } from './content-headers.ts'
+import type { CopyDeps, EnqueueCopies } from './copy-media.ts'
+import { createCopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
+import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
+import type { MediaSigner } from './media-signer.ts'
+import type { ByteRange } from './vault.ts'
+
+export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSigner; enqueue: EnqueueCopies }
+
+const config = { surface: 'public' } as const
+const params = Type.Object({ token: Type.String() })
+const schema = {
+  tags: ['Conversations'],
+  summary: 'Read the file of a message',
+  description:
+    'The address stands in `media.url` of a message and is good for 7 days from reading it. Takes one Range.',
+  params,
+  response: errorResponses({ 404: 'coded', 416: 'coded', 503: 'coded' }),
+}
+
+/** Files of messages at their signed addresses, without login (decisions: Conversations and messages). */
+export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
+  const found = { db: deps.db, enqueue: deps.enqueue, copyOnDemand: createCopyOnDemand(deps) }
+  return async (app) => {
+    app.route({
+      method: ['GET', 'HEAD'],
+      url: '/media/:token',
+      config,
+      schema,
+      handler: async (request, reply) => {
+        const pass = deps.signer.verify(request.params.token)
+        if (pass === undefined) throw nothingHere()
+        const media = await getStoredMedia(found, pass.companyId, pass.messageId)
+        const maxAgeSeconds = secondsUntil(pass.expiresAt, deps.clock)
+        return answer(deps, request, reply, media, maxAgeSeconds)
+      },
+    })
+  }
+}
+
+async function answer(
+  deps: Pick<MediaRoutesDeps, 'vault'>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  media: StoredMedia,
+  maxAgeSeconds: number,
+) {
+  const etag = `"${media.sha256}"`
+  if (isUnchanged(request, etag)) {
+    return reply
+      .code(304)
+      .headers({ etag, 'cache-control': cacheControl(maxAgeSeconds) })
+      .send()
+  }
+  const range = rangeOf(request, etag, media.sizeBytes)
+  if (range === 'unsatisfiable') throw rangeNotSatisfiable(media.sizeBytes)
+  const body = request.method === 'HEAD' ? undefined : await open(deps, request, media.storageKey, range)
+  reply.headers({ ...headersOf(media), etag, 'cache-control': cacheControl(maxAgeSeconds) })
+  if (range !== undefined) {
+    reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${media.sizeBytes}`)
+  }
+  return reply.header('content-length', range ? range.end - range.start + 1 : media.sizeBytes).send(body)
+}
+
+/** What a customer sent is shown to others under our name: nothing in it may run, load or be taken for another type. */
+function headersOf({ mimeType, filename }: StoredMedia): Record<string, string> {
+  const type = safeMimeType(mimeType)
+  return {
+    'content-type': type,
+    'content-disposition': contentDisposition(type, filename),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'accept-ranges': 'bytes',
+  }
+}
+
+const cacheControl = (maxAgeSeconds: number): string => `private, max-age=${maxAgeSeconds}, immutable`
+
+function isUnchanged({ headers }: FastifyRequest, etag: string): boolean {
+  const known = headers['if-none-match']
+  return known?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false
+}
+
+/** A Range is for GET alone, and with If-Range only for the very file that the client began with. */
+function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: number) {
+  const condition = headers['if-range']
+  const isMeant = method === 'GET' && (condition === undefined || condition === etag)
+  return isMeant ? parseRange(headers.range, sizeBytes) : undefined
+}
+
+async function open(
+  { vault }: Pick<MediaRoutesDeps, 'vault'>,
+  request: FastifyRequest,
+  storageKey: string,
+  range: ByteRange | undefined,
+): Promise<Readable> {
+  const body = await vault.open(storageKey, range).catch((error: unknown) => {
+    request.log.error({ reason: error instanceof Error ? error.name : 'unknown' }, 'media.open.failed')
+    throw mediaNotReady(PAUSE_SECONDS)
+  })
+  if (body === undefined) throw nothingHere()
+  return body
+}
+
+const secondsUntil = (expiresAt: Date, clock: Clock): number =>
+  Math.max(0, Math.floor((expiresAt.getTime() - clock.now().getTime()) / 1_000))

@@ -1,0 +1,27 @@
+import type { Clock } from '../clock.ts'
+import { addressSecretOf, type MediaPass, mediaAddress, verifyMediaToken } from './signed-address.ts'
+
+/** An address is good for so long from reading (decisions: Conversations and messages). */
+const ADDRESS_LIFE_MS = 7 * 24 * 60 * 60 * 1_000
+
+export type MediaSigner = {
+  address(companyId: number, messageId: number): string
+  verify(token: string): MediaPass | undefined
+}
+
+/** Gives out and checks addresses of media. The first encryption key signs, all verify, so that keys can be replaced. */
+export function createMediaSigner(options: {
+  baseUrl: string
+  encryptionKeys: readonly string[]
+  clock: Clock
+}): MediaSigner {
+  const { baseUrl, clock } = options
+  const secrets = options.encryptionKeys.map(addressSecretOf)
+  const [first] = secrets
+  if (first === undefined) throw new Error('Addresses of media need at least one encryption key')
+  return {
+    address: (companyId, messageId) =>
+      mediaAddress(baseUrl, first, companyId, messageId, new Date(clock.now().getTime() + ADDRESS_LIFE_MS)),
+    verify: (token) => verifyMediaToken(secrets, token, clock.now()),
+  }
+}

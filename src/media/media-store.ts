@@ -1,0 +1,105 @@
+import type { Db, Json } from '../db/connect.ts'
+
+export type MediaState = 'pending' | 'stored' | 'gone' | 'failed'
+
+export type MediaRow = {
+  companyId: number
+  messageId: number
+  senderId: number
+  providerMediaId: string
+  state: MediaState
+  storageKey: string
+  mimeType: string | null
+  filename: string | null
+  sizeBytes: number | null
+  sha256: string | null
+  attempts: number
+  createdAt: Date
+}
+
+export type NewMedia = { companyId: number; messageId: number; storageKey: string }
+export type MediaPlace = { companyId: number; senderId: number; messageId: number }
+
+const LONGEST_ERROR = 500
+
+/**
+ * Notes media to be copied, for many messages at once. What is to be copied stands in the message; messages without
+ * media of the provider's, and those noted before, are passed over. Answers what is new.
+ */
+export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<MediaPlace[]> {
+  if (media.length === 0) return []
+  const items = media.map(({ companyId, messageId, storageKey }) => ({
+    company_id: companyId,
+    message_id: messageId,
+    storage_key: storageKey,
+  }))
+  return tx<MediaPlace[]>`
+    insert into media (company_id, message_id, sender_id, provider_media_id, storage_key, mime_type, filename)
+    select
+      item.company_id, item.message_id, conversation.sender_id, message.media ->> 'providerMediaId',
+      item.storage_key, message.media ->> 'mimeType', message.media ->> 'filename'
+    from jsonb_to_recordset(${tx.json(items satisfies Json)}) as item (
+      company_id bigint, message_id bigint, storage_key text
+    )
+    join messages message on (message.company_id, message.id) = (item.company_id, item.message_id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    where message.media ->> 'providerMediaId' <> ''
+    on conflict do nothing
+    returning company_id, sender_id, message_id
+  `
+}
+
+export async function findMedia(db: Db, companyId: number, messageId: number): Promise<MediaRow | undefined> {
+  const [row] = await db<MediaRow[]>`
+    select
+      company_id, message_id, sender_id, provider_media_id, state, storage_key, mime_type, filename, size_bytes,
+      sha256, attempts, created_at
+    from media
+    where (company_id, message_id) = (${companyId}, ${messageId})
+  `
+  return row
+}
+
+/** A type that the provider tells with the bytes is better than the one that came with the message. */
+export async function markStored(
+  db: Db,
+  companyId: number,
+  messageId: number,
+  copy: { mimeType: string | null; sizeBytes: number; sha256: string },
+): Promise<void> {
+  await db`
+    update media
+    set
+      state = 'stored',
+      mime_type = coalesce(${copy.mimeType}, mime_type),
+      size_bytes = ${copy.sizeBytes},
+      sha256 = ${copy.sha256},
+      last_error = null,
+      updated_at = now()
+    where (company_id, message_id) = (${companyId}, ${messageId}) and state = 'pending'
+  `
+}
+
+/** There will be no copy. */
+export async function markLost(
+  db: Db,
+  companyId: number,
+  messageId: number,
+  state: 'gone' | 'failed',
+  error: string,
+): Promise<void> {
+  await db`
+    update media
+    set state = ${state}, attempts = attempts + 1, last_error = ${error.slice(0, LONGEST_ERROR)}, updated_at = now()
+    where (company_id, message_id) = (${companyId}, ${messageId}) and state = 'pending'
+  `
+}
+
+export async function recordFailedCopy(db: Db, companyId: number, messageId: number, error: string): Promise<void> {
+  await db`
+    update media
+    set attempts = attempts + 1, last_error = ${error.slice(0, LONGEST_ERROR)}, updated_at = now()
+    where (company_id, message_id) = (${companyId}, ${messageId}) and state = 'pending'
+  `
+}

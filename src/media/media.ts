@@ -1,0 +1,41 @@
+import type { Pool } from '../db/connect.ts'
+import { mediaNotReady, notFound } from '../errors.ts'
+import { type EnqueueCopies, recordMedia } from './copy-media.ts'
+import { type CopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
+import { findMedia, type MediaRow } from './media-store.ts'
+
+export type StoredMedia = MediaRow & { state: 'stored'; sizeBytes: number; sha256: string }
+
+export type GetMediaDeps = {
+  db: Pool
+  enqueue: EnqueueCopies
+  copyOnDemand: CopyOnDemand
+}
+
+/**
+ * The media of a message, copied now if that has not been done yet. Throws `not_found` when there are none or never
+ * will be, and `service_unavailable` when the copy has to wait.
+ */
+export async function getStoredMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<StoredMedia> {
+  const media = (await findMedia(deps.db, companyId, messageId)) ?? (await noteMedia(deps, companyId, messageId))
+  if (media === undefined) throw nothingHere()
+  if (media.state !== 'pending') return toStored(media)
+  await deps.copyOnDemand(media)
+  const copied = await findMedia(deps.db, companyId, messageId)
+  if (copied?.state === 'pending') throw mediaNotReady(PAUSE_SECONDS)
+  return toStored(copied)
+}
+
+/** The same words for every reason, so that nothing is told of what there is. */
+export const nothingHere = () => notFound('There is no file at this address, or the address has run out')
+
+/** Messages that nobody noted, such as those sent by the provider's id before they were. */
+async function noteMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<MediaRow | undefined> {
+  await deps.db.begin((tx) => recordMedia(deps.enqueue, tx, [{ companyId, messageId }]))
+  return findMedia(deps.db, companyId, messageId)
+}
+
+function toStored(media: MediaRow | undefined): StoredMedia {
+  if (media?.state !== 'stored' || media.sizeBytes === null || media.sha256 === null) throw nothingHere()
+  return { ...media, state: media.state, sizeBytes: media.sizeBytes, sha256: media.sha256 }
+}

@@ -1,0 +1,26 @@
+import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
+
+/** First and last byte, both counted from 0 and both included. */
+export type ByteRange = { start: number; end: number }
+
+export type Measured = { sizeBytes: number; sha256: string }
+
+/** The port to where the bytes of media are kept. */
+export type Vault = {
+  /**
+   * Keeps all bytes of the stream under the key, durably and whole or not at all: until it resolves, nothing or the
+   * earlier bytes are there. Throws what the stream throws, TooLarge beyond `maxBytes`, and what the place throws.
+   */
+  put(key: string, body: Readable, meta: { mimeType: string; maxBytes: number }): Promise<Measured>
+  /** The bytes, or those of the range, which lies within them; undefined when there is nothing under the key. */
+  open(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /** Takes the bytes away; none there is no fault. */
+  remove(key: string): Promise<void>
+}
+
+/** Cannot be guessed, and names the company, so that a look at the vault tells whose the bytes are. */
+export const newStorageKey = (companyId: number): string => `${companyId}-${randomBytes(32).toString('hex')}`
+
+/** Whether a text is a key of ours: only such become names of files and objects. */
+export const isStorageKey = (text: string): boolean => /^[1-9][0-9]{0,15}-[0-9a-f]{64}$/.test(text)

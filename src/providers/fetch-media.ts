@@ -1,0 +1,115 @@
+import type { Dispatcher } from 'undici'
+import { exchange, readJsonObject, USER_AGENT } from './exchange.ts'
+import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
+import type { MediaOutcome } from './provider.ts'
+import { refusalOf } from './refusal.ts'
+
+/** How one sender's provider is asked for media. */
+export type MediaRequest = {
+  dispatcher: Dispatcher
+  /** Where the provider tells about the media; must not hold anything of the media id unescaped. */
+  address: string
+  /** The credential. */
+  headers: Record<string, string>
+  /** Where to fetch what the provider named; undefined when the credential must not go there. */
+  resolveDownload: (url: URL) => URL | undefined
+  /** For the question alone; the bytes have until the signal. */
+  timeoutMs: number
+}
+
+type Description = {
+  kind: 'described'
+  url: URL
+  mimeType: string | null
+  sizeBytes: number | null
+  sha256: string | null
+}
+
+/** Codes for what is not there, never was, or is another number's. */
+const MISSING = new Set([100, 33])
+const DEFAULT_WAIT_SECONDS = 60
+
+/**
+ * Asks where the media are and fetches them from there, as Meta and those who pass its API on have it. The address dies
+ * after minutes: when it has, a new one is asked for, once.
+ */
+export async function fetchMedia(request: MediaRequest, signal: AbortSignal): Promise<MediaOutcome> {
+  const first = await describeAndDownload(request, signal)
+  const last = first === 'address-died' ? await describeAndDownload(request, signal) : first
+  return last === 'address-died' ? failed('the address of the media died before it could be used') : last
+}
+
+async function describeAndDownload(request: MediaRequest, signal: AbortSignal): Promise<MediaOutcome | 'address-died'> {
+  const media = await describe(request)
+  if (media.kind !== 'described') return media
+  const address = request.resolveDownload(media.url)
+  if (address === undefined) return failed('the provider named an address that is not its own')
+  return download(request, address, media, signal)
+}
+
+async function describe(request: MediaRequest): Promise<Description | MediaOutcome> {
+  const { dispatcher, address, headers, timeoutMs } = request
+  const answer = await exchange(dispatcher, { method: 'GET', url: address, headers, timeoutMs })
+  if (answer.kind !== 'answered') return failed(answer.detail)
+  const body = readJsonObject(answer.body)
+  const wait = retryAfter(answer.headers['retry-after'])
+  const error = body && readGraphError(body)
+  const refusal = error && refusalOf(error, wait)
+  if (refusal?.kind === 'throttled') return { kind: 'throttled', retryAfterSeconds: refusal.retryAfterSeconds }
+  if (answer.status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
+  if (answer.status === 404 || (answer.status === 400 && MISSING.has(error?.code ?? 0))) return { kind: 'gone' }
+  if (error) return { kind: 'failed', error }
+  const media = answer.status < 300 ? body && readDescription(body) : undefined
+  return media ?? failed(`HTTP ${answer.status} without a readable answer`)
+}
+
+/** The size may come as text, the digest in hex or base64. */
+function readDescription(body: Record<string, unknown>): Description | undefined {
+  const url = URL.parse(text(body.url) ?? '')
+  if (url === null) return undefined
+  const size = Number(text(body.file_size) ?? body.file_size ?? Number.NaN)
+  return {
+    kind: 'described',
+    url,
+    mimeType: text(body.mime_type),
+    sizeBytes: Number.isSafeInteger(size) && size >= 0 ? size : null,
+    sha256: readDigest(text(body.sha256) ?? ''),
+  }
+}
+
+function readDigest(given: string): string | null {
+  if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
+  return /^[A-Za-z0-9+/]{43}=$/.test(given) ? Buffer.from(given, 'base64').toString('hex') : null
+}
+
+async function download(
+  { dispatcher, headers }: MediaRequest,
+  address: URL,
+  { mimeType, sizeBytes, sha256 }: Description,
+  signal: AbortSignal,
+): Promise<MediaOutcome | 'address-died'> {
+  try {
+    const answer = await dispatcher.request({
+      origin: address.origin,
+      path: address.pathname + address.search,
+      method: 'GET',
+      headers: { 'user-agent': USER_AGENT, ...headers },
+      signal,
+    })
+    // A body that breaks off before anybody reads it, or that is cut off unread, must not bring the process down.
+    answer.body.on('error', () => undefined)
+    if (answer.statusCode === 200) {
+      const type = mimeType ?? text(answer.headers['content-type'])
+      return { kind: 'fetched', mimeType: type, sizeBytes, sha256, body: answer.body }
+    }
+    answer.body.destroy()
+    if (answer.statusCode === 404) return 'address-died'
+    const wait = retryAfter(answer.headers['retry-after'])
+    if (answer.statusCode === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
+    return failed(`HTTP ${answer.statusCode} for the bytes`)
+  } catch (error) {
+    return failed(error instanceof Error ? error.message : 'the bytes could not be fetched')
+  }
+}
+
+const failed = (title: string): MediaOutcome => ({ kind: 'failed', error: failure(title) })

@@ -1,0 +1,24 @@
+import { isObject } from './exchange.ts'
+import type { ProviderError } from './provider.ts'
+
+/** `{error: {code, message, error_data: {details}}}`; the code may come as text. */
+export function readGraphError(body: Record<string, unknown>): ProviderError | undefined {
+  if (!isObject(body.error)) return undefined
+  const { code, message, error_data: data } = body.error
+  return {
+    code: Number.isSafeInteger(Number(code)) && code !== null && code !== '' ? Number(code) : null,
+    title: text(message) ?? 'The provider refused without a reason',
+    details: isObject(data) ? text(data.details) : null,
+  }
+}
+
+/** A failure that the provider itself said nothing of. */
+export const failure = (title: string): ProviderError => ({ code: null, title, details: null })
+
+/** A text that says something, else null. */
+export const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+
+export function retryAfter(header: string | string[] | undefined): number | undefined {
+  const seconds = typeof header === 'string' && /^[0-9]{1,6}$/.test(header) ? Number(header) : 0
+  return seconds > 0 ? seconds : undefined
+}
