@@ -9,6 +9,7 @@ import {
   validationError,
 } from '../errors.ts'
 import { newEmailId } from '../ids.ts'
+import { textFaults } from '../written-text.ts'
 import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'
@@ -113,7 +114,7 @@ export async function sendTemplateEmail(
   toAnswer: ToAnswer,
 ): Promise<Accepted> {
   if (given.recipient === '') throw missingRecipientAddress()
-  const faults = addressFaults('recipient', given.recipient)
+  const faults = [...addressFaults('recipient', given.recipient), ...textFaults(given, 'body')]
   if (faults.length > 0) throw validationError(faults)
   const template = await getEmailTemplate(deps.db, caller.companyId, given.uid)
   const settings = await getSendingSettings(deps, caller.companyId)
