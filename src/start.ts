@@ -60,7 +60,10 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
     const vault = await openVault(config)
-    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log, vault })
+    // Without a mail server of its own, a service with a sandbox sends there.
+    const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
+    const known = { ...config, adminToken, encryptionKeys, smtpUrl }
+    const { app, work } = await build({ config: known, db, cipher, log, vault })
     if (work) await parts.add('workers', work)
     const { address } = await parts.add('http', () => listen(app, config, log))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
