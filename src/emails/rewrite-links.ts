@@ -110,38 +110,87 @@ const BREAKOUT = new Set(
 
 function readHtml(html: string): Read {
   const read: Read = { links: [], sources: [], bodyEnd: html.length }
-  let bodyEnd: number | undefined
-  let htmlEnd: number | undefined
+  const end = createEnd(html)
   let foreignDepth = 0
 
   const tokenizer = new Tokenizer(
     { sourceCodeLocationInfo: true },
     {
       onStartTag: (token) => {
+        end.passed(token)
         if (foreignDepth > 0 && BREAKOUT.has(token.tagName)) foreignDepth = 0
         if (FOREIGN.has(token.tagName) && !token.selfClosing) foreignDepth += 1
         tokenizer.inForeignNode = foreignDepth > 0
         if (foreignDepth > 0) return
-        tokenizer.state = TEXT_MODES.get(token.tagName) ?? tokenizer.state
+        const mode = TEXT_MODES.get(token.tagName)
+        if (mode !== undefined) {
+          tokenizer.state = mode
+          end.textBegins(token)
+        }
         if (LINKING.has(token.tagName)) read.links.push(...attributesOf(token, 'href'))
         if (token.tagName === 'img') read.sources.push(...attributesOf(token, 'src').map(({ value }) => value))
       },
       onEndTag: (token) => {
         if (FOREIGN.has(token.tagName)) foreignDepth = Math.max(foreignDepth - 1, 0)
         tokenizer.inForeignNode = foreignDepth > 0
-        if (token.tagName === 'body') bodyEnd = token.location?.startOffset
-        if (token.tagName === 'html') htmlEnd = token.location?.startOffset
+        end.closed(token)
       },
-      onComment: () => {},
-      onDoctype: () => {},
+      onComment: (token) => end.commented(token),
+      onDoctype: (token) => end.passed(token),
       onEof: () => {},
-      onCharacter: () => {},
-      onNullCharacter: () => {},
-      onWhitespaceCharacter: () => {},
+      onCharacter: (token) => end.passed(token),
+      onNullCharacter: (token) => end.passed(token),
+      onWhitespaceCharacter: (token) => end.passed(token),
+      onParseError: ({ code }) => end.failed(code),
     },
   )
   tokenizer.write(html, true)
-  return { ...read, bodyEnd: bodyEnd ?? htmlEnd ?? html.length }
+  return { ...read, bodyEnd: end.place() }
+}
+
+type Located = { location: Token.Location | null }
+
+/**
+ * Finds where the pixel goes: before the end of the body, else of the document, else at the end of the source, but
+ * before what is left unfinished there, such as a comment or a tag, which would swallow it.
+ */
+function createEnd(html: string) {
+  const ends = new Map<string, number>()
+  let passedEnd = 0
+  let textStart: number | undefined
+  let unfinished: number | undefined
+  let comment: { start: number; end: number } | undefined
+
+  const endOf = ({ location }: Located): number => location?.endOffset ?? passedEnd
+  const startOf = ({ location }: Located): number => location?.startOffset ?? passedEnd
+  return {
+    passed: (token: Located) => {
+      passedEnd = endOf(token)
+    },
+    textBegins: (token: Located) => {
+      textStart = startOf(token)
+    },
+    closed: (token: Located & { tagName: string }) => {
+      passedEnd = endOf(token)
+      textStart = undefined
+      ends.set(token.tagName, startOf(token))
+    },
+    commented: (token: Located) => {
+      comment = { start: startOf(token), end: endOf(token) }
+      passedEnd = comment.end
+    },
+    failed: (code: string) => {
+      if (code === 'eof-before-tag-name') unfinished = html.lastIndexOf('<')
+      else if (code === 'eof-in-comment') unfinished = html.length
+      else if (code.startsWith('eof-in-')) unfinished = passedEnd
+    },
+    place: (): number => {
+      const isOpenComment = comment !== undefined && comment.end >= html.length
+      const isUnfinishedComment = isOpenComment && (unfinished === html.length || !html.endsWith('>'))
+      const sourceEnd = textStart ?? (isUnfinishedComment ? comment?.start : unfinished) ?? html.length
+      return ends.get('body') ?? ends.get('html') ?? sourceEnd
+    },
+  }
 }
 
 function attributesOf(token: Token.TagToken, name: string): Attribute[] {
