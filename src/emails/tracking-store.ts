@@ -25,8 +25,8 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
       ${tokens.map(({ link }) => link)}::integer[],
       ${tokens.map(({ tail }) => tail.toString('hex'))}::text[],
       ${tokens.map(({ mac }) => mac.toString('hex'))}::text[],
-      ${fetches.map(({ isCounted }) => isCounted)}::boolean[],
-      ${fetches.map(({ isMachine }) => isMachine)}::boolean[]
+      ${fetches.map(({ isCounted }) => String(isCounted))}::text[]::boolean[],
+      ${fetches.map(({ isMachine }) => String(isMachine))}::text[]::boolean[]
     )
   `
   const found = new Map(rows.map(({ place, target }) => [place, { target }]))
