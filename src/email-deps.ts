@@ -35,10 +35,10 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
       else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
     },
-    onAttempt: ({ companyId, id }, outcome, durationMs) =>
-      log.info(
-        { companyId, emailId: id, outcome: outcome.kind, durationMs: Math.round(durationMs) },
-        'email.attempted',
-      ),
+    onAttempt: ({ companyId, id }, outcome, durationMs) => {
+      const words = 'words' in outcome ? outcome.words : undefined
+      const line = { companyId, emailId: id, outcome: outcome.kind, words, durationMs: Math.round(durationMs) }
+      log.info(line, 'email.attempted')
+    },
   }
 }
