@@ -246,8 +246,8 @@ describe('before the removal date', () => {
     ['urlencoded', 'application/x-www-form-urlencoded', 'email=legacy@example.com&firstName=Ada&customFields.VIP=yes'],
     [
       'multipart',
-      'multipart/form-data; boundary=x',
-      '--x\r\nContent-Disposition: form-data; name="email"\r\n\r\nlegacy@example.com\r\n--x\r\nContent-Disposition: form-data; name="customFields.VIP"\r\n\r\nyes\r\n--x--\r\n',
+      'multipart/form-data; boundary=frontier',
+      '--frontier\r\nContent-Disposition: form-data; name="email"\r\n\r\nlegacy@example.com\r\n--frontier\r\nContent-Disposition: form-data; name="customFields.VIP"\r\n\r\nyes\r\n--frontier--\r\n',
     ],
   ])('a contact is written and answered by its id as text, as %s', async (_name, contentType, body) => {
     const { legacy, api } = await createMailing()

@@ -1,4 +1,4 @@
-import { Transform } from 'node:stream'
+import { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
 import type { Mail, Mailer, MailOutcome } from './mailer.ts'
@@ -59,7 +59,7 @@ function createServer(smtpUrl: string): Server {
   transport.on('error', () => {})
   transport.use('stream', ({ message, data }, done) => {
     const ending = endings.get(String(data.messageId))
-    if (ending) message?.processFunc((stream) => stream.pipe(holdEnd(ending)))
+    if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
     done()
   })
   return {
@@ -79,18 +79,18 @@ function createServer(smtpUrl: string): Server {
   }
 }
 
-/** Passes everything on and keeps back the end of the stream until the mail may be handed over. */
-function holdEnd(ending: Ending): Transform {
-  return new Transform({
-    transform: (chunk, _encoding, done) => done(null, chunk),
-    flush: (done) => {
-      end(ending).then(
-        () => done(),
-        (error: Error) => done(error),
-      )
-    },
-  })
-}
+/**
+ * Passes everything on and keeps back the end of the stream until the mail may be handed over. Lazy, unlike a Transform:
+ * nothing is read, and nobody asked, before the server has said that it wants the mail.
+ */
+const holdEnd = (stream: NodeJS.ReadableStream, ending: Ending): Readable =>
+  Readable.from(
+    (async function* () {
+      yield* stream
+      await end(ending)
+    })(),
+    { objectMode: false },
+  )
 
 async function end(ending: Ending): Promise<void> {
   // A mail that the library would put on a second connection: the first may have delivered it.
