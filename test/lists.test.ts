@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DEMO_ACCOUNT, startTestService, type TestService } from './service.ts'
+import { DEMO_ACCOUNT, eventually, startTestService, type TestService } from './service.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -71,6 +71,30 @@ describe('the template list', () => {
     const again = await service.operator('POST', `/companies/${companyId}/templates/sync`)
     expect([again.status, again.body]).toEqual([200, { synced: 230 }])
     expect((await api('GET', '/templates/whatsapp')).body.data).toEqual(before)
+  })
+
+  test('is read again every hour, from the first number on, by one job', async () => {
+    const { api, companyId } = await service.createCompany()
+    const job = () => service.db`
+      select round(extract(epoch from due_at - now()) / 60)::int as minutes
+      from jobs where kind = 'templates.refresh' and subject_id = ${companyId}
+    `
+    expect(await job()).toEqual([{ minutes: 60 }])
+    const name = `new_${randomInt(1e9)}`
+    const made = {
+      wabaAccountId: DEMO_ACCOUNT,
+      name,
+      language: 'en',
+      category: 'UTILITY',
+      components: [{ type: 'BODY', text: 'Hi' }],
+    }
+    await service.control('POST', '/templates', made)
+    await service.db`update jobs set due_at = now() where subject_id = ${companyId}`
+    await eventually(async () => {
+      const { data } = (await api('GET', '/templates/whatsapp')).body
+      return data.some((template: { name: string }) => template.name === name)
+    })
+    await eventually(async () => (await job())[0]?.minutes === 60)
   })
 
   test('no number connected: 404 no_whatsapp_account', async () => {
