@@ -27,6 +27,7 @@ beforeAll(async () => {
     createDeps({
       config,
       db,
+      workerDb: db,
       log,
       clock: systemClock,
       cipher: createCipher([key]),

@@ -2,6 +2,7 @@ import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -28,7 +29,8 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
-  const jobs = createWorker(deps, kinds)
+  registerEventGauges(deps.metrics.registry, deps.db)
+  const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   const inbound = startInboundWorker({
     ...deps,

@@ -124,9 +124,9 @@ describe('before the removal date', () => {
       'multipart',
       'multipart/form-data; boundary=frontier',
       (uid, recipient) =>
-        Object.entries({ uid, recipient, 'customFields.ORDER': '17', 'customFields.name': 'A & B' })
+        `${Object.entries({ uid, recipient, 'customFields.ORDER': '17', 'customFields.name': 'A & B' })
           .map(([name, value]) => `--frontier\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`)
-          .join('') + '--frontier--\r\n',
+          .join('')}--frontier--\r\n`,
     ],
   ]
 

@@ -35,6 +35,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const deps = createDeps({
     config: settings,
     db,
+    workerDb: db,
     log,
     clock,
     cipher: createCipher([key]),
