@@ -19,7 +19,8 @@ import { handleSend, recoverSend, SendReplyShape } from '../messages/send-routes
 import { TemplateRecord, toTemplateRecord } from '../templates/template-routes.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
 import { formToTemplateEmail } from './legacy-form.ts'
-import { Warning, warnOfEnd } from './legacy-warning.ts'
+import { replacementOf, successorHeaders } from './legacy-rule.ts'
+import { Warning, withWarning } from './legacy-warning.ts'
 
 export type LegacyDeps = {
   db: Pool
@@ -40,7 +41,15 @@ const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-for
  */
 export function legacyRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    warnOfEnd(app, { removalDate: deps.removalDate, baseUrl: deps.config.baseUrl })
+    const { removalDate } = deps
+    const docsUrl = `${deps.config.baseUrl}/docs`
+    // Every answer says in its headers that the address ends, and a good one in a warning, too. Put in when it goes out,
+    // so that a repeated one carries it as well.
+    app.addHook('onSend', async (request, reply, payload) => {
+      const migrateTo = replacementOf(request.method, request.routeOptions.url ?? '')
+      reply.headers(successorHeaders(removalDate, migrateTo))
+      return reply.statusCode < 300 ? withWarning(payload, { removalDate, migrateTo, docsUrl }) : payload
+    })
     await app.register(transactionalRoutes(deps))
     await app.register(whatsappRoutes(deps))
     await app.register(contactRoutes(deps))

@@ -1,6 +1,4 @@
-import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
-import { replacementOf, successorHeaders } from './legacy-rule.ts'
 
 export const Warning = Type.Object(
   {
@@ -12,22 +10,12 @@ export const Warning = Type.Object(
   { description: 'This address ends' },
 )
 
-/**
- * Every answer of these routes says in its headers that they end, and the good ones that are objects in a `warning`,
- * too. Put in when the answer goes out, so that a repeated one carries it as well.
- */
-export function warnOfEnd(app: FastifyInstance, deps: { removalDate: Date; baseUrl: string }): void {
-  const deprecationDate = deps.removalDate.toISOString().slice(0, 10)
-  app.addHook('onSend', async (request, reply, payload) => {
-    const migrateTo = replacementOf(request.method, request.routeOptions.url ?? '')
-    reply.headers(successorHeaders(deps.removalDate, migrateTo))
-    if (reply.statusCode >= 300 || typeof payload !== 'string' || !payload.startsWith('{')) return payload
-    const warning = {
-      message: `This address is deprecated and ends on ${deprecationDate}: use ${migrateTo}`,
-      deprecationDate,
-      migrateTo,
-      docsUrl: `${deps.baseUrl}/docs`,
-    }
-    return JSON.stringify({ ...JSON.parse(payload), warning })
-  })
+type Ending = { removalDate: Date; migrateTo: string; docsUrl: string }
+
+/** The answer with its `warning`, where it is an object; every other stays as it is. */
+export function withWarning(payload: unknown, { removalDate, migrateTo, docsUrl }: Ending): unknown {
+  if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
+  const deprecationDate = removalDate.toISOString().slice(0, 10)
+  const message = `This address is deprecated and ends on ${deprecationDate}: use ${migrateTo}`
+  return JSON.stringify({ ...JSON.parse(payload), warning: { message, deprecationDate, migrateTo, docsUrl } })
 }
