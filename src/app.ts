@@ -15,6 +15,9 @@ import { createOperatorDeps } from './operator-deps.ts'
 import { createSendDeps } from './send-deps.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
+import { createWebhookDeps } from './webhook-deps.ts'
+import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
+import { registrationRoutes } from './webhooks/registration-routes.ts'
 
 /** What a process answers that only works: whether it lives, and its figures. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
@@ -39,6 +42,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: () => '' }))
+  await app.register(registrationRoutes(createWebhookDeps(deps)))
+  await app.register(deliveryLogRoutes(createWebhookDeps(deps)))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(contactRoutes(deps))
   await app.register(customFieldRoutes(deps))

@@ -39,6 +39,8 @@ export type Running = {
 /** How long requests in flight may take to finish when the process is asked to stop. */
 export const DRAIN_DEADLINE_MS = 10_000
 const IDLE_CHECK_MS = 50
+const WARNING_PRIVATE =
+  'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
 /**
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
@@ -51,6 +53,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   try {
     const database = await parts.add('database', () => openDatabase(config))
     const { db } = await parts.add('pool', () => openPool(database.url))
+    if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
     await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
