@@ -9,6 +9,8 @@ import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { createInboundDeps } from './inbound-deps.ts'
+import { mediaRoutes } from './media/media-routes.ts'
+import { createMediaDeps } from './media-deps.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
 import { createOperatorDeps } from './operator-deps.ts'
@@ -38,13 +40,16 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter })
   await describeApi(app, deps.config)
 
+  const media = createMediaDeps(deps)
+  const webhooks = createWebhookDeps(deps)
   await app.register(sendRoutes(createSendDeps(deps)))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
-  await app.register(conversationRoutes({ ...deps, mediaAddress: () => '' }))
-  await app.register(registrationRoutes(createWebhookDeps(deps)))
-  await app.register(deliveryLogRoutes(createWebhookDeps(deps)))
+  await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
+  await app.register(registrationRoutes(webhooks))
+  await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
+  await app.register(mediaRoutes(media))
   await app.register(contactRoutes(deps))
   await app.register(customFieldRoutes(deps))
   await app.register(operatorRoutes(createOperatorDeps(deps)))

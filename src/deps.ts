@@ -3,6 +3,7 @@ import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
 import type { Providers } from './providers/provider.ts'
@@ -22,6 +23,8 @@ export type Given = {
   clock: Clock
   cipher: Cipher
   providers: Providers
+  /** Where the bytes of media are kept. */
+  vault: Vault
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */

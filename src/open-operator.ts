@@ -4,6 +4,7 @@ import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { joinDatabase, openPool } from './db/database.ts'
 import { createDeps } from './deps.ts'
+import { openVault } from './open-vault.ts'
 import type { OperatorDeps } from './operator/operator.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 import { createCipher } from './secrets.ts'
@@ -24,6 +25,7 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
     clock: systemClock,
     cipher: createCipher(encryptionKeys),
     providers: createProviders(config),
+    vault: await openVault(config),
   })
   return {
     ...createOperatorDeps(deps),

@@ -5,13 +5,15 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
+import type { Vault } from './media/vault.ts'
+import { openVault } from './open-vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
 import { startSandboxProcess } from './sandbox-process.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
 
 /** What the app is built from. */
-export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger }
+export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger; vault: Vault }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
 export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
@@ -60,7 +62,8 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
-    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log })
+    const vault = await openVault(config)
+    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log, vault })
     if (work) await parts.add('workers', work)
     const { address } = await parts.add('http', () => listen(app, config, log))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)

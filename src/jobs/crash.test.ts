@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { connect } from '../db/connect.ts'
 import { startEmbedded } from '../db/embedded.ts'
@@ -65,6 +65,12 @@ test('a worker outlives its database and goes on when it is back', { timeout: 12
   const settings = { fsync: 'off', synchronous_commit: 'off' }
   let server = await startEmbedded(folder, settings)
   const pool = connect(server.url, { max: 4 })
+  onTestFinished(async () => {
+    // Without a limit the driver may wait for ever for connections that the server closed.
+    await pool.end({ timeout: 5 })
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
   await migrate(pool)
   const log = { error: vi.fn(), warn: vi.fn() }
   const handled = new Set<number>()
@@ -105,8 +111,4 @@ test('a worker outlives its database and goes on when it is back', { timeout: 12
   expect(unhandled).not.toHaveBeenCalled()
   process.off('unhandledRejection', unhandled)
   await worker.stop()
-  // Without a limit the driver may wait for ever for connections that the server closed.
-  await pool.end({ timeout: 5 })
-  await server.stop()
-  await rm(folder, { recursive: true, force: true })
 })

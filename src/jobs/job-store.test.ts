@@ -1,9 +1,6 @@
-import { Registry } from 'prom-client'
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import type { NewJob } from './job.ts'
-import { registerJobGauges } from './job-metric.ts'
-import { jobStats } from './job-stat-store.ts'
 import {
   type ClaimRequest,
   claimJobs,
@@ -266,40 +263,4 @@ test('returned jobs can be claimed at once', async () => {
   await enqueueJobs(db, jobs(3))
   await returnJobs(db, await claim())
   expect(subjects(await claim())).toEqual([1, 2, 3])
-})
-
-test('the figures tell by kind what is due, in flight, set aside, and how old the oldest is', async () => {
-  await enqueueJobs(db, jobs(5, { dueAt: new Date(Date.now() - 90_000) }))
-  await enqueueJobs(db, [job(9, { lane: 'later', dueInMs: 60_000 }), job(1, { kind: 'other' })])
-  const [first, second] = await claim({ units: 2 })
-  await rescheduleJobs(db, [{ ...second!, counts: true, setAside: true }])
-  const stats = await jobStats(db)
-  expect(stats).toMatchObject([
-    { kind: 'other', due: 1, inFlight: 0, setAside: 0 },
-    { kind: 'work', due: 3, inFlight: 1, setAside: 1 },
-  ])
-  expect(stats[1]!.oldestDueAgeSeconds).toBeGreaterThan(80)
-  await finishJobs(db, [first!])
-})
-
-test('the gauges give the figures by kind, and 0 for a kind without jobs', async () => {
-  const registry = new Registry()
-  registerJobGauges(registry, db, ['work', 'mail'])
-  await enqueueJobs(db, jobs(3))
-  await claim({ units: 1 })
-  const text = await registry.metrics()
-  expect(text).toContain('parley_jobs_due{kind="work"} 2')
-  expect(text).toContain('parley_jobs_in_flight{kind="work"} 1')
-  expect(text).toContain('parley_jobs_due{kind="mail"} 0')
-})
-
-test('beyond ten thousand due jobs the figure is an estimate', async () => {
-  await db`
-    insert into jobs (kind, lane, subject_id)
-    select 'many', 'lane-' || i % 7, i from generate_series(1, 30000) as i
-  `
-  await db`analyze jobs`
-  const [stat] = await jobStats(db)
-  expect(stat!.due).toBeGreaterThan(20_000)
-  expect(stat!.due).toBeLessThan(40_000)
 })
