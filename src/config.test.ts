@@ -118,3 +118,12 @@ test('loopback is known in every way of writing it', () => {
   expect(['localhost', '127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isLoopbackHost)).not.toContain(false)
   expect(['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example'].map(isLoopbackHost)).not.toContain(true)
 })
+
+test('receivers may be private only while the sandbox is on, unless said otherwise', () => {
+  expect(readConfig({}).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ SANDBOX: 'off' }).webhookAllowPrivate).toBe(false)
+  expect(readConfig(OWN_DATABASE).webhookAllowPrivate).toBe(false)
+  expect(readConfig({ ...OWN_DATABASE, WEBHOOK_ALLOW_PRIVATE: 'true' }).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
+  expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
+})
