@@ -34,8 +34,8 @@ export function createReceiverTurns(): ReceiverTurns {
         receiver.inFlight -= 1
         if (succeeded !== undefined) receiver.failures = succeeded ? 0 : receiver.failures + 1
         while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
-        // Only what is dead is remembered.
-        if (receiver.inFlight === 0 && receiver.failures < FAILURES_OF_THE_DEAD) receivers.delete(id)
+        // Only those that failed last are remembered.
+        if (receiver.inFlight === 0 && receiver.failures === 0) receivers.delete(id)
       },
     }
   }
