@@ -19,6 +19,8 @@ const SENDER_TTL_MS = 3_000
 export type Given = {
   config: Config
   db: Pool
+  /** A few connections for the jobs' own statements. */
+  workerDb: Pool
   log: Logger
   clock: Clock
   cipher: Cipher
