@@ -16,6 +16,8 @@ const LANE_CAP = 4
 const COMPANY_CAP = 160
 /** Units in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
 const CONCURRENCY = 2_000
+/** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
+const MOST_LAPSES = 1_000
 const SETTLE_AGAIN_MS = 200
 
 export type DeliverDeps = AttemptDeps & {
@@ -44,6 +46,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
+      mostLapses: MOST_LAPSES,
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
     },
     close: turns.close,
