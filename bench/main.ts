@@ -40,7 +40,7 @@ async function run(chosen: string): Promise<void> {
   await bench({
     quick,
     report: (figure) => own.push({ ...figure, name: `${chosen}: ${figure.name}` }),
-    say: (text) => console.log(`  ${text}`),
+    say: (text) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${text}`),
   })
   figures.push(...own)
   console.log(`\n${tableOf(own)}\n(load average at the end: ${loadOfMachine()})`)

@@ -21,6 +21,7 @@ export const sendBench: Bench = (context) =>
 
     await countRoundTrips(context, stage, orders.service)
     for (const concurrency of CONCURRENCIES) await compare(context, stage, orders, concurrency)
+    context.say('provider at 100 ms')
     await stage.behave({ latencyMs: 100 })
     for (const concurrency of CONCURRENCIES) await measureSlow(context, stage, orders, concurrency)
     await checkWritten(context, stage, company)
