@@ -27,6 +27,7 @@ try {
     createDeps({
       config: readConfig({ ENCRYPTION_KEY: key }),
       db,
+      workerDb: db,
       log: pino({ level: 'silent' }),
       clock: systemClock,
       cipher: createCipher([key]),

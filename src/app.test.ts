@@ -23,7 +23,16 @@ beforeAll(async () => {
   const log = pino({ level: 'silent' })
   const vault = await openFolderVault(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
   app = await buildApp(
-    createDeps({ config, db, log, clock: systemClock, cipher: createCipher([key]), providers: {}, vault }),
+    createDeps({
+      config,
+      db,
+      workerDb: db,
+      log,
+      clock: systemClock,
+      cipher: createCipher([key]),
+      providers: {},
+      vault,
+    }),
   )
   await app.ready()
 })

@@ -18,18 +18,21 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
   const database = await joinDatabase(config)
   const { db, stop } = openPool(database.url)
   const { encryptionKeys } = await readSecrets(config)
+  const { vault, stop: closeVault } = await openVault(config)
   const deps = createDeps({
     config,
     db,
+    workerDb: db,
     log: pino({ level: 'silent' }),
     clock: systemClock,
     cipher: createCipher(encryptionKeys),
     providers: createProviders(config),
-    vault: await openVault(config),
+    vault,
   })
   return {
     ...createOperatorDeps(deps),
     close: async () => {
+      await closeVault()
       await stop()
       await database.stop()
     },

@@ -6,7 +6,12 @@ import { openFolderVault } from './media/folder-vault.ts'
 import type { Vault } from './media/vault.ts'
 
 /** Where media are kept: the bucket that is set, else a folder beside the data. */
-export const openVault = (config: Pick<Config, 'mediaBucketUrl' | 'dataDir'>): Promise<Vault> =>
-  config.mediaBucketUrl === undefined
-    ? openFolderVault(join(config.dataDir, 'media'), systemClock.now())
-    : openBucketVault(config.mediaBucketUrl)
+export async function openVault(
+  config: Pick<Config, 'mediaBucketUrl' | 'dataDir'>,
+): Promise<{ vault: Vault; stop(): Promise<void> }> {
+  if (config.mediaBucketUrl === undefined) {
+    return { vault: await openFolderVault(join(config.dataDir, 'media'), systemClock.now()), stop: async () => {} }
+  }
+  const vault = await openBucketVault(config.mediaBucketUrl)
+  return { vault, stop: async () => vault.close() }
+}

@@ -13,7 +13,7 @@ import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
 
 /** What the app is built from. */
-export type Surroundings = { config: Config; db: Pool; cipher: Cipher; log: Logger; vault: Vault }
+export type Surroundings = { config: Config; db: Pool; workerDb: Pool; cipher: Cipher; log: Logger; vault: Vault }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
 export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
@@ -40,6 +40,9 @@ export type Running = {
 
 /** How long requests in flight may take to finish when the process is asked to stop. */
 export const DRAIN_DEADLINE_MS = 10_000
+
+/** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
+const WORKER_CONNECTIONS = 4
 const IDLE_CHECK_MS = 50
 
 /**
@@ -53,14 +56,22 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   try {
     const database = await parts.add('database', () => openDatabase(config))
     const { db } = await parts.add('pool', () => openPool(database.url))
+    const { db: workerDb } = await parts.add('worker pool', () => openPool(database.url, { max: WORKER_CONNECTIONS }))
     await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
-    const vault = await openVault(config)
-    const { app, work } = await build({ config: { ...config, adminToken, encryptionKeys }, db, cipher, log, vault })
+    const { vault } = await parts.add('vault', () => openVault(config))
+    const { app, work } = await build({
+      config: { ...config, adminToken, encryptionKeys },
+      db,
+      workerDb,
+      cipher,
+      log,
+      vault,
+    })
     if (work) await parts.add('workers', work)
     const { address } = await parts.add('http', () => listen(app, config, log))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)

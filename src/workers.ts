@@ -26,7 +26,7 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
-  const jobs = createWorker(deps, kinds)
+  const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),

@@ -195,7 +195,7 @@ test(
     })
     expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
     expect(await parley.signal('SIGTERM')).toBe(0)
-    expect(readdirSync(folder)).toEqual([])
+    expect(readdirSync(folder)).toEqual(['media'])
     await server.unsafe(`drop database ${name}`)
     await server.end()
   },

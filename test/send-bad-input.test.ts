@@ -95,14 +95,14 @@ const wrongForText: [string, unknown][] = [
 ]
 
 describe.each(fields)('%s', (path, body, tooLong) => {
-  test.each([...wrongForText, ['too long', 'x'.repeat(tooLong ?? 0)] as [string, unknown]])(
-    '%s is refused by name',
-    async (_, value) => {
-      if (path === 'media.caption' && value === '') return
-      if (path === 'media.filename' && value === '') return
-      await expectRefusal(spoil(body, path, value), path)
-    },
-  )
+  test.each([
+    ...wrongForText,
+    ['too long', 'x'.repeat(tooLong ?? 0)] as [string, unknown],
+  ])('%s is refused by name', async (_, value) => {
+    if (path === 'media.caption' && value === '') return
+    if (path === 'media.filename' && value === '') return
+    await expectRefusal(spoil(body, path, value), path)
+  })
 })
 
 describe.each(containers)('%s', (path, body) => {
@@ -138,7 +138,12 @@ describe('bodies that are no request', () => {
     ['an array', '[]', 'application/json', 400],
     ['null', 'null', 'application/json', 400],
     ['a text', '"x"', 'application/json', 400],
-    ['a number beyond a double', '{"recipient":"393331234567","type":"text","text":"Hi","companyId":1e400}', 'application/json', 422],
+    [
+      'a number beyond a double',
+      '{"recipient":"393331234567","type":"text","text":"Hi","companyId":1e400}',
+      'application/json',
+      422,
+    ],
     ['a form', 'recipient=39333', 'application/x-www-form-urlencoded', 400],
     ['no type', '{}', 'text/plain', 400],
     ['2 MB', `{"text":"${'x'.repeat(2_000_000)}"}`, 'application/json', 413],

@@ -34,6 +34,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const deps = createDeps({
     config: settings,
     db,
+    workerDb: db,
     log,
     clock,
     cipher: createCipher([key]),

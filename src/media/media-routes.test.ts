@@ -55,7 +55,11 @@ beforeAll(async () => {
     routes: async (app) => void (await app.register(mediaRoutes(deps))),
   })
   base = await app.listen({ port: 0, host: '127.0.0.1' })
-  close = () => app.close()
+  close = () => {
+    // Answers that no test read to the end keep their connections.
+    app.server.closeAllConnections()
+    return app.close()
+  }
 })
 afterAll(async () => {
   await close()

@@ -97,7 +97,7 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
     `curl -s ${baseUrl}/public/v1/templates/whatsapp/senders ${header}`,
     '',
     '# A customer writes: the conversation shows it',
-    `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
     '',
     '# What the sandbox, which plays the provider, received',
     `curl -s ${sandboxUrl}/sandbox/messages`,
