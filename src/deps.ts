@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
+import { registerPoolGauge } from './db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
 import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -43,9 +44,11 @@ export type Deps = Given & {
 }
 
 export function createDeps(given: Given): Deps {
+  const metrics = createMetrics()
+  registerPoolGauge(metrics.registry, given.db)
   return {
     ...given,
-    metrics: createMetrics(),
+    metrics,
     apiKeys: createApiKeys(given),
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
     templates: createTemplateCache(given.db),

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -47,12 +47,6 @@ export function createMetrics() {
       name: 'parley_webhook_attempt_duration_seconds',
       help: 'Time that a receiver took to answer',
       buckets: SECONDS,
-      registers,
-    }),
-    pool: new Gauge({
-      name: 'parley_database_connections',
-      help: 'Connections of the database pool by state',
-      labelNames: ['state'] as const,
       registers,
     }),
   }

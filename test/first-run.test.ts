@@ -1,36 +1,98 @@
-import { execFile } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
-import { promisify } from 'node:util'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import { freePort, readyFolder, startParley } from './parley-process.ts'
+import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
+import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley } from './parley-process.ts'
 
-const run = promisify(execFile)
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
 
-test('the printed lines work as pasted, again and again, and show a signed delivery', {
-  timeout: 120_000,
-}, async () => {
-  const folder = await readyFolder()
-  const parley = await startParley({ DATA_DIR: folder, SANDBOX_PORT: String(await freePort()) })
-  await parley.says('/sandbox/messages')
-  expect(parley.output()).toContain('WEBHOOK_ALLOW_PRIVATE is on')
-  const lines = parley
+/** The lines that a newcomer would paste. */
+const linesOf = (parley: ParleyProcess): string[] =>
+  parley
     .output()
     .split('\n')
     .filter((line) => line.startsWith('curl '))
-  expect(lines.length).toBeGreaterThanOrEqual(7)
 
-  for (let time = 1; time <= 2; time += 1) {
-    const outputs: Record<string, string> = {}
-    for (const line of lines) {
-      const { stdout } = await run('sh', ['-c', line])
-      expect(stdout, line).not.toMatch(/"error"|"message":"[A-Z]/)
-      outputs[line] = stdout
+const paste = (line: string) =>
+  JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' }).trim().split('\n').at(-1) ?? '')
+
+async function startWithDemo(folder: string, env: Record<string, string> = {}): Promise<ParleyProcess> {
+  const parley = await runParley({ DATA_DIR: folder, ...SANDBOXED, ...env })
+  await parley.says('/sandbox/messages')
+  return parley
+}
+
+test.skipIf(!hasCurl)(
+  'a newcomer pastes the printed lines, again and again, also after a restart and after kill -9',
+  async () => {
+    const folder = dataFolder()
+    const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
+    let sent = 0
+    for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      const parley = await startWithDemo(folder)
+      const [text, template, senders] = linesOf(parley)
+      const received = linesOf(parley).at(-1)
+      for (let time = 0; time < 2; time++) {
+        expect(paste(text!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
+        expect(paste(template!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
+        sent += 2
+      }
+      expect(paste(senders!)).toMatchObject({
+        items: [
+          {
+            phoneNumber: '+44 7700 900100',
+            phoneName: 'Parley Demo',
+            phoneNumberId: '100000000000001',
+            isPreferred: true,
+          },
+        ],
+        pagination: { totalRecords: 1 },
+      })
+      const messages = paste(received!)
+      expect(messages).toHaveLength(4)
+      for (const { body } of messages) expect(isOutbound(body), JSON.stringify(isOutbound.errors)).toBe(true)
+      await parley.signal(end)
     }
-    const delivery = Object.entries(outputs).find(([line]) => line.includes('/requests?limit=1'))?.[1] ?? ''
-    const [got] = JSON.parse(delivery.slice(delivery.indexOf('[{"method"')))
-    const secret = /"secret":"([^"]+)"/.exec(lines.join())?.[1] ?? ''
-    expect(got.headers['x-service-signature']).toBe(createHmac('sha256', secret).update(got.body).digest('hex'))
-    expect(JSON.parse(got.body).message.text).toBe('Is it ready?')
-  }
-  expect(await parley.signal('SIGTERM')).toBe(0)
-})
+    const last = await startWithDemo(folder)
+    const conversations = linesOf(last)[3]!
+    const { data } = paste(conversations)
+    expect(data).toHaveLength(1)
+    expect(data[0]).toMatchObject({
+      contact: { phone: '393331234567', name: 'Ada' },
+      lastMessage: { text: 'Is it ready?', direction: 'inbound' },
+    })
+    const token = / -H '(Authorization: Bearer [^']+)'/.exec(conversations)![1]!
+    const all = paste(
+      `curl -s '${last.address}/public/v1/whatsapp/conversations/${data[0].chatId}/messages?pageSize=100' -H '${token}'`,
+    )
+    expect(all.data.filter(({ direction }: { direction: string }) => direction === 'outbound')).toHaveLength(sent)
+    expect(await last.signal('SIGTERM')).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!hasCurl)(
+  'the printed lines register a receiver and show a signed delivery, each time that they are pasted',
+  async () => {
+    const parley = await startWithDemo(await readyFolder(), { LOG_LEVEL: 'warn' })
+    expect(parley.output()).toContain('WEBHOOK_ALLOW_PRIVATE is on')
+    const lines = linesOf(parley)
+    const register = lines.find((line) => line.includes('/webhooks/registrations'))!
+    const show = lines.find((line) => line.includes('/requests?limit=1'))!
+    const secret = /"secret":"([^"]+)"/.exec(register)![1]!
+    const shown = new Set<string>()
+    for (let time = 0; time < 2; time++) {
+      expect(paste(register)).toMatchObject({ status: 'active', hasSecret: true })
+      const [{ headers, body }] = paste(show)
+      expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
+      expect(JSON.parse(body).message).toMatchObject({ text: 'Is it ready?', wamid: headers['x-service-delivery'] })
+      shown.add(headers['x-service-delivery'])
+    }
+    expect(shown.size).toBe(2)
+    expect(await parley.signal('SIGTERM')).toBe(0)
+  },
+  120_000,
+)
