@@ -4,6 +4,7 @@ import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { Command } from 'commander'
 import type { Bench } from './bench.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
+import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
 import { readBench } from './read.ts'
 import { sendBench } from './send.ts'
@@ -12,7 +13,7 @@ import { sendBench } from './send.ts'
 const BENCHES: Record<string, Bench | null> = {
   send: sendBench,
   inbound: inboundBench,
-  forward: null,
+  forward: forwardBench,
   read: readBench,
   contacts: null,
   email: null,

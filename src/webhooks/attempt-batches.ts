@@ -1,14 +1,13 @@
 import { createBatcher } from '../batch.ts'
 import type { Clock } from '../clock.ts'
-import type { Pool } from '../db/connect.ts'
+import type { Db } from '../db/connect.ts'
 import type { Claim } from '../jobs/job.ts'
-import { finishJobs, rescheduleJobs } from '../jobs/job-store.ts'
 import {
   type AttemptRecord,
   type BegunAttempt,
   beginAttempts,
   type DeliveryRef,
-  recordAttempts,
+  settleAttempts,
 } from './delivery-store.ts'
 
 export type Settling = { claim: Claim; record: AttemptRecord }
@@ -21,36 +20,27 @@ export type AttemptBatches = {
 }
 
 const MOST_ITEMS = 200
+const MOST_RUNNING = 2
 
 /** The two statements of an attempt, shared by all that begin or end at the same time, whoever's they are. */
-export function createAttemptBatches(db: Pool, clock: Clock): AttemptBatches {
+export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
+  const limits = { maxItems: MOST_ITEMS, maxRunning: MOST_RUNNING }
   return {
-    begin: createBatcher({ run: (items) => beginAll(db, items), maxItems: MOST_ITEMS, maxRunning: 2 }),
-    settle: createBatcher({ run: (items) => settleAll(db, clock.now(), items), maxItems: MOST_ITEMS, maxRunning: 2 }),
+    begin: createBatcher({ run: (items) => beginAll(db, items), ...limits }),
+    settle: createBatcher({ run: (items) => settleAll(db, clock.now(), items), ...limits }),
   }
 }
 
-async function beginAll(db: Pool, deliveries: DeliveryRef[]): Promise<(BegunAttempt | undefined)[]> {
+async function beginAll(db: Db, deliveries: DeliveryRef[]): Promise<(BegunAttempt | undefined)[]> {
   const begun = new Map((await beginAttempts(db, deliveries)).map((one) => [one.deliveryId, one]))
   return deliveries.map(({ deliveryId }) => begun.get(deliveryId))
 }
 
-/**
- * The job first: only who still holds it may say what became of the delivery. Otherwise one whose lease was lost could
- * record a failure over which the other's success is dropped, and the delivery would be left without a job.
- */
-async function settleAll(db: Pool, now: Date, settlings: Settling[]): Promise<undefined[]> {
-  const ended = settlings.filter(({ record }) => !(record.next instanceof Date)).map(({ claim }) => claim)
-  const again = settlings.flatMap(({ claim, record: { next } }) =>
-    next instanceof Date ? [{ ...claim, afterMs: next.getTime() - now.getTime(), counts: false }] : [],
-  )
-  await db.begin(async (tx) => {
-    const [finished, rescheduled] = await Promise.all([finishJobs(tx, ended), rescheduleJobs(tx, again)])
-    const held = settlings.filter(({ claim: { id } }) => finished.has(id) || rescheduled.has(id))
-    await recordAttempts(
-      tx,
-      held.map(({ record }) => record),
-    )
+async function settleAll(db: Db, now: Date, settlings: Settling[]): Promise<undefined[]> {
+  const settlements = settlings.map(({ claim, record }) => {
+    const { next } = record
+    return { claim, record, afterMs: next instanceof Date ? next.getTime() - now.getTime() : undefined }
   })
+  await settleAttempts(db, settlements)
   return settlings.map(() => undefined)
 }
