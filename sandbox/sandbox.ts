@@ -8,6 +8,7 @@ import { CONTROL_ROUTES } from './control-routes.ts'
 import { answerGraph, type GraphDeps, isGraphPath } from './graph/router.ts'
 import { createHttpServer } from './http-server.ts'
 import { startMailServer } from './mail/mail-server.ts'
+import { answerReceiver, isReceiverPath } from './receivers/answer-receiver.ts'
 import { startStatusFeed } from './webhook/status-feed.ts'
 import { createWebhook } from './webhook/webhook.ts'
 import { createIdMaker } from './world/id-maker.ts'
@@ -54,14 +55,14 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     messageLimit = 10_000,
   } = options
   const { clock = systemClock, random = Math.random, autoStatus = webhookUrl !== undefined } = options
-  const world = createWorld({ messageLimit, autoStatus })
+  const world = createWorld({ messageLimit, autoStatus, clock })
   const ids = createIdMaker(clock)
   const webhook = createWebhook({ url: webhookUrl, appSecret })
   const feed = startStatusFeed({ world, webhook, clock, delayMs: statusDelayMs })
   const reset = () => {
     feed.forget()
     webhook.target = { url: webhookUrl, appSecret }
-    Object.assign(world, createWorld({ messageLimit, autoStatus }))
+    Object.assign(world, createWorld({ messageLimit, autoStatus, clock }))
   }
 
   const graph: GraphDeps = { world, clock, ids, random, announce: feed.announce }
@@ -88,6 +89,7 @@ function createHandler(graph: GraphDeps, control: ControlDeps): (request: Receiv
   const answerControl = createControlRouter(CONTROL_ROUTES)
   return (request) => {
     if (isGraphPath(request.url)) return answerGraph(graph, request)
+    if (isReceiverPath(request.url)) return answerReceiver(control.world.receivers, request)
     if (request.url.startsWith('/sandbox/')) return answerControl(control, request)
     return jsonAnswer({ error: { message: `Nothing is at ${request.url}` } }, 404)
   }

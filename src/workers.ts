@@ -13,17 +13,22 @@ import { copyMedia, recordMedia } from './media/copy-media.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { settleAbandoned } from './messages/message-store.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
+import { createMeasuredDeliverer } from './webhook-deps.ts'
+import { DELIVER, forwardMessages } from './webhooks/delivery-job.ts'
 
 const SWEEP_MS = 30_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 const EXPIRED_AT_ONCE = 10_000
+/** Longer than any attempt at a delivery takes, and its record. */
+const DRAIN_MS = 12_000
 
 export type Workers = { stop(): Promise<void> }
 
 /** Everything that goes on without a request (ROLE=worker, and all): inbound events, jobs, and sweeps. */
 export function startWorkers(deps: Deps): Workers {
-  const kinds = jobKinds(deps)
+  const deliverer = createMeasuredDeliverer(deps)
+  const kinds = [deliverer.kind, ...jobKinds(deps)]
   registerJobGauges(
     deps.metrics.registry,
     deps.db,
@@ -35,23 +40,28 @@ export function startWorkers(deps: Deps): Workers {
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
-    forward: async () => {},
+    forward: forwardMessages,
     copyMedia: (tx, media) => recordMedia(enqueueCopies, tx, media),
     onSetAside: ({ state, reason }) => deps.log.warn({ state, reason }, 'inbound.set_aside'),
-    onHandled: () => jobs.wake(MEDIA_COPY),
+    onHandled: () => {
+      jobs.wake(DELIVER)
+      jobs.wake(MEDIA_COPY)
+    },
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)
   const sweeps = startSweeps(deps)
   return {
     stop: async () => {
-      await Promise.all([inbound.stop(), sweeps.stop(), jobs.stop()])
+      deliverer.close()
+      await Promise.all([inbound.stop(), sweeps.stop(), jobs.stop(DRAIN_MS)])
+      await deps.receiver.close()
       deps.mailer.close()
     },
   }
 }
 
-/** Every kind of job, one entry each. */
+/** The other kinds of job, one entry each. */
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [

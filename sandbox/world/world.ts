@@ -1,4 +1,6 @@
 import { type Behaviour, calmBehaviour } from '../behaviour.ts'
+import type { Clock } from '../clock.ts'
+import { createReceiverShelf, type ReceiverShelf } from '../receivers/receiver.ts'
 import type { Account, PhoneNumber } from './account.ts'
 import { DEMO_ACCOUNT, DEMO_NUMBERS, demoTemplates } from './demo.ts'
 import { createMediaShelf, type MediaShelf } from './media-shelf.ts'
@@ -20,9 +22,11 @@ export type World = {
   mails: Ring<Received>
   media: MediaShelf
   behaviour: Behaviour
+  /** The companies' own endpoints. */
+  receivers: ReceiverShelf
 }
 
-export type WorldOptions = { messageLimit: number; autoStatus: boolean }
+export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: Clock }
 
 /** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
 export const createWorld = (options: WorldOptions): World => ({
@@ -33,4 +37,5 @@ export const createWorld = (options: WorldOptions): World => ({
   mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),
+  receivers: createReceiverShelf(options.clock),
 })
