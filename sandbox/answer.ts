@@ -10,6 +10,8 @@ export type Received = {
   url: string
   base: string
   authorization: string | undefined
+  /** `D360-API-KEY` */
+  apiKey: string | undefined
   contentType: string | undefined
   body: Buffer
 }

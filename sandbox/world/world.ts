@@ -6,7 +6,15 @@ import { Ring } from './ring.ts'
 import { createTemplateBook, type TemplateBook } from './template-book.ts'
 
 /** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
-export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
+export type Accepted = {
+  wamid: string
+  phoneNumberId: string
+  to: string
+  body: string
+  at: Date
+  /** Sent through Gupshup: its own id, which the answer gave, and its app. */
+  gupshup?: { id: string; appId: string } | undefined
+}
 
 /** Everything that the provider knows at a moment. */
 export type World = {
