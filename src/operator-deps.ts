@@ -10,6 +10,14 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     apiKeyPrefix: deps.config.apiKeyPrefix,
     onKeyChanged: deps.apiKeys.drop,
     onSendersChanged: deps.senders.drop,
+    onUnchecked: (reason) => deps.log.warn({ reason }, 'sender.not_checked'),
+    webhookGuide: (sender) => {
+      const url = `${deps.config.baseUrl}/public/v1/webhooks/whatsapp`
+      const verifyToken = deps.config.whatsappVerifyToken
+      const place = { url, verifyToken, hasSecret: sender.hasWebhookSecret }
+      const steps = deps.providers[sender.provider]?.webhookSteps(place) ?? `Have the events posted to ${url}.`
+      return { url, verifyToken: verifyToken ?? null, steps }
+    },
     onSenderConnected: takeUpEvents,
     afterSenderConnected: async (companyId) => {
       // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
