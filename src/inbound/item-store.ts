@@ -32,7 +32,7 @@ export async function setAside(db: Db, items: readonly SetAside[]): Promise<void
       ${items.map(({ wabaAccountId }) => wabaAccountId)}::text[],
       ${items.map(({ app }) => app)}::text[],
       ${items.map(({ body }) => body.toString('hex'))}::text[],
-      ${items.map(({ receivedAt }) => receivedAt)}::timestamptz[]
+      ${items.map(({ receivedAt }) => receivedAt.toISOString())}::text[]::timestamptz[]
     ) as item (state, reason, phone_number_id, waba_account_id, app, body, received_at)
   `
 }
