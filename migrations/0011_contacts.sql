@@ -27,20 +27,32 @@ create index contacts_by_update on contacts (company_id, updated_at, id) where d
 create index contacts_by_email_order on contacts (company_id, (coalesce(email_key, chr(1114111)) collate "C"), id)
   where deleted_at is null;
 
--- Every run of two and three characters, and the single ones that are no digits (a digit alone is in most phones).
--- Each is marked with its company, so that a search reads nobody else's. The cost keeps the planner from
--- computing them row by row instead of reading the index.
+-- Every run of two and of three characters, and single characters beyond ASCII, in which one is already a word.
+-- Each is marked with its company, so that a search reads nobody else's; the index keeps each once. The cost keeps
+-- the planner from computing them row by row instead of reading the index. src/contacts/contact-search.ts does the
+-- same with what is searched for.
 create function contact_grams(company_id bigint, words text) returns text[]
-language sql immutable strict parallel safe cost 100000
-return (
-  select array_agg(distinct company_id || ':' || gram.gram)
-  from (
-    select substr(words, place, size) as gram
-    from generate_series(1, length(words)) as place, generate_series(1, 3) as size
-    where place + size - 1 <= length(words)
-  ) as gram
-  where gram.gram !~ '^[0-9]$' and strpos(gram.gram, E'\n') = 0
-);
+language plpgsql immutable strict parallel safe cost 100000 as $$
+declare
+  mark text := company_id || ':';
+  letters text[] := string_to_array(words, null);
+  many integer := cardinality(letters);
+  grams text[] := '{}';
+begin
+  for place in 1 .. many loop
+    if octet_length(letters[place]) > 1 then
+      grams := grams || (mark || letters[place]);
+    end if;
+    if place < many then
+      grams := grams || (mark || letters[place] || letters[place + 1]);
+    end if;
+    if place < many - 1 then
+      grams := grams || (mark || letters[place] || letters[place + 1] || letters[place + 2]);
+    end if;
+  end loop;
+  return grams;
+end
+$$;
 
 create index contacts_by_gram on contacts using gin (contact_grams(company_id, search_text)) where deleted_at is null;
 
@@ -98,11 +110,17 @@ create table custom_fields (
 -- Locks whoever a write may turn out to be about: the identities it names (`mailto:<address in lower case>`, a phone's
 -- identity), the contacts it names, and every identity of the contacts that these mean. Looks before it locks, so the
 -- caller looks again and makes sure that what he found is among the locked.
+-- Large arrays go one at a time: each holds thousands of locks, and the server's table of locks (6,400 by default) is
+-- there for everybody.
 create function lock_contacts(company bigint, identities text[], ids bigint[]) returns text[]
 language plpgsql as $$
 declare
   locked text[];
 begin
+  if cardinality(identities) > 50 then
+    perform pg_advisory_xact_lock(hashtextextended('contacts in large arrays', 1));
+  end if;
+
   with found as (
     select unnest(ids) as id
     union

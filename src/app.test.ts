@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -8,16 +11,29 @@ import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
 import { createDeps } from './deps.ts'
+import { openFolderVault } from './media/folder-vault.ts'
 import { createCipher } from './secrets.ts'
 
 const { db } = await createTestDatabase()
 let app: FastifyInstance
 
 beforeAll(async () => {
-  const config = readConfig({ ADMIN_TOKEN, BASE_URL: 'https://api.example' })
+  const key = randomBytes(32).toString('base64')
+  const config = readConfig({ ADMIN_TOKEN, BASE_URL: 'https://api.example', ENCRYPTION_KEY: key })
   const log = pino({ level: 'silent' })
-  const cipher = createCipher([randomBytes(32).toString('base64')])
-  app = await buildApp(createDeps({ config, db, log, clock: systemClock, cipher, providers: {} }))
+  const vault = await openFolderVault(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
+  app = await buildApp(
+    createDeps({
+      config,
+      db,
+      workerDb: db,
+      log,
+      clock: systemClock,
+      cipher: createCipher([key]),
+      providers: {},
+      vault,
+    }),
+  )
   await app.ready()
 })
 afterAll(() => app.close())

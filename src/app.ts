@@ -9,12 +9,21 @@ import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { createInboundDeps } from './inbound-deps.ts'
+import { mediaRoutes } from './media/media-routes.ts'
+import { createMediaDeps } from './media-deps.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 import { createSendDeps } from './send-deps.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
+
+/** What a process answers that only works: whether it lives, and its figures. */
+export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
+  const app = await createServer({ ...deps, limiter: createRequestLimiter(deps) })
+  await app.register(healthRoutes(deps))
+  return app
+}
 
 /**
  * The whole HTTP side: every route group, one line each, in the order of the specification. It does not listen yet;
@@ -28,11 +37,13 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter })
   await describeApi(app, deps.config)
 
+  const media = createMediaDeps(deps)
   await app.register(sendRoutes(createSendDeps(deps)))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
-  await app.register(conversationRoutes({ ...deps, mediaAddress: () => '' }))
+  await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
   await app.register(inboundRoutes(createInboundDeps(deps)))
+  await app.register(mediaRoutes(media))
   await app.register(contactRoutes(deps))
   await app.register(customFieldRoutes(deps))
   await app.register(operatorRoutes(createOperatorDeps(deps)))

@@ -3,6 +3,7 @@ import { ConfigError, isLoopbackHost, readConfig } from './config.ts'
 
 type Env = Record<string, string>
 
+const BUCKET = 'https://key:a%2Fb@store:9000/our-media?region=eu-west-1'
 const KEY = Buffer.alloc(32, 1).toString('base64')
 const OWN_DATABASE = { DATABASE_URL: 'postgres://u:p@db/parley', ENCRYPTION_KEY: KEY, ADMIN_TOKEN: 'a'.repeat(32) }
 
@@ -60,6 +61,12 @@ describe('taken', () => {
     ['a role', { ROLE: 'worker' }, { role: 'worker' }],
     ['a newer Graph version', { GRAPH_VERSION: 'v30.0' }, { graphVersion: 'v30.0' }],
     ['Redis', { REDIS_URL: 'rediss://cache:6380' }, { redisUrl: 'rediss://cache:6380' }],
+    ['a bucket', { MEDIA_BUCKET_URL: BUCKET }, { mediaBucketUrl: BUCKET }],
+    [
+      'a bucket by the role of the machine',
+      { MEDIA_BUCKET_URL: 'https://s3/media' },
+      { mediaBucketUrl: 'https://s3/media' },
+    ],
   ]
   test.each(taken)('%s', (_, env, expected) => {
     expect(readConfig(env)).toMatchObject(expected)
@@ -73,6 +80,9 @@ describe('taken', () => {
 
 describe('refused', () => {
   const refused: [Env, string][] = [
+    [{ MEDIA_BUCKET_URL: 's3://key:secret@store/media' }, 'MEDIA_BUCKET_URL must be'],
+    [{ MEDIA_BUCKET_URL: 'https://key@store/media' }, 'MEDIA_BUCKET_URL must be'],
+    [{ MEDIA_BUCKET_URL: 'https://key:secret@store' }, 'MEDIA_BUCKET_URL must be'],
     [{ PORT: '65536' }, 'PORT must be a whole number from 0 to 65535, not 65536'],
     [{ PORT: '-1' }, 'PORT must be'],
     [{ PORT: '3e3' }, 'PORT must be'],
@@ -102,8 +112,13 @@ describe('refused', () => {
   })
 
   test('a fault never repeats a secret', () => {
-    const faults = faultsOf({ ADMIN_TOKEN: 'hidden', ENCRYPTION_KEY: 'hidden', DATABASE_URL: 'mysql://u:hidden@db' })
-    expect(faults).toHaveLength(3)
+    const faults = faultsOf({
+      ADMIN_TOKEN: 'hidden',
+      ENCRYPTION_KEY: 'hidden',
+      DATABASE_URL: 'mysql://u:hidden@db',
+      MEDIA_BUCKET_URL: 'https://k:hidden@s3',
+    })
+    expect(faults).toHaveLength(4)
     expect(faults.join()).not.toContain('hidden')
   })
 

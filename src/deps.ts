@@ -2,7 +2,9 @@ import type { Logger } from 'pino'
 import type { Clock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
+import { registerPoolGauge } from './db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
 import type { Providers } from './providers/provider.ts'
@@ -17,10 +19,14 @@ const SENDER_TTL_MS = 3_000
 export type Given = {
   config: Config
   db: Pool
+  /** A few connections for the jobs' own statements. */
+  workerDb: Pool
   log: Logger
   clock: Clock
   cipher: Cipher
   providers: Providers
+  /** Where the bytes of media are kept. */
+  vault: Vault
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */
@@ -35,9 +41,11 @@ export type Deps = Given & {
 }
 
 export function createDeps(given: Given): Deps {
+  const metrics = createMetrics()
+  registerPoolGauge(metrics.registry, given.db)
   return {
     ...given,
-    metrics: createMetrics(),
+    metrics,
     apiKeys: createApiKeys(given),
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
     templates: createTemplateCache(given.db),

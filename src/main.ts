@@ -1,10 +1,18 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { type Config, ConfigError, readConfig } from './config.ts'
+import { createProviders } from './adapters.ts'
+import { buildApp, buildHealthApp } from './app.ts'
+import { systemClock } from './clock.ts'
+import { ConfigError, readConfig } from './config.ts'
+import { createDeps, type Deps } from './deps.ts'
 import { runUntilStopped } from './lifecycle.ts'
-import { buildApp } from './placeholder-app.ts' // PLUG app: ./app.ts
-import { start } from './start.ts'
-import { StartError } from './start-error.ts'
+import { openOperator } from './open-operator.ts'
+import { operatorCommands } from './operator/command-line.ts'
+import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
+import { createOperatorDeps } from './operator-deps.ts'
+import { type Build, type Running, start } from './start.ts'
+import { messageOf, StartError } from './start-error.ts'
+import { startWorkers } from './workers.ts'
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
 
@@ -14,19 +22,39 @@ program
   .action(async () => {
     const config = readConfig(process.env)
     const log = pino({ level: config.logLevel })
+    let deps: Deps | undefined
+    const build: Build = async (given) => {
+      const own = createDeps({ ...given, clock: systemClock, providers: createProviders(config) })
+      deps = own
+      const app = config.role === 'worker' ? await buildHealthApp(own) : await buildApp(own)
+      return { app, work: config.role === 'api' ? undefined : () => startWorkers(own) }
+    }
     process.exitCode = await runUntilStopped(async () => {
-      const running = await start(config, log, buildApp)
-      console.log(greeting(config, running))
+      const running = await start(config, log, build)
+      console.log(greeting(running))
+      // Lines to paste are a courtesy: without them the service serves all the same.
+      if (deps)
+        await greetNewcomer(deps, running).catch((error) => log.warn({ error: messageOf(error) }, 'demo.failed'))
       return running
     }, log)
   })
 
-// PLUG operator commands: operatorCommands(program, () => openOperator(readConfig(process.env)))
+operatorCommands(program, () => openOperator(readConfig(process.env)))
 
-function greeting(config: Config, running: { address: string; adminTokenFile: string | undefined }): string {
-  const lines = [`Parley listens on ${config.port === 0 ? running.address : config.baseUrl}; stop it with Ctrl-C.`]
-  if (running.adminTokenFile !== undefined) lines.push(`The admin token is in ${running.adminTokenFile}`)
+function greeting({ address, adminTokenFile }: Running): string {
+  const lines = [`Parley listens on ${address}; stop it with Ctrl-C.`]
+  if (adminTokenFile !== undefined) lines.push(`The admin token is in ${adminTokenFile}`)
   return lines.join('\n')
+}
+
+/** On the embedded default: the demo company, and lines to paste. */
+async function greetNewcomer(deps: Deps, { address, sandboxUrl }: Running): Promise<void> {
+  const { config } = deps
+  if (config.databaseUrl !== undefined || sandboxUrl === undefined || config.role === 'worker') return
+  const token = await openDemo(createOperatorDeps(deps), { dataDir: config.dataDir, sandboxUrl })
+  if (token === undefined) return
+  await letCustomerWrite(sandboxUrl)
+  console.log(`\n${greetingOf(address, sandboxUrl, token)}`)
 }
 
 // Whoever read our output may have gone: that is no reason to stop serving.

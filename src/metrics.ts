@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -35,12 +35,6 @@ export function createMetrics() {
       help: 'Time that a provider took to answer',
       labelNames: ['provider', 'operation'] as const,
       buckets: SECONDS,
-      registers,
-    }),
-    pool: new Gauge({
-      name: 'parley_database_connections',
-      help: 'Connections of the database pool by state',
-      labelNames: ['state'] as const,
       registers,
     }),
   }

@@ -2,6 +2,7 @@ import type { Deps } from './deps.ts'
 import { takeUpEvents } from './inbound/take-up.ts'
 import type { OperatorDeps } from './operator/operator.ts'
 import { syncTemplates } from './templates/template-sync.ts'
+import { enqueueRefresh } from './templates-refresh.ts'
 
 /** What the operator's verbs work with, over HTTP and on the command line. */
 export function createOperatorDeps(deps: Deps): OperatorDeps {
@@ -18,7 +19,10 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
       const steps = deps.providers[sender.provider]?.webhookSteps(place) ?? `Have the events posted to ${url}.`
       return { url, verifyToken: verifyToken ?? null, steps }
     },
-    onSenderConnected: takeUpEvents,
+    onSenderConnected: async (tx, companyId, sender) => {
+      await takeUpEvents(tx, companyId, sender)
+      await enqueueRefresh(tx, companyId)
+    },
     afterSenderConnected: async (companyId) => {
       // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
       await syncTemplates(deps, companyId).catch((error) =>

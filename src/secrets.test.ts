@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createCipher, ensureDataSecret } from './secrets.ts'
 
 const newKey = () => randomBytes(32).toString('base64')
@@ -52,7 +52,7 @@ describe('cipher', () => {
 describe('secrets in the data folder', () => {
   function folder(): string {
     const path = mkdtempSync(join(tmpdir(), 'parley-secret-'))
-    afterAll(() => rmSync(path, { recursive: true }))
+    onTestFinished(() => rmSync(path, { recursive: true }))
     return path
   }
 

@@ -1,21 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
+import type { Vault } from './media/vault.ts'
+import { openVault } from './open-vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
+import { startSandboxProcess } from './sandbox-process.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
 
 /** What the app is built from. */
-export type AppDeps = { config: Config; db: Pool; cipher: Cipher; adminToken: string; log: Log }
+export type Surroundings = { config: Config; db: Pool; workerDb: Pool; cipher: Cipher; log: Logger; vault: Vault }
+
+/** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
+export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
 
 /** What of an app is needed to run it: a Fastify instance is one. */
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
-  server: { closeAllConnections(): void }
+  server: { closeIdleConnections(): void; closeAllConnections(): void }
 }
 
 export type Running = {
@@ -23,6 +30,8 @@ export type Running = {
   address: string
   /** Where the admin token is kept; undefined when it was set. */
   adminTokenFile: string | undefined
+  /** Where the sandbox is controlled; undefined when it is off. */
+  sandboxUrl: string | undefined
   /** Stops all parts in order: no new requests, those in flight finished, the pool closed, the database stopped. */
   stop(): Promise<void>
   /** Resolves when a part ends that should not have. */
@@ -32,25 +41,41 @@ export type Running = {
 /** How long requests in flight may take to finish when the process is asked to stop. */
 export const DRAIN_DEADLINE_MS = 10_000
 
+/** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
+const WORKER_CONNECTIONS = 4
+const IDLE_CHECK_MS = 50
+
 /**
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
  * stopped again if a later part can't be.
  *
  * @throws StartError when the surroundings do not allow it: the message says what to do.
  */
-export async function start(config: Config, log: Log, build: (deps: AppDeps) => App | Promise<App>): Promise<Running> {
+export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
   const parts = createParts(log)
   try {
     const database = await parts.add('database', () => openDatabase(config))
     const { db } = await parts.add('pool', () => openPool(database.url))
+    const { db: workerDb } = await parts.add('worker pool', () => openPool(database.url, { max: WORKER_CONNECTIONS }))
     await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
-    const deps: AppDeps = { config, db, cipher: createCipher(encryptionKeys), adminToken, log }
-    // PLUG sandbox: if (config.sandbox) await parts.add('sandbox', () => startSandbox(config))
-    // PLUG worker: if (config.role !== 'api') await parts.add('worker', () => startWorker(deps))
-    const app = await build(deps)
-    const { address } = await parts.add('http', () => listen(app, config))
-    return { address, adminTokenFile, stop: parts.stop, failed: database.ended }
+    const cipher = createCipher(encryptionKeys)
+    const sandbox = config.sandbox
+      ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
+      : undefined
+    const { vault } = await parts.add('vault', () => openVault(config))
+    const { app, work } = await build({
+      config: { ...config, adminToken, encryptionKeys },
+      db,
+      workerDb,
+      cipher,
+      log,
+      vault,
+    })
+    if (work) await parts.add('workers', work)
+    const { address } = await parts.add('http', () => listen(app, config, log))
+    await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
+    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
   } catch (error) {
     await parts.stop()
     throw error
@@ -69,10 +94,10 @@ export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl'
   return { adminToken, adminTokenFile, encryptionKeys }
 }
 
-async function listen(app: App, { port, host }: Config): Promise<Part & { address: string }> {
+async function listen(app: App, { port, host }: Config, log: Log): Promise<Part & { address: string }> {
   try {
     const address = await app.listen({ port, host })
-    return { address, stop: () => drain(app) }
+    return { address, stop: () => drain(app, log) }
   } catch (error) {
     await app.close()
     throw explain(error, port, host)
@@ -80,12 +105,18 @@ async function listen(app: App, { port, host }: Config): Promise<Part & { addres
 }
 
 /** Lets requests in flight finish; those that are still there at the deadline are cut off. */
-async function drain(app: App): Promise<void> {
-  const late = setTimeout(() => app.server.closeAllConnections(), DRAIN_DEADLINE_MS)
+async function drain(app: App, log: Log): Promise<void> {
+  const late = setTimeout(() => {
+    log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')
+    app.server.closeAllConnections()
+  }, DRAIN_DEADLINE_MS)
+  // A connection that was busy when closing began is kept alive by its client afterwards.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
   try {
     await app.close()
   } finally {
     clearTimeout(late)
+    clearInterval(idle)
   }
 }
 

@@ -1,12 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, onTestFinished } from 'vitest'
+import { startEmbedded } from '../src/db/embedded.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -22,14 +23,41 @@ export type ParleyProcess = {
   signal(name: NodeJS.Signals): Promise<number | null>
 }
 
-/** A folder of a test's own; what still runs on it is ended and the folder removed when the file is done. */
-export function dataFolder(parent: string = tmpdir()): string {
+/** A folder of a test's own; what still runs on it is ended and the folder removed when the test is done. */
+export function dataFolder(parent: string = tmpdir(), whenDone: (clean: () => void) => void = onTestFinished): string {
   const path = mkdtempSync(join(parent, 'parley-process-'))
-  afterAll(() => {
-    for (const { pid } of processesOn(path)) process.kill(pid, 'SIGKILL')
+  whenDone(() => {
+    for (const { pid } of processesOn(path)) kill(pid)
     rmSync(path, { recursive: true, force: true, maxRetries: 5 })
   })
   return path
+}
+
+let template: Promise<string> | undefined
+const leftovers: (() => void)[] = []
+afterAll(() => leftovers.forEach((clean) => void clean()))
+
+/** The same with a database in it: a copy is there sooner than a first start. */
+export async function readyFolder(): Promise<string> {
+  template ??= makeTemplate()
+  const path = dataFolder()
+  cpSync(join(await template, 'postgres'), join(path, 'postgres'), { recursive: true })
+  return path
+}
+
+async function makeTemplate(): Promise<string> {
+  const path = dataFolder(tmpdir(), (clean) => leftovers.push(clean))
+  const server = await startEmbedded(path, { fsync: 'off' })
+  await server.stop()
+  return path
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch {
+    // It has ended in between.
+  }
 }
 
 /** `parley start` as a process of its own, with nothing of our environment but the path. */
@@ -38,7 +66,7 @@ export async function runParley(
   { script = MAIN, args = ['start'] }: { script?: string; args?: string[] } = {},
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
-  const options = { env: { PATH: process.env.PATH ?? '', PORT: port, ...env }, detached: true }
+  const options = { env: { PATH: process.env.PATH ?? '', PORT: port, SANDBOX: 'off', ...env }, detached: true }
   const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   // A test that fails leaves it running: the server goes with it.
   onTestFinished(() => void child.kill('SIGKILL'))

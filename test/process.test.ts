@@ -12,6 +12,7 @@ import {
   freePort,
   type ParleyProcess,
   processesOn,
+  readyFolder,
   runParley,
   startParley,
   until,
@@ -65,7 +66,7 @@ test(
 test(
   'after kill -9 the server goes by itself, and a start at once has the data',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })
     await query(folder, 'create table kept as select 42 as answer')
     await first.signal('SIGKILL')
@@ -80,7 +81,7 @@ test(
 test(
   'a server whose process and keeper were killed is taken over by the next start',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })
     await query(folder, 'create table kept as select 42 as answer')
     killOn(folder, /parley-keeper/)
@@ -115,7 +116,7 @@ test(
 test(
   'a second process on the same folder is refused and does the first no harm',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })
     const second = await runParley({ DATA_DIR: folder })
     await expectRefusal(second, `Another Parley (process ${first.pid}) uses the data folder ${folder}: stop that one`)
@@ -142,7 +143,7 @@ test(
 test(
   'a port in use gets a message that says what to do',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const port = await freePort()
     const other = createServer().listen(port, '127.0.0.1')
     await once(other, 'listening')
@@ -194,7 +195,7 @@ test(
     })
     expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
     expect(await parley.signal('SIGTERM')).toBe(0)
-    expect(readdirSync(folder)).toEqual([])
+    expect(readdirSync(folder)).toEqual(['media'])
     await server.unsafe(`drop database ${name}`)
     await server.end()
   },
@@ -204,7 +205,7 @@ test(
 test(
   'a request in flight is answered before the stop, with the database still there',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
     const answer = fetch(`${parley.address}/slow`)
     await parley.says('slow request has begun')
@@ -213,6 +214,7 @@ test(
     process.kill(-parley.pid, 'SIGINT')
     expect(await (await answer).json()).toEqual({ slept: 2 })
     expect(await parley.exited).toBe(0)
+    expect(parley.output()).not.toContain('http.drain.cut')
     expect(processesOn(folder)).toEqual([])
   },
   TIMEOUT,
@@ -221,7 +223,7 @@ test(
 test(
   'a second signal ends the process at once, and the server goes too',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
     const answer = fetch(`${parley.address}/slow`).catch(() => 'cut off')
     await parley.says('slow request has begun')
@@ -237,7 +239,7 @@ test(
 test(
   'a fault that nobody caught stops everything, with code 1',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
     await fetch(`${parley.address}/crash`).catch(() => undefined)
     expect(await parley.exited).toBe(1)
@@ -250,7 +252,7 @@ test(
 test(
   'a server that is killed under us ends the process with code 1, and the next start recovers',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })
     await query(folder, 'create table kept as select 42 as answer')
     killOn(folder, /^\S*bin\/postgres -D/)

@@ -1,4 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll } from 'vitest'
 import { startSandbox } from '../sandbox/sandbox.ts'
@@ -7,6 +10,7 @@ import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { createDeps, type Deps } from '../src/deps.ts'
+import { openFolderVault } from '../src/media/folder-vault.ts'
 import { createCipher } from '../src/secrets.ts'
 import { startWorkers } from '../src/workers.ts'
 import { createTestDatabase } from './database.ts'
@@ -23,14 +27,19 @@ type Options = { config?: Partial<Config>; clock?: Clock; onLog?: (line: Record<
 export async function startTestService({ config = {}, clock = systemClock, onLog }: Options = {}) {
   const { db, url: databaseUrl } = await createTestDatabase()
   const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
-  const settings = { ...readConfig({ ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0' }), ...config }
+  const key = randomBytes(32).toString('base64')
+  const environment = { ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0', ENCRYPTION_KEY: key }
+  const settings = { ...readConfig(environment), ...config }
+  const folder = await mkdtemp(join(tmpdir(), 'parley-service-'))
   const deps = createDeps({
     config: settings,
     db,
+    workerDb: db,
     log,
     clock,
-    cipher: createCipher([randomBytes(32).toString('base64')]),
+    cipher: createCipher([key]),
     providers: createProviders(settings),
+    vault: await openFolderVault(join(folder, 'media'), clock.now()),
   })
   const app = await buildApp(deps)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
@@ -40,6 +49,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     await app.close()
     await workers.stop()
     await sandbox.stop()
+    await rm(folder, { recursive: true, force: true })
   })
 
   const call = async (

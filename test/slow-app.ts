@@ -2,10 +2,10 @@ import Fastify from 'fastify'
 import { pino } from 'pino'
 import { readConfig } from '../src/config.ts'
 import { runUntilStopped } from '../src/lifecycle.ts'
-import { type AppDeps, start } from '../src/start.ts'
+import { type Build, start } from '../src/start.ts'
 
 /** A service whose requests take their time or fail badly: what stopping has to cope with. */
-function buildSlowApp({ db }: AppDeps) {
+const buildSlowApp: Build = async ({ db }) => {
   const app = Fastify()
   app.get('/slow', async () => {
     console.log('slow request has begun')
@@ -19,7 +19,7 @@ function buildSlowApp({ db }: AppDeps) {
     })
     return {}
   })
-  return app
+  return { app }
 }
 
 const log = pino()

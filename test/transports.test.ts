@@ -212,22 +212,24 @@ describe.each(PROVIDERS)('the whole story through %s', (provider) => {
     expect(row).toMatchObject(expected)
   })
 
-  test('has the bytes of what a customer sent', async () => {
+  test('keeps the bytes of what a customer sent', async () => {
     const given = { phoneNumberId: number.phoneNumberId, from: uniquePhone(), type: 'image' }
     const { body } = await service.control('POST', '/inbound', given)
-    const row = await eventually(async () => {
-      const rows = await service.db`select media from messages where wamid = ${body.wamid}`
-      return rows[0]
+    const chatId = await eventually(async () => {
+      const rows = await service.db`select conversation_id from messages where wamid = ${body.wamid}`
+      return rows[0]?.conversationId as number | undefined
     })
-    const [sender] = await service.deps.senders.listFor(number.companyId)
-    const fetched = await service.deps.providers[provider]!.fetchMedia(
-      sender!,
-      row.media.providerMediaId,
-      AbortSignal.timeout(5_000),
-    )
-    if (fetched.kind !== 'fetched') throw new Error(fetched.kind)
-    expect(fetched.mimeType).toBe('image/jpeg')
-    expect(Buffer.concat(await fetched.body.toArray()).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
+    await eventually(async () => {
+      const rows = await service.db`
+        select 1 from media where company_id = ${number.companyId} and state = 'stored'
+      `
+      return rows.length > 0
+    })
+    const messages = await number.api('GET', `/whatsapp/conversations/${chatId}/messages`)
+    const { url, type } = messages.body.data[0].media
+    const fetched = await fetch(new URL(new URL(url).pathname, service.url))
+    expect([fetched.status, type]).toEqual([200, 'image/jpeg'])
+    expect(Buffer.from(await fetched.arrayBuffer()).subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]))
   })
 
   test('hears that a template was rejected, and that it is good again', async () => {
@@ -390,7 +392,11 @@ describe('events of a number that has a webhook secret', () => {
 
   test('are taken with the secret in header or path, else refused and not kept', async () => {
     const { phoneNumberId } = await connected('dialog360', { webhookSecret })
-    const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId }, statuses: [{ id: 'wamid.X', status: 'sent' }] }
+    const value = {
+      messaging_product: 'whatsapp',
+      metadata: { phone_number_id: phoneNumberId },
+      statuses: [{ id: 'wamid.X', status: 'sent' }],
+    }
     const body = { object: 'x', entry: [{ id: '1', changes: [{ field: 'messages', value }] }] }
     // Which senders carry a secret is believed for a few seconds.
     await eventually(async () => (await post(HOOK, body)).status === 401)

@@ -1,15 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
-import { AppError, badRequest, type FieldFault, validationError } from '../src/errors.ts'
+import { AppError, badRequest, validationError } from '../src/errors.ts'
 import type { Caller } from '../src/http/caller.ts'
+import type { RequestFault } from '../src/http/fault.ts'
 
-type Fault = FieldFault & { kind: 'shape' | 'value' }
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    onInvalid?: (faults: readonly Fault[], body: unknown) => AppError | undefined
-  }
-}
+type Fault = RequestFault
 
 /** The least of a server that routes need: a caller named by a header, shapes, and errors mapped as everywhere. */
 export async function createWebhookApp(...routes: FastifyPluginAsync[]): Promise<FastifyInstance> {
@@ -61,5 +56,5 @@ function toFault({ keyword, instancePath, message, params }: AjvError): Fault {
   if (keyword === 'required') steps.push(String(params.missingProperty))
   const path = steps.map((step, place) => (/^\d+$/.test(step) ? `[${step}]` : place === 0 ? step : `.${step}`)).join('')
   const isShape = keyword === 'required' || instancePath === ''
-  return { path: path || 'body', message: message ?? 'is not valid', kind: isShape ? 'shape' : 'value' }
+  return { keyword, path: path || 'body', message: message ?? 'is not valid', kind: isShape ? 'shape' : 'value' }
 }

@@ -65,8 +65,8 @@ function matching(db: Db, companyId: number, terms: readonly SearchTerm[], byInd
   const [first, second] = terms.map((term) =>
     byIndex && term.grams.length > 0
       ? db`(
-          contact_grams(contacts.company_id, contacts.search_text) @> ${[...term.grams]}::text[]
-          and strpos(contacts.search_text, ${term.text}) > 0
+          strpos(contacts.search_text, ${term.text}) > 0
+          and contact_grams(contacts.company_id, contacts.search_text) @> ${[...term.grams]}::text[]
         )`
       : db`strpos(contacts.search_text, ${term.text}) > 0`,
   )

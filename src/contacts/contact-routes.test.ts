@@ -374,6 +374,9 @@ describe('refusals', () => {
     ])
     expect([status, body.error.details.fields[0].path]).toEqual([422, '2.customFields'])
     expect((await call('GET', '/contacts/by-email/first@back.org')).status).toBe(404)
+    await upsert({ email: 'alone@back.org', customFields: many('a') })
+    const alone = await call('POST', '/contacts', [{ email: 'alone@back.org', customFields: many('b') }])
+    expect(alone.body.error.details.fields[0].path).toBe('0.customFields')
   })
 
   test.each([[0], [1001]])('422 for an array of %i', async (length) => {
@@ -430,7 +433,13 @@ describe('refusals', () => {
     expect((await call('GET', `/contacts/${mine.id}`)).body.data).toEqual(mine)
   })
 
-  test('413 over 8 MiB', async () => {
+  test('413 over 8 MiB, in forms too', async () => {
+    const large: [string, string][] = [
+      ['email', 'a@b.org'],
+      ['firstName', 'x'.repeat(9 * 1024 * 1024)],
+    ]
+    expect((await form('url', large)).status).toBe(413)
+    expect((await form('multipart', large)).status).toBe(413)
     const { status } = await call('POST', '/contacts', { email: 'a@b.org', firstName: 'x'.repeat(9 * 1024 * 1024) })
     expect(status).toBe(413)
   })

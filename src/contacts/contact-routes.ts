@@ -3,16 +3,20 @@ import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { contactNotFound, validationError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
+import { acceptForms } from '../http/form-body.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../written-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
-import { acceptForms, CONTACT_BODY_LIMIT_BYTES, readWriteBody } from './contact-body.ts'
+import { formToWriteBody } from './contact-form.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts } from './contact-list.ts'
 import type { ChangedBy } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { SEARCH_MAX_LENGTH } from './contact-search.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
 import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './contact-write.ts'
+
+/** Largest body of a contact write. */
+const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 export type ContactRoutesDeps = { db: Pool }
 
@@ -65,7 +69,7 @@ const ListReply = Type.Object({
 /** The contacts endpoints (spec: Contacts; decisions: Contacts and custom fields). */
 export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    await acceptForms(app)
+    await acceptForms(app, formToWriteBody)
 
     app.post(
       '/public/v1/contacts',
@@ -84,10 +88,11 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { caller } = request
-        const writes = parseContactUpserts(await readWriteBody(request))
+        const writes = parseContactUpserts(request.body)
         const isOwnOnly = isClientSide(caller)
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
+          isArray: Array.isArray(request.body),
         })
         return {
           data: isOwnOnly
@@ -155,7 +160,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request) => {
         const { caller } = request
-        const write = parseContactWrite(await readWriteBody(request), 'update')
+        const write = parseContactWrite(request.body, 'update')
         const id = contactId(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller))
         return { data: toContactReply(caller.companyId, contact) }

@@ -38,7 +38,7 @@ export function searchTerms(companyId: number, search: string): SearchTerm[] {
 function gramsOf(companyId: number, text: string): string[] {
   const characters = [...text]
   const size = Math.min(GRAM_LENGTH, characters.length)
-  if (size === 1 && /^[0-9]$/.test(text)) return []
+  if (size === 1 && Buffer.byteLength(text) === 1) return []
   const grams = characters.slice(size - 1).map((_, place) => characters.slice(place, place + size).join(''))
   return [...new Set(grams)].map((gram) => `${companyId}:${gram}`)
 }

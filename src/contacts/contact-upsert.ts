@@ -16,6 +16,8 @@ export type UpsertOptions = {
    * whole call (422), or `keep` what was there. A caller who may not learn whether somebody exists needs the latter.
    */
   whenFull?: 'refuse' | 'keep'
+  /** Whether faults are named by the index of their write, as they are when the caller gave an array. */
+  isArray?: boolean
 }
 
 /**
@@ -31,7 +33,7 @@ export async function upsertContacts(
   by: ChangedBy,
   options: UpsertOptions = {},
 ): Promise<Contact[]> {
-  const items = writes.map((write, index) => toItem(write, writes.length === 1 ? '' : `${index}.`))
+  const items = writes.map((write, index) => toItem(write, options.isArray ? `${index}.` : ''))
   const identities = [...new Set(items.flatMap(identitiesOf))]
   return withPeopleLocked(db, companyId, { identities, ids: [] }, async (tx, locked) => {
     const contacts: Contact[] = []

@@ -126,8 +126,8 @@ describe('the list', () => {
       data: { groups: [], total: 0 },
     })
     for (const [key, category] of [
-      ['A', undefined],
       ['B', 'zoo'],
+      ['A', undefined],
       ['C', 'art'],
       ['D', 'zoo'],
       ['E', ''],
@@ -135,7 +135,7 @@ describe('the list', () => {
       await call('POST', '', { ...PLAN, key, category }, company)
     }
     const all = (await call('GET', '', undefined, company)).body.data
-    expect(all.map((field: { key: string }) => field.key)).toEqual(['A', 'B', 'C', 'D', 'E'])
+    expect(all.map((field: { key: string }) => field.key)).toEqual(['B', 'A', 'C', 'D', 'E'])
     const { data } = (await call('GET', '?groupBy=category', undefined, company)).body
     expect(data.total).toBe(5)
     expect(

@@ -31,7 +31,9 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
   return postgres(address, {
     ...(socket !== undefined && { host: socket }),
     max: options.max ?? 10,
-    connect_timeout: 5,
+    connect_timeout: 3,
+    // Seconds until a lost connection is tried again; the driver's own waits grow to 20 s.
+    backoff: (retries) => Math.min(3 ** retries / 100, 1),
     idle_timeout: 0,
     max_lifetime: 60 * 60,
     connection: { application_name: options.applicationName ?? 'parley' },

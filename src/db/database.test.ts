@@ -1,4 +1,5 @@
 import { cpSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { dataFolder, freePort } from '../../test/parley-process.ts'
@@ -15,7 +16,8 @@ let dead: number
 
 /** A primary and a standby made of the same data, both on TCP as a database of the operator's own is. */
 beforeAll(async () => {
-  const [first, second] = [dataFolder(), dataFolder()]
+  const cleanups: (() => void)[] = []
+  const [first, second] = [1, 2].map(() => dataFolder(tmpdir(), (clean) => cleanups.push(clean))) as [string, string]
   const hba = join(first, 'hba.conf')
   writeFileSync(hba, 'local all all trust\nhost all stranger all scram-sha-256\nhost all all all trust\n')
   const onTcp = async () => {
@@ -31,6 +33,7 @@ beforeAll(async () => {
   ;[primary, standby, dead] = [Number(settings[0].port), Number(settings[1].port), await freePort()]
   return async () => {
     for (const server of servers) await server.stop()
+    for (const clean of cleanups) clean()
   }
 }, TIMEOUT)
 

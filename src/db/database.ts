@@ -9,6 +9,7 @@ export type Database = {
   ended: Promise<StartError>
 }
 
+const DRAIN_SECONDS = 5
 /** How long a database of the operator's own may take to answer, all of its hosts together. */
 const ANSWER_DEADLINE_MS = 10_000
 
@@ -27,10 +28,10 @@ async function openOwn(url: string): Promise<Database> {
   return { url, stop: async () => {}, ended: new Promise(() => {}) }
 }
 
-/** A pool that takes part in an orderly stop: what runs is finished, within `drainMs`. */
-export function openPool(url: string, drainMs = 5_000): { db: Pool; stop(): Promise<void> } {
-  const db = connect(url)
-  return { db, stop: () => db.end({ timeout: drainMs / 1000 }) }
+/** A pool that takes part in an orderly stop: what runs is finished, within 5 s. */
+export function openPool(url: string, options: { max?: number } = {}): { db: Pool; stop(): Promise<void> } {
+  const db = connect(url, options)
+  return { db, stop: () => db.end({ timeout: DRAIN_SECONDS }) }
 }
 
 async function checkAnswers(url: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
-import { access, chown, constants, lstat, mkdir, realpath } from 'node:fs/promises'
+import { access, chown, constants, lstat, mkdir, realpath, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -151,4 +151,10 @@ export async function openSocketFolder(folder: DataFolder, account: Account): Pr
   }
   if (account.owner && uid === 0) await chown(path, account.owner.uid, account.owner.gid)
   return path
+}
+
+/** Takes a socket's folder of its own away again. */
+export async function closeSocketFolder(folder: DataFolder): Promise<void> {
+  const path = socketFolder(folder)
+  if (path !== folder.cluster) await rmdir(path).catch(() => {})
 }

@@ -17,6 +17,7 @@ watch=$!
 wait "$child"
 code=$?
 kill -KILL "$watch" 2>/dev/null
+wait "$watch" 2>/dev/null
 exit "$code"
 `
 

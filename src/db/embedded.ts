@@ -3,6 +3,7 @@ import type { StartError } from '../start-error.ts'
 import { chooseAccount } from './embedded-account.ts'
 import { createCluster, findCluster } from './embedded-cluster.ts'
 import {
+  closeSocketFolder,
   type DataFolder,
   FolderInUse,
   lockDataFolder,
@@ -36,7 +37,11 @@ export async function startEmbedded(dataDir: string, settings: Record<string, st
   try {
     await stopOrphan(folder.cluster)
     const server = await startLocked(folder, settings)
-    const stop = () => server.stop().finally(unlock)
+    const stop = async () => {
+      await server.stop()
+      await closeSocketFolder(folder)
+      unlock()
+    }
     return { url: addressOf(folder, settings.port), ended: server.ended, stop }
   } catch (error) {
     unlock()

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { until } from '../../test/parley-process.ts'
 import { StartError } from '../start-error.ts'
@@ -22,7 +22,7 @@ async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
 
 function migrations(files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'parley-migrations-'))
-  afterAll(() => rmSync(folder, { recursive: true }))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   return folder
 }

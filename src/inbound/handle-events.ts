@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { isDataError } from '../db/failure.ts'
+import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { belongsToPart } from './accept.ts'
 import { claimLane, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
 import { type HandleDeps, handleItems } from './handle-items.ts'
@@ -40,7 +40,7 @@ export function handleLane(deps: HandleEventsDeps, lane: number): Promise<number
 
 type Parsed = { event: StoredEvent; items: InboundItem[]; aside: SetAside[] }
 
-/** All at once; when the database refuses something of it, item by item, so that the bad one fails alone. */
+/** All at once; when something of it fails, item by item, so that the bad one fails alone. */
 async function handleTogether(deps: HandleEventsDeps, tx: Db, events: readonly StoredEvent[]): Promise<SetAside[]> {
   const parsed = events.map(parseEvent)
   const at = deps.clock.now()
@@ -51,7 +51,7 @@ async function handleTogether(deps: HandleEventsDeps, tx: Db, events: readonly S
     const unroutable = await savepoint(tx, (inner) => handleItems(deps, inner, items, at))
     return [...unreadable, ...unroutable.map((item) => unroutableOf(item, owner.get(item)))]
   } catch (error) {
-    if (!isDataError(error)) throw error
+    if (isNobodysFault(error)) throw error
   }
   return [...unreadable, ...(await handleApart(deps, tx, owner, at))]
 }
@@ -68,7 +68,7 @@ async function handleApart(
       const unroutable = await savepoint(tx, (inner) => handleItems(deps, inner, [item], at))
       aside.push(...unroutable.map((one) => unroutableOf(one, event)))
     } catch (error) {
-      if (!isDataError(error)) throw error
+      if (isNobodysFault(error)) throw error
       aside.push(asideOf('failed', error instanceof Error ? error.message : 'refused by the database', item, event))
     }
   }
@@ -116,10 +116,22 @@ function asideOf(
     phoneNumberId: route.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route.by === 'account' ? route.wabaAccountId : null,
     app: route.by === 'app' ? route.gupshupAppId : null,
-    body: Buffer.from(item.raw()),
+    body: rawOf(item, event),
     receivedAt: event?.receivedAt ?? new Date(0),
   }
 }
+
+/** The item's own JSON; the whole event where that cannot be cut out, whose other items are recognised as known. */
+function rawOf(item: InboundItem, event: StoredEvent | undefined): Buffer {
+  try {
+    return Buffer.from(item.raw())
+  } catch {
+    return event?.body ?? Buffer.alloc(0)
+  }
+}
+
+/** The database is away, or two workers were in each other's way: the whole batch is tried again. */
+const isNobodysFault = (error: unknown): boolean => isDatabaseDown(error) || isContention(error)
 
 /** Runs statements so that their failure leaves the transaction usable. */
 async function savepoint<T>(tx: Db, run: (inner: Db) => Promise<T>): Promise<T> {

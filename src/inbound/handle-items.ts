@@ -7,11 +7,11 @@ import {
   type StatusRecord,
 } from '../conversations/record-store.ts'
 import type { Db } from '../db/connect.ts'
-import { customerIdentity } from '../phone.ts'
+import { phoneIdentity } from '../phone.ts'
 import { applyNumberLimits } from '../senders/sender-event-store.ts'
 import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
-import type { InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
+import type { Customer, InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
 /** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
@@ -117,14 +117,14 @@ async function handleConversational(
 
 function toRecord(deps: HandleDeps, { item, sender }: Routed<MessageItem | ReactionItem>): InboundRecord | undefined {
   const { phone, userId, profileName } = item.customer
-  const customer = phone ?? userId
+  const customer = identityOf(item.customer)
   if (customer === null) return undefined
   const isMessage = item.kind === 'message'
   return {
     companyId: sender.companyId,
     senderId: sender.id,
     kind: item.kind === 'reaction' ? 'reaction' : item.isEcho ? 'echo' : 'message',
-    customer: customerIdentity(customer),
+    customer,
     other: phone !== null && userId !== null ? userId : null,
     phone,
     profileName: item.isEcho ? null : profileName,
@@ -203,21 +203,22 @@ const toNumberLimit = ({ item, sender }: Routed<InboundItem>) =>
 
 function toPreference({ item, sender }: Routed<InboundItem>) {
   if (item.kind !== 'preference') return []
-  const customer = item.customer.phone ?? item.customer.userId
-  if (customer === null) return []
-  return [{ companyId: sender.companyId, identity: customerIdentity(customer), value: item.marketing === 'resume' }]
+  const identity = identityOf(item.customer)
+  return identity === null ? [] : [{ companyId: sender.companyId, identity, value: item.marketing === 'resume' }]
 }
 
 function toRenaming({ item, sender }: Routed<InboundItem>) {
   const place = { companyId: sender.companyId, senderId: sender.id }
   if (item.kind === 'number-changed') {
-    return [{ ...place, from: customerIdentity(item.from), to: customerIdentity(item.to) }]
+    return [{ ...place, from: phoneIdentity(item.from), to: phoneIdentity(item.to) }]
   }
   if (item.kind === 'user-id-changed' && item.previousUserId !== null) {
     return [{ ...place, from: item.previousUserId, to: item.userId }]
   }
   return []
 }
+
+const identityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : phoneIdentity(phone))
 
 const toDate = (seconds: number | null): Date | null => {
   const date = seconds === null ? null : new Date(seconds * 1000)

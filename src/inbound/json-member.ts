@@ -31,9 +31,8 @@ const keepBigInteger = (_name: string, value: unknown, context?: { source?: stri
     ? context?.source
     : value
 
-/** An own member, whatever its name: `constructor` and `__proto__` are names like others here. */
-export const memberAt = (object: JsonObject, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined
+/** Whatever is there. The name is ours and never the body's, so nothing inherited answers to it. */
+export const memberAt = (object: JsonObject, name: string): unknown => object[name]
 
 /** The object there, or an empty one. */
 export function objectAt(object: JsonObject, name: string): JsonObject {

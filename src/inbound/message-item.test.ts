@@ -175,6 +175,7 @@ describe('who wrote', () => {
       [{ wa_id: '1' }, { wa_id: '2' }],
       { phone: '4915100000001', userId: null, profileName: null },
     ],
+    ['a user id in the place of a phone, and no contact', { from: 'US.1234' }, [], { phone: null, userId: 'US.1234' }],
     [
       'a user id in the place of a phone',
       { from: 'US.1234' },
@@ -270,6 +271,8 @@ describe('a system message that tells of a new identity', () => {
     const told = { type: 'user_changed_user_id', user_id: 'DE.2', previous_user_id: 'DE.1' }
     expect(system(told)[0]).toMatchObject({ kind: 'user-id-changed', previousUserId: 'DE.1', userId: 'DE.2' })
     expect(system({ ...told, previous_user_id: undefined })[0]).toMatchObject({ previousUserId: null })
+    const already = system({ ...told, previous_user_id: undefined }, { from_user_id: 'DE.2' })[0]
+    expect(already).toMatchObject({ previousUserId: null, userId: 'DE.2' })
   })
 
   it('is the message alone where the identities are not both there', () => {

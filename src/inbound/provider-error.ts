@@ -1,5 +1,5 @@
 import type { ProviderError } from './inbound-item.ts'
-import { isObject, type JsonObject, memberAt, objectAt, textAt } from './json-member.ts'
+import { isObject, type JsonObject, objectAt, textAt } from './json-member.ts'
 
 /** One element of the provider's `errors[]`; null when it is none. */
 export function readError(error: unknown): ProviderError | null {
@@ -24,6 +24,6 @@ export function readFlatError(status: JsonObject): ProviderError | null {
 }
 
 function codeAt(object: JsonObject): number | null {
-  const code = Number(memberAt(object, 'code') ?? Number.NaN)
+  const code = Number(textAt(object, 'code') ?? Number.NaN)
   return Number.isSafeInteger(code) ? code : null
 }

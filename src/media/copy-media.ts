@@ -22,7 +22,7 @@ const COPY_DEADLINE_MS = 120_000
 /** Bytes that never fit their provider's own digest are kept all the same, once it is not the transport's fault. */
 const DIGEST_TRIED = 3
 
-export type MediaSender = { provider: ProviderName; access: SenderAccess }
+export type MediaSender = SenderAccess & { readonly provider: ProviderName }
 
 export type CopyDeps = {
   db: Db
@@ -101,7 +101,7 @@ async function fetchFromProvider(deps: CopyDeps, media: MediaRow, signal: AbortS
   const provider = sender && deps.providers[sender.provider]
   // A number may be back before the provider forgets.
   if (!sender || !provider) return { kind: 'failed', error: { code: null, title: 'not connected', details: null } }
-  return provider.fetchMedia(sender.access, media.providerMediaId, signal)
+  return provider.fetchMedia(sender, media.providerMediaId, signal)
 }
 
 async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { kind: 'fetched' }): Promise<Copy> {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -23,7 +24,8 @@ export async function openFolderVault(path: string, now: Date): Promise<Vault> {
       const target = pathOf(folder, key)
       const temporary = join(unfinished, randomBytes(12).toString('hex'))
       try {
-        const measured = await writeFile(temporary, body, maxBytes)
+        const file = createWriteStream(temporary, { flags: 'wx', mode: 0o600, flush: true })
+        const measured = await writeMeasured(body, file, maxBytes)
         await mkdir(dirname(target), { recursive: true, mode: 0o700 })
         await rename(temporary, target)
         await syncFolders(folder, target)
@@ -42,18 +44,6 @@ function pathOf(folder: string, key: string): string {
   if (!isStorageKey(key)) throw new Error('This is no storage key')
   const random = key.slice(key.indexOf('-') + 1)
   return join(folder, random.slice(0, 2), random.slice(2, 4), key)
-}
-
-async function writeFile(path: string, body: Readable, maxBytes: number) {
-  const file = await open(path, 'wx', 0o600)
-  try {
-    const measured = await writeMeasured(body, file.createWriteStream({ autoClose: false }), maxBytes)
-    await file.sync()
-    return measured
-  } finally {
-    body.destroy()
-    await file.close()
-  }
 }
 
 /** A name survives a power failure once its folder has reached the disk; the folders above may be new, too. */

@@ -19,7 +19,7 @@ export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSi
 const config = { surface: 'public' } as const
 const params = Type.Object({ token: Type.String() })
 const schema = {
-  tags: ['Media'],
+  tags: ['Conversations'],
   summary: 'Read the file of a message',
   description:
     'The address stands in `media.url` of a message and is good for 7 days from reading it. Takes one Range.',

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { exchange, readJsonObject, USER_AGENT } from './exchange.ts'
 import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
@@ -109,11 +108,13 @@ async function download(
       headers: { 'user-agent': USER_AGENT, ...headers },
       signal,
     })
+    // A body that breaks off before anybody reads it, or that is cut off unread, must not bring the process down.
+    answer.body.on('error', () => undefined)
     if (answer.statusCode === 200) {
       const type = mimeType ?? text(answer.headers['content-type'])
       return { kind: 'fetched', mimeType: type, sizeBytes, sha256, body: answer.body }
     }
-    discard(answer.body)
+    answer.body.destroy()
     if (answer.statusCode === 404) return 'address-died'
     const wait = retryAfter(answer.headers['retry-after'])
     if (answer.statusCode === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
@@ -121,12 +122,6 @@ async function download(
   } catch (error) {
     return failed(error instanceof Error ? error.message : 'the bytes could not be fetched')
   }
-}
-
-/** What nobody reads is cut off, and what becomes of it concerns nobody. */
-function discard(body: Readable): void {
-  body.on('error', () => undefined)
-  body.destroy()
 }
 
 const failed = (title: string): MediaOutcome => ({ kind: 'failed', error: failure(title) })

@@ -1,0 +1,59 @@
+// Writes openapi.json and schema.sql from the code and the migrations; with --check, says whether they are up to date.
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
+import { buildApp } from '../src/app.ts'
+import { systemClock } from '../src/clock.ts'
+import { readConfig } from '../src/config.ts'
+import { connect } from '../src/db/connect.ts'
+import { startEmbedded } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { describeSchema } from '../src/db/schema-store.ts'
+import { createDeps } from '../src/deps.ts'
+import { openFolderVault } from '../src/media/folder-vault.ts'
+import { createCipher } from '../src/secrets.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const key = randomBytes(32).toString('base64')
+const folder = await mkdtemp(join(tmpdir(), 'parley-generate-'))
+const server = await startEmbedded(folder, { fsync: 'off' })
+const db = connect(server.url)
+try {
+  await migrate(db)
+  const app = await buildApp(
+    createDeps({
+      config: readConfig({ ENCRYPTION_KEY: key }),
+      db,
+      workerDb: db,
+      log: pino({ level: 'silent' }),
+      clock: systemClock,
+      cipher: createCipher([key]),
+      providers: {},
+      vault: await openFolderVault(join(folder, 'media'), systemClock.now()),
+    }),
+  )
+  await app.ready()
+  const { body: openapi } = await app.inject({ url: '/openapi.json' })
+  await app.close()
+  const files = {
+    'openapi.json': `${JSON.stringify(JSON.parse(openapi), null, 2)}\n`,
+    'schema.sql': await describeSchema(db),
+  }
+  for (const [name, text] of Object.entries(files)) await write(name, text)
+} finally {
+  await db.end()
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function write(name: string, text: string): Promise<void> {
+  const path = join(ROOT, name)
+  if (!process.argv.includes('--check')) return writeFile(path, text)
+  const kept = await readFile(path, 'utf8').catch(() => '')
+  if (kept === text) return
+  console.error(`${name} is not what the code says: run npm run generate`)
+  process.exitCode = 1
+}

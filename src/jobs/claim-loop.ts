@@ -1,0 +1,133 @@
+import { monotonicMs } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { withDeadline } from './deadline.ts'
+import type { Job } from './job.ts'
+import { type JobKind, limitsOf } from './job-kind.ts'
+import { type Claimed, claimJobs } from './job-store.ts'
+import { LEASE_MS } from './lease.ts'
+
+/** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
+const SPACING_MS = 5
+const FIRST_POLL_MS = 50
+const LONGEST_POLL_MS = 250
+const LONGEST_RETRY_MS = 1_000
+
+export type ClaimLoop = {
+  /** Looks for work at once. */
+  wake(): void
+  /** Says that a unit has ended: looks for work at once if some was left for want of room. */
+  roomFreed(): void
+  /** Fulfilled when nothing more will be claimed. */
+  stop(): Promise<void>
+}
+
+type LoopDeps = {
+  db: Db
+  log: { warn(fields: object, message: string): void }
+  /** Called before each claim: jobs of dead workers must be back in their place. */
+  recover(): Promise<void>
+  /** Units of this kind in flight in this process. */
+  inFlight(): number
+  /** Takes over one unit that was claimed. Must not throw. */
+  run(jobs: Job[], leasedAtMs: number): void
+}
+
+/** Claims jobs of one kind while there is room for them, polls when there are none, and outlives any failure. */
+export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
+  const { concurrency, laneCap, companyCap } = limitsOf(kind)
+  const pause = createPause()
+  let stopped = false
+  let afterLane = ''
+  let pollMs = FIRST_POLL_MS
+  let failures = 0
+  let wantsRoom = false
+
+  const claim = async (units: number): Promise<Claimed> => {
+    await deps.recover()
+    const startedAtMs = monotonicMs()
+    const unitSize = kind.batch ?? 1
+    const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS }
+    const claimed = await withDeadline(claimJobs(deps.db, { kind: kind.kind, units, afterLane, ...caps }))
+    afterLane = claimed.lastLane
+    for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
+    return claimed
+  }
+
+  /** One look for work; returns how long to wait before the next unless woken. */
+  const look = async (): Promise<number> => {
+    const units = concurrency - deps.inFlight()
+    wantsRoom = units <= 0
+    if (wantsRoom) return LONGEST_POLL_MS
+    const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(units)
+    wantsRoom = sawFull
+    pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
+    return jobs.length > 0 ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
+  }
+
+  const lookSafely = async (): Promise<number> => {
+    try {
+      const waitMs = await look()
+      if (failures > 0) deps.log.warn({ kind: kind.kind, failures }, 'job.claims_resumed')
+      failures = 0
+      return waitMs
+    } catch (error) {
+      if (failures === 0) deps.log.warn({ kind: kind.kind, err: error }, 'job.claim_failed')
+      failures += 1
+      return Math.min(FIRST_POLL_MS * 2 ** failures, LONGEST_RETRY_MS)
+    }
+  }
+
+  const ended = (async () => {
+    while (!stopped) {
+      const waitMs = await lookSafely()
+      if (!stopped) await pause.wait(waitMs, failures > 0 ? waitMs : SPACING_MS)
+    }
+  })()
+
+  return {
+    wake: pause.end,
+    roomFreed: () => {
+      if (wantsRoom) pause.end()
+    },
+    stop: () => {
+      stopped = true
+      pause.end()
+      return ended
+    },
+  }
+}
+
+function byClaim(jobs: Job[]): Job[][] {
+  const units = new Map<string, Job[]>()
+  for (const job of jobs) {
+    const unit = units.get(job.claimId)
+    if (unit) unit.push(job)
+    else units.set(job.claimId, [job])
+  }
+  return [...units.values()]
+}
+
+/** A wait that can be cut short to `leastMs`; `end` counts also when it is called before the wait begins. */
+function createPause() {
+  let isEnded = false
+  let endWait = () => {}
+  return {
+    async wait(mostMs: number, leastMs: number): Promise<void> {
+      await new Promise<void>((done) => setTimeout(done, Math.min(leastMs, mostMs)))
+      if (!isEnded && mostMs > leastMs) {
+        await new Promise<void>((done) => {
+          const timer = setTimeout(done, mostMs - leastMs)
+          endWait = () => {
+            clearTimeout(timer)
+            done()
+          }
+        })
+      }
+      isEnded = false
+    },
+    end(): void {
+      isEnded = true
+      endWait()
+    },
+  }
+}

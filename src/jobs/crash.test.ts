@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { connect } from '../db/connect.ts'
+import { startEmbedded } from '../db/embedded.ts'
+import { migrate } from '../db/migrate.ts'
+import { done } from './job.ts'
+import { enqueueJobs } from './job-store.ts'
+import { createWorker } from './worker.ts'
+
+const FIXTURE = fileURLToPath(new URL('../../test/fixtures/job-worker.ts', import.meta.url))
+const KILLS = 14
+const JOBS = 6_000
+
+const { db, url } = await createTestDatabase()
+const children = new Set<ChildProcess>()
+
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+async function spawnWorker(): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  children.add(child)
+  await once(child.stdout, 'data')
+  return child
+}
+
+test('no job is lost or finished twice, however often workers are killed', { timeout: 180_000 }, async () => {
+  await db`create table handled (subject_id bigint not null)`
+  await db`create table finished (subject_id bigint not null)`
+  const jobs = Array.from({ length: JOBS }, (_, i) => ({ kind: 'crash', lane: `lane ${i % 20}`, subjectId: i }))
+  await enqueueJobs(db, jobs)
+
+  let leasesLost = 0
+  const workers = await Promise.all([spawnWorker(), spawnWorker()])
+  for (let kill = 0; kill < KILLS; kill++) {
+    await sleep(Math.random() * 300)
+    const victim = workers.shift()
+    victim?.kill('SIGKILL')
+    const [row] = await db<{ count: number }[]>`select count(*) from jobs where claim_id is not null`
+    leasesLost += row?.count ?? 0
+    workers.push(await spawnWorker())
+  }
+  expect(leasesLost).toBeGreaterThan(0)
+
+  await vi.waitFor(async () => expect(await db`select from jobs`).toHaveLength(0), { timeout: 120_000, interval: 200 })
+  const [counts] = await db`
+    select
+      (select count(*) from finished) as finished,
+      (select count(distinct subject_id) from finished) as finished_subjects,
+      (select count(distinct subject_id) from handled) as handled_subjects
+  `
+  expect(counts).toEqual({ finished: JOBS, finishedSubjects: JOBS, handledSubjects: JOBS })
+})
+
+test('a worker outlives its database and goes on when it is back', { timeout: 120_000 }, async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-outage-'))
+  const settings = { fsync: 'off', synchronous_commit: 'off' }
+  let server = await startEmbedded(folder, settings)
+  const pool = connect(server.url, { max: 4 })
+  onTestFinished(async () => {
+    // Without a limit the driver may wait for ever for connections that the server closed.
+    await pool.end({ timeout: 5 })
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+  await migrate(pool)
+  const log = { error: vi.fn(), warn: vi.fn() }
+  const handled = new Set<number>()
+  const worker = createWorker({ db: pool, log }, [
+    {
+      kind: 'work',
+      laneCap: 10,
+      handle: async (job) => {
+        await sleep(20)
+        handled.add(job.subjectId)
+        return done
+      },
+    },
+    { kind: 'idle', laneCap: 1, handle: async () => done },
+  ])
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+
+  const put = (from: number) =>
+    enqueueJobs(
+      pool,
+      Array.from({ length: 100 }, (_, i) => ({ kind: 'work', lane: `lane ${i % 5}`, subjectId: from + i })),
+    )
+  await put(0)
+  await vi.waitFor(() => expect(handled.size).toBeGreaterThan(10), { timeout: 10_000, interval: 5 })
+  await server.stop()
+  await sleep(4_000)
+  server = await startEmbedded(folder, settings)
+  // The driver fails the first statement of a connection that the server closed once more after it is back.
+  await vi.waitFor(() => put(100), { timeout: 20_000, interval: 100 })
+  const left = async () => (await pool`select from jobs`).length
+  await vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 60_000, interval: 100 })
+
+  expect(handled.size).toBe(200)
+  const warnings = log.warn.mock.calls.map(([, message]) => message)
+  expect(warnings.filter((message) => message === 'job.claim_failed').length).toBeGreaterThan(0)
+  expect(warnings.length).toBeLessThan(20)
+  expect(unhandled).not.toHaveBeenCalled()
+  process.off('unhandledRejection', unhandled)
+  await worker.stop()
+})

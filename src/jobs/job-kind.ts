@@ -1,0 +1,56 @@
+import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts'
+import type { Job, Outcome } from './job.ts'
+
+type Caps = {
+  kind: string
+  /** Units (jobs, or batches) of one lane in flight at most, over all processes. */
+  laneCap: number
+  /** Units of one company in flight at most, over its lanes of this kind and all processes. Absent: no cap. */
+  companyCap?: number
+  /** Units in flight in this process at most. */
+  concurrency?: number
+  /** Runs that may throw before the job is set aside. */
+  maxAttempts?: number
+  /** Waits after runs that threw. */
+  backoff?: Backoff
+  /** With a lane cap of 1: a job that has to be retried keeps its lane closed, so that nothing overtakes it. */
+  ordered?: boolean
+}
+
+/** Work on one job at a time, many at once. `signal` ends the work when the lease is lost or the worker stops. */
+export type SingleKind = Caps & {
+  batch?: undefined
+  handle(job: Job, signal: AbortSignal): Promise<Outcome>
+}
+
+/**
+ * Work on up to `batch` jobs of one lane in order. One outcome for all, or one for each in the same order. When the
+ * call throws for several jobs, they are run again one by one, so that one bad job does not take the others with it.
+ */
+export type BatchKind = Caps & {
+  batch: number
+  handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
+}
+
+export type JobKind = SingleKind | BatchKind
+
+const NO_CAP = 2_147_483_647
+const CONCURRENCY = 50
+const MAX_ATTEMPTS = 10
+
+export type Limits = Required<
+  Pick<Caps, 'laneCap' | 'companyCap' | 'concurrency' | 'maxAttempts' | 'backoff' | 'ordered'>
+>
+
+/** The limits of a kind with what it left open filled in; throws on a contradiction, which is a fault of the program. */
+export function limitsOf(kind: JobKind): Limits {
+  if (kind.ordered && kind.laneCap !== 1) throw new Error(`${kind.kind}: an ordered kind needs a lane cap of 1`)
+  return {
+    laneCap: kind.laneCap,
+    companyCap: kind.companyCap ?? NO_CAP,
+    concurrency: kind.concurrency ?? CONCURRENCY,
+    maxAttempts: kind.maxAttempts ?? MAX_ATTEMPTS,
+    backoff: kind.backoff ?? DEFAULT_BACKOFF,
+    ordered: kind.ordered ?? false,
+  }
+}

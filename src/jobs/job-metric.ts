@@ -1,0 +1,34 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Db } from '../db/connect.ts'
+import { type JobStat, jobStats } from './job-stat-store.ts'
+
+const GAUGES: [name: string, help: string, value: (stat: JobStat) => number][] = [
+  ['parley_jobs_due', 'Jobs that could run now; above 10000 an estimate', (stat) => stat.due],
+  ['parley_jobs_in_flight', 'Jobs under a lease', (stat) => stat.inFlight],
+  ['parley_jobs_oldest_due_seconds', 'How long the oldest due job has waited', (stat) => stat.oldestDueAgeSeconds],
+  ['parley_jobs_set_aside', 'Jobs given up after too many failures', (stat) => stat.setAside],
+]
+
+/** Registers gauges by kind, read from the database once per scrape; kinds without jobs read 0. */
+export function registerJobGauges(registry: Registry, db: Db, kinds: readonly string[]): void {
+  let stats: Promise<JobStat[]> | undefined
+  const statsOfThisScrape = () => {
+    stats ??= jobStats(db).finally(() => {
+      stats = undefined
+    })
+    return stats
+  }
+  for (const [name, help, value] of GAUGES) {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['kind'],
+      registers: [registry],
+      async collect() {
+        const found = await statsOfThisScrape()
+        for (const kind of kinds) this.set({ kind }, 0)
+        for (const stat of found) this.set({ kind: stat.kind }, value(stat))
+      },
+    })
+  }
+}

@@ -1,0 +1,62 @@
+/** A job to put up. Without `dueAt` or `dueInMs` it is due at once. */
+export type NewJob = {
+  kind: string
+  /** What must not crowd out others, such as a registration or a sender. A lane belongs to one company or to none. */
+  lane: string
+  companyId?: number
+  /** The row that the job is about. */
+  subjectId: number
+  /** The subject has at most one job of this kind: while it waits or runs, another is passed over. */
+  once?: boolean
+  dueAt?: Date
+  dueInMs?: number
+}
+
+/** The right to finish a job: worth nothing once the lease ran out and another took the job. */
+export type Claim = { id: number; claimId: string }
+
+/** A job in the hands of a worker. */
+export type Job = Claim & {
+  kind: string
+  lane: string
+  companyId: number | undefined
+  subjectId: number
+  dueAt: Date
+  /** Failed runs before this one. */
+  attempts: number
+  createdAt: Date
+}
+
+/** A run that ended without ending the job. */
+export type Retry = {
+  outcome: 'retry'
+  /** Either a time, or a wait from now by the database's clock. */
+  at?: Date
+  afterMs?: number
+  /** Whether this run counts in `job.attempts`. */
+  counts: boolean
+  error?: string
+}
+
+/**
+ * How a run ended. `done`: the worker deletes the job. `settled`: the handler has finished or rescheduled it itself,
+ * in a transaction of its own.
+ */
+export type Outcome = { outcome: 'done' } | { outcome: 'settled' } | Retry
+
+export const done: Outcome = { outcome: 'done' }
+export const settled: Outcome = { outcome: 'settled' }
+
+export const retryAt = (at: Date, options: { counts?: boolean; error?: string } = {}): Outcome => ({
+  outcome: 'retry',
+  at,
+  ...options,
+  counts: options.counts ?? true,
+})
+
+export const retryAfter = (afterMs: number, options: { counts?: boolean; error?: string } = {}): Outcome => ({
+  outcome: 'retry',
+  afterMs,
+  ...options,
+  counts: options.counts ?? true,
+})

@@ -1,0 +1,102 @@
+import { backoffMs } from './backoff.ts'
+import type { Claim, Job, Outcome } from './job.ts'
+import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
+import type { Rescheduling } from './job-store.ts'
+
+/** What is left to write after a run: jobs to end, to give another time, and to give back as they were. */
+export type Settlement = { finish: Claim[]; reschedule: Rescheduling[]; giveBack: Claim[] }
+
+export type RunDeps = {
+  log: { error(fields: object, message: string): void }
+  random: () => number
+}
+
+/** Runs one unit and says what is to be written. Never throws: a handler that does has its jobs retried or set aside. */
+export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<Settlement> {
+  if (kind.batch === undefined) {
+    const runs = jobs.map((job) => runOne(deps, kind, job, signal, () => kind.handle(job, signal)))
+    return join(await Promise.all(runs))
+  }
+  try {
+    return settle(kind, jobs, await kind.handle(jobs, signal))
+  } catch (error) {
+    if (jobs.length === 1 || signal.aborted) return join(jobs.map((job) => fail(deps, kind, job, signal, error)))
+    return await runOneByOne(deps, kind, jobs, signal)
+  }
+}
+
+/** A batch that threw: the bad job is found by running each alone. In order, the rest waits behind it. */
+async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: AbortSignal): Promise<Settlement> {
+  const settlements: Settlement[] = []
+  for (const [index, job] of jobs.entries()) {
+    const settlement = await runOne(deps, kind, job, signal, async () => {
+      const outcomes = await kind.handle([job], signal)
+      return outcomeFor(outcomes, 0)
+    })
+    settlements.push(settlement)
+    const held = settlement.reschedule.find((one) => one.hold && !one.setAside)
+    if (held) {
+      const afterMs = held.afterMs ?? 0
+      const behind = jobs
+        .slice(index + 1)
+        .map(({ id, claimId }) => ({ id, claimId, afterMs, counts: false, hold: true }))
+      return join([...settlements, { finish: [], reschedule: behind, giveBack: [] }])
+    }
+  }
+  return join(settlements)
+}
+
+async function runOne(
+  deps: RunDeps,
+  kind: JobKind,
+  job: Job,
+  signal: AbortSignal,
+  handle: () => Promise<Outcome>,
+): Promise<Settlement> {
+  try {
+    return settle(kind, [job], await handle())
+  } catch (error) {
+    return fail(deps, kind, job, signal, error)
+  }
+}
+
+function settle(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outcome[]): Settlement {
+  const settlement: Settlement = { finish: [], reschedule: [], giveBack: [] }
+  for (const [index, { id, claimId }] of jobs.entries()) {
+    const result = outcomeFor(outcomes, index)
+    if (result.outcome === 'done') settlement.finish.push({ id, claimId })
+    if (result.outcome === 'retry') {
+      const { outcome: _, ...retry } = result
+      settlement.reschedule.push({ ...retry, id, claimId, hold: limitsOf(kind).ordered })
+    }
+  }
+  return settlement
+}
+
+function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outcome {
+  const outcome = 'outcome' in outcomes ? outcomes : outcomes[index]
+  if (outcome === undefined) throw new Error('The handler gave fewer outcomes than it was given jobs')
+  return outcome
+}
+
+function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): Settlement {
+  const { id, claimId, lane, companyId, subjectId } = job
+  // What was told to end has not failed.
+  if (signal.aborted) return { finish: [], reschedule: [], giveBack: [{ id, claimId }] }
+  const { maxAttempts, backoff, ordered } = limitsOf(kind)
+  const failures = job.attempts + 1
+  const setAside = failures >= maxAttempts
+  log.error({ kind: kind.kind, jobId: id, lane, companyId, subjectId, failures, setAside, err: error }, 'job.threw')
+  const afterMs = backoffMs(backoff, failures, random())
+  return {
+    finish: [],
+    reschedule: [{ id, claimId, afterMs, counts: true, error: String(error), hold: ordered, setAside }],
+    giveBack: [],
+  }
+}
+
+const join = (settlements: Settlement[]): Settlement => ({
+  finish: settlements.flatMap(({ finish }) => finish),
+  reschedule: settlements.flatMap(({ reschedule }) => reschedule),
+  giveBack: settlements.flatMap(({ giveBack }) => giveBack),
+})

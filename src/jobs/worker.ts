@@ -1,0 +1,155 @@
+import { monotonicMs } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { createBatcher } from './batcher.ts'
+import { type ClaimLoop, startClaimLoop } from './claim-loop.ts'
+import { withDeadline } from './deadline.ts'
+import type { Claim, Job } from './job.ts'
+import type { JobKind } from './job-kind.ts'
+import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
+import { claimsOf, createLeases, type Unit } from './lease.ts'
+import { type RunDeps, runUnit } from './run.ts'
+
+const RECOVER_EVERY_MS = 1_000
+/** A job whose lease ran out this often is set aside: it may be what kills its workers. */
+const MOST_LAPSES = 10
+const MOST_WRITES = 1_000
+const FIRST_RETRY_MS = 50
+const LONGEST_RETRY_MS = 1_000
+const DRAIN_MS = 10_000
+/** For the claims under way when the worker stops. */
+const CLAIM_MS = 2_000
+/** For handlers to end after their signal was given, before their jobs go to others. */
+const GRACE_MS = 500
+
+export type WorkerDeps = {
+  /** Best a small pool of its own (4 connections): renewals must not queue behind requests. */
+  db: Db
+  log: RunDeps['log'] & { warn(fields: object, message: string): void }
+  /** From 0 to 1; for jitter. */
+  random?: () => number
+}
+
+export type Worker = {
+  /** Looks for work of this kind at once: to be called after the commit that enqueued it. */
+  wake(kind: string): void
+  /**
+   * Claims nothing more and waits for the work in flight; what has not ended after `deadlineMs` is told so by its
+   * signal, and its jobs are given back for others to take at once.
+   */
+  stop(deadlineMs?: number): Promise<void>
+}
+
+/**
+ * Works off jobs of these kinds until it is stopped. Any number of workers may run on one database. Survives every
+ * failure of the database; a job may run twice after a crash, but ends once.
+ */
+export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worker {
+  const { db, log, random = Math.random } = deps
+  const leases = createLeases({ db, log })
+  const recovery = createRecovery(
+    db,
+    kinds.map(({ kind }) => kind),
+  )
+  const counts = new Map<string, number>()
+  const loops = new Map<string, ClaimLoop>()
+  let stopping = false
+  let gaveUp = false
+
+  const persist = async (write: () => Promise<unknown>): Promise<void> => {
+    for (let waitMs = FIRST_RETRY_MS; !gaveUp; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
+      try {
+        await withDeadline(write())
+        return
+      } catch (error) {
+        if (waitMs === FIRST_RETRY_MS) log.warn({ err: error }, 'job.write_failed')
+        await sleep(waitMs)
+      }
+    }
+  }
+  const finisher = createBatcher<Claim>((claims) => persist(() => finishJobs(db, claims)), MOST_WRITES)
+  const rescheduler = createBatcher<Rescheduling>((items) => persist(() => rescheduleJobs(db, items)), MOST_WRITES)
+
+  const count = (kind: string, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by)
+
+  const run = async (kind: JobKind, unit: Unit): Promise<void> => {
+    const { finish, reschedule, giveBack } = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
+    await Promise.all([
+      ...finish.map(finisher.add),
+      ...reschedule.map(rescheduler.add),
+      giveBack.length > 0 && persist(() => returnJobs(db, giveBack)),
+    ])
+    leases.drop(unit)
+    count(kind.kind, -1)
+    loops.get(kind.kind)?.roomFreed()
+  }
+
+  /** A claim may come back after the worker was told to stop: its jobs are not begun. */
+  const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
+    const unit = leases.hold(kind.kind, jobs, leasedAtMs)
+    count(kind.kind, 1)
+    if (stopping) unit.controller.abort(new Error('The worker stops'))
+    else void run(kind, unit)
+  }
+
+  for (const kind of kinds) {
+    const inFlight = () => counts.get(kind.kind) ?? 0
+    const takeOver = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
+    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, run: takeOver }, kind))
+  }
+  leases.start()
+
+  const handBack = async (units: Unit[]): Promise<void> => {
+    if (units.length === 0) return
+    log.warn({ units: units.length }, 'job.returned')
+    const returned = returnJobs(db, claimsOf(units)).catch((err) => log.warn({ err }, 'job.return_failed'))
+    await Promise.race([returned, sleep(GRACE_MS)])
+    for (const unit of units) leases.drop(unit)
+  }
+
+  const drain = async (deadlineMs: number): Promise<void> => {
+    stopping = true
+    const deadlineAtMs = monotonicMs() + deadlineMs
+    const claimsEnded = Promise.all([...loops.values()].map((loop) => loop.stop()))
+    await Promise.race([claimsEnded, sleep(Math.min(deadlineMs, CLAIM_MS))])
+    await handBack([...leases.units].filter(({ controller }) => controller.signal.aborted))
+    await waitUntil(() => leases.units.size === 0, deadlineAtMs)
+    for (const { controller } of leases.units) controller.abort(new Error('The worker stops'))
+    await waitUntil(() => leases.units.size === 0, monotonicMs() + GRACE_MS)
+    gaveUp = true
+    leases.stop()
+    await handBack([...leases.units])
+  }
+
+  let stopped: Promise<void> | undefined
+  return {
+    wake: (kind) => loops.get(kind)?.wake(),
+    stop: (deadlineMs = DRAIN_MS) => {
+      stopped ??= drain(deadlineMs)
+      return stopped
+    },
+  }
+}
+
+/** Recovers at most once a second, however many loops ask. */
+function createRecovery(db: Db, kinds: string[]): () => Promise<void> {
+  let recoveredAtMs = Number.NEGATIVE_INFINITY
+  let running: Promise<void> | undefined
+  const recover = async () => {
+    const startedAtMs = monotonicMs()
+    await withDeadline(recoverJobs(db, kinds, MOST_LAPSES))
+    recoveredAtMs = startedAtMs
+  }
+  return async () => {
+    if (monotonicMs() - recoveredAtMs < RECOVER_EVERY_MS) return
+    running ??= recover().finally(() => {
+      running = undefined
+    })
+    await running
+  }
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))
+
+async function waitUntil(isTrue: () => boolean, deadlineAtMs: number): Promise<void> {
+  while (!isTrue() && monotonicMs() < deadlineAtMs) await sleep(10)
+}

@@ -1,0 +1,110 @@
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestFolder } from '../../test/media-world.ts'
+import { parseBucketUrl } from './bucket-url.ts'
+import { openBucketVault } from './bucket-vault.ts'
+import { newStorageKey } from './vault.ts'
+import { vaultSuite } from './vault-suite.ts'
+
+type S3Server = { run(): Promise<AddressInfo>; close(): Promise<void> }
+type S3ServerClass = new (options: object) => S3Server
+
+// The package has no types, and its own tests' credentials.
+const S3rver: S3ServerClass = createRequire(import.meta.url)('s3rver')
+let store: S3Server
+let place: string
+let vault: Awaited<ReturnType<typeof openBucketVault>>
+
+beforeAll(async () => {
+  const directory = await createTestFolder()
+  store = new S3rver({ port: 0, silent: true, directory, configureBuckets: [{ name: 'our-media', configs: [] }] })
+  const { port } = await store.run()
+  place = `127.0.0.1:${port}`
+  vault = await openBucketVault(`http://S3RVER:S3RVER@${place}/our-media`)
+})
+afterAll(async () => {
+  vault.close()
+  await store.close()
+})
+
+vaultSuite('a bucket', () => vault)
+
+describe('a bucket that cannot be used is told at the start, without the secret', () => {
+  const refusal = async (url: string): Promise<string> => {
+    const error = await openBucketVault(url).then(
+      () => undefined,
+      (reason: unknown) => reason,
+    )
+    expect(error).toMatchObject({ name: 'StartError' })
+    return error instanceof Error ? `${error.message} ${error.stack} ${JSON.stringify(error)}` : ''
+  }
+
+  test('no such bucket', async () => {
+    expect(await refusal(`http://S3RVER:S3RVER@${place}/another`)).toContain('has no bucket another: create it first')
+  })
+
+  test('a wrong key', async () => {
+    const message = await refusal(`http://STRANGER:topsecret@${place}/our-media`)
+    expect(message).toContain('refuses its key or secret')
+    expect(message).not.toContain('topsecret')
+  })
+
+  test('nobody there', async () => {
+    const message = await refusal('http://KEY:topsecret@127.0.0.1:1/our-media')
+    expect(message).toContain('http://127.0.0.1:1 does not answer')
+    expect(message).not.toContain('topsecret')
+  })
+
+  test('somebody else there', async () => {
+    const server = createServer((_request, response) => response.writeHead(418).end('<html>')).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo
+    expect(await refusal(`http://KEY:SECRET@127.0.0.1:${port}/our-media`)).toContain('answers with status 418')
+    server.close()
+  })
+})
+
+test('a store that is down is not a file that is missing', async () => {
+  const other = new S3rver({
+    port: 0,
+    silent: true,
+    directory: await createTestFolder(),
+    configureBuckets: [{ name: 'our-media', configs: [] }],
+  })
+  const { port } = await other.run()
+  const lost = await openBucketVault(`http://S3RVER:S3RVER@127.0.0.1:${port}/our-media`)
+  expect(await lost.open(newStorageKey(1))).toBeUndefined()
+  await other.close()
+  await expect(lost.open(newStorageKey(1))).rejects.toThrow()
+  lost.close()
+})
+
+describe('the address of a bucket', () => {
+  test('key and secret may hold any sign, percent-encoded', () => {
+    expect(parseBucketUrl('https://KEY:a%2Fb%2Bc%40@store.example:9000/media?region=eu-west-1')).toEqual({
+      endpoint: 'https://store.example:9000',
+      bucket: 'media',
+      region: 'eu-west-1',
+      credentials: { accessKeyId: 'KEY', secretAccessKey: 'a/b+c@' },
+    })
+  })
+
+  test('without key and secret the machine has a role', () => {
+    expect(parseBucketUrl('https://s3.eu-west-1.amazonaws.com/media/')).toMatchObject({
+      bucket: 'media',
+      region: 'us-east-1',
+      credentials: undefined,
+    })
+  })
+
+  test.each([
+    'ftp://a:b@h/media',
+    'https://a@h/media',
+    'https://a:b@h',
+    'https://a:b@h/x/y',
+    'https://a:%ff@h/media',
+    'media',
+  ])('not %s', (url) => expect(parseBucketUrl(url)).toBeUndefined())
+})

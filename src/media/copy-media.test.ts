@@ -1,0 +1,261 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
+import { NUMBER } from '../../sandbox/test/client.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { createMediaMessage, createTestFolder } from '../../test/media-world.ts'
+import { createCompany } from '../../test/world.ts'
+import { fixedClock } from '../clock.ts'
+import { createProviderAgent } from '../providers/exchange.ts'
+import { createMetaProvider } from '../providers/meta/meta.ts'
+import { type CopyDeps, type CopyJob, copyMedia, MAX_MEDIA_BYTES, recordMedia } from './copy-media.ts'
+import { openFolderVault } from './folder-vault.ts'
+import { findMedia } from './media-store.ts'
+
+const { db } = await createTestDatabase()
+const folder = await createTestFolder()
+const dispatcher = createProviderAgent()
+const clock = fixedClock(new Date())
+const BYTES = Buffer.from('a picture')
+const SHA256 = createHash('sha256').update(BYTES).digest('hex')
+
+let sandbox: Sandbox
+let deps: CopyDeps
+let apiBaseUrl: string
+
+beforeAll(async () => {
+  sandbox = await startSandbox()
+  apiBaseUrl = sandbox.url
+  deps = {
+    db,
+    clock,
+    vault: await openFolderVault(folder, clock.now()),
+    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 }) },
+    findSender: async () => ({
+      provider: 'meta',
+      phoneNumberId: NUMBER,
+      wabaAccountId: 'W',
+      accessToken: 'token',
+      apiBaseUrl,
+      appId: null,
+    }),
+  }
+})
+afterAll(async () => {
+  await sandbox.stop()
+  await dispatcher.destroy()
+})
+
+async function upload(bytes: Buffer = BYTES, type = 'image/png'): Promise<string> {
+  const headers = { authorization: 'Bearer token', 'content-type': type }
+  const answer = await fetch(`${sandbox.url}/v25.0/${NUMBER}/media`, {
+    method: 'POST',
+    headers,
+    body: new Uint8Array(bytes),
+  })
+  const { id } = (await answer.json()) as { id: string }
+  return id
+}
+
+const jobs: CopyJob[] = []
+const enqueue = async (_tx: unknown, more: readonly CopyJob[]) => {
+  jobs.push(...more)
+}
+async function noted(providerMediaId: string, more: object = {}) {
+  const message = await createMediaMessage(db, { providerMediaId, mimeType: null, filename: 'a.png', ...more })
+  await db.begin((tx) => recordMedia(enqueue, tx, [message]))
+  return message
+}
+const rowOf = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
+  findMedia(db, companyId, messageId)
+const copy = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
+  copyMedia(deps, companyId, messageId)
+
+/** A provider that answers as told, in the sandbox's place. */
+async function playing<T>(listener: (base: string) => RequestListener, work: () => Promise<T>): Promise<T> {
+  const server = createServer((request, response) => listener(apiBaseUrl)(request, response)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  apiBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  try {
+    return await work()
+  } finally {
+    apiBaseUrl = sandbox.url
+    server.closeAllConnections()
+    server.close()
+  }
+}
+
+describe('noting', () => {
+  test('what messages say of their media is kept, and a job put up for each, once', async () => {
+    const { companyId, senderId, messageId } = await createMediaMessage(db, {
+      providerMediaId: '5',
+      mimeType: 'application/pdf',
+      filename: 'Offer.pdf',
+    })
+    const message = { companyId, messageId }
+    const withLink = await createMediaMessage(db, { link: 'https://x.example/a.png', providerMediaId: null })
+    const withText = await createMediaMessage(db, null)
+    jobs.length = 0
+    await db.begin((tx) => recordMedia(enqueue, tx, [message, withLink, withText]))
+    await db.begin((tx) => recordMedia(enqueue, tx, [message]))
+    expect(jobs).toEqual([{ companyId, senderId, messageId }])
+    expect(await rowOf(message)).toMatchObject({
+      senderId,
+      providerMediaId: '5',
+      state: 'pending',
+      mimeType: 'application/pdf',
+      filename: 'Offer.pdf',
+      storageKey: expect.stringMatching(new RegExp(`^${companyId}-[0-9a-f]{64}$`)),
+    })
+    expect(await rowOf(withLink)).toBeUndefined()
+    expect(await rowOf(withText)).toBeUndefined()
+  })
+
+  test('another company’s message is not found', async () => {
+    const { messageId } = await noted('5')
+    const companyId = await createCompany(db)
+    jobs.length = 0
+    await db.begin((tx) => recordMedia(enqueue, tx, [{ companyId, messageId }]))
+    expect(jobs).toEqual([])
+    expect(await rowOf({ companyId, messageId })).toBeUndefined()
+    expect(await copyMedia(deps, companyId, messageId)).toEqual({ kind: 'gone' })
+  })
+
+  test('nothing is put up when the transaction fails', async () => {
+    const message = await createMediaMessage(db, { providerMediaId: '5' })
+    const failing = db.begin(async (tx) => {
+      await recordMedia(enqueue, tx, [message])
+      throw new Error('later')
+    })
+    await expect(failing).rejects.toThrow('later')
+    expect(await rowOf(message)).toBeUndefined()
+  })
+})
+
+describe('copying', () => {
+  test('the bytes are kept and measured, with the provider’s word for their type', async () => {
+    const message = await noted(await upload())
+    expect(await copy(message)).toEqual({ kind: 'stored' })
+    const row = (await rowOf(message))!
+    expect(row).toMatchObject({ state: 'stored', mimeType: 'image/png', sizeBytes: BYTES.length, sha256: SHA256 })
+    expect(await buffer((await deps.vault.open(row.storageKey))!)).toEqual(BYTES)
+    expect(await copy(message)).toEqual({ kind: 'stored' })
+  })
+
+  test('many at once for the same message end in one copy', async () => {
+    const message = await noted(await upload())
+    const outcomes = await Promise.all(Array.from({ length: 8 }, () => copy(message)))
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['stored']))
+    expect(await buffer((await deps.vault.open((await rowOf(message))!.storageKey))!)).toEqual(BYTES)
+  })
+
+  test('what the provider does not have is gone for good', async () => {
+    const message = await noted('424242')
+    expect(await copy(message)).toEqual({ kind: 'gone' })
+    expect(await rowOf(message)).toMatchObject({ state: 'gone' })
+    expect(await copy(message)).toEqual({ kind: 'gone' })
+  })
+
+  test('a provider that is down is tried again on schedule, until it has forgotten', async () => {
+    const message = await noted(await upload())
+    apiBaseUrl = 'http://127.0.0.1:1'
+    const { createdAt } = (await rowOf(message))!
+    clock.set(createdAt)
+    expect(await copy(message)).toEqual({ kind: 'retry', at: new Date(createdAt.getTime() + 5_000) })
+    clock.advance(5_000)
+    expect(await copy(message)).toEqual({ kind: 'retry', at: new Date(createdAt.getTime() + 35_000) })
+    expect(await rowOf(message)).toMatchObject({ state: 'pending', attempts: 2 })
+    clock.set(new Date(createdAt.getTime() + 7 * 24 * 3_600_000 - 1))
+    expect(await copy(message)).toEqual({ kind: 'failed' })
+    expect(await rowOf(message)).toMatchObject({ state: 'failed', attempts: 3 })
+    apiBaseUrl = sandbox.url
+    expect(await copy(message)).toEqual({ kind: 'failed' })
+    clock.set(new Date())
+  })
+
+  test('a number that is not connected may be so again', async () => {
+    const message = await noted(await upload())
+    const lonely = { ...deps, findSender: async () => undefined }
+    expect(await copyMedia(lonely, message.companyId, message.messageId)).toMatchObject({ kind: 'retry' })
+    expect(await copy(message)).toEqual({ kind: 'stored' })
+  })
+
+  test('a provider that asks to wait is given the time', async () => {
+    const message = await noted('1')
+    const { createdAt } = (await rowOf(message))!
+    clock.set(createdAt)
+    const slow: RequestListener = (_request, response) => response.writeHead(429, { 'retry-after': '300' }).end()
+    expect(
+      await playing(
+        () => slow,
+        () => copy(message),
+      ),
+    ).toEqual({
+      kind: 'retry',
+      at: new Date(createdAt.getTime() + 300_000),
+    })
+    clock.set(new Date())
+  })
+
+  test('a vault that is full is no loss', async () => {
+    const message = await noted(await upload())
+    const full = { ...deps.vault, put: () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })) }
+    const outcome = await copyMedia({ ...deps, vault: full }, message.companyId, message.messageId)
+    expect(outcome).toMatchObject({ kind: 'retry' })
+    const [row] = await db`select last_error from media where message_id = ${message.messageId}`
+    expect(row).toEqual({ lastError: 'it could not be kept: ENOSPC' })
+    expect(await copy(message)).toEqual({ kind: 'stored' })
+  })
+})
+
+describe('bytes that are not what they should be', () => {
+  const describing =
+    (more: object, body: RequestListener) =>
+    (base: string): RequestListener =>
+    (request, response) =>
+      request.url === '/file'
+        ? body(request, response)
+        : response.writeHead(200).end(JSON.stringify({ url: `${base}/file`, ...more }))
+
+  test('torn ones are not kept', async () => {
+    const message = await noted('1')
+    const torn = describing({}, (_request, response) => {
+      response.writeHead(200, { 'content-length': '100' }).write('half')
+      setTimeout(() => response.destroy(), 20)
+    })
+    expect(await playing(torn, () => copy(message))).toMatchObject({ kind: 'retry' })
+    const row = (await rowOf(message))!
+    expect(row.state).toBe('pending')
+    expect(await deps.vault.open(row.storageKey)).toBeUndefined()
+  })
+
+  test('those that do not fit their digest are fetched again, and believed in the end', async () => {
+    const message = await noted('1')
+    const wrong = describing({ sha256: SHA256 }, (_request, response) => response.end('another'))
+    await playing(wrong, async () => {
+      const kinds = []
+      for (let run = 0; run < 4; run += 1) kinds.push((await copy(message)).kind)
+      expect(kinds).toEqual(['retry', 'retry', 'retry', 'stored'])
+    })
+    expect(await rowOf(message)).toMatchObject({ state: 'stored', sizeBytes: 7 })
+  })
+
+  test('too large ones are given up, whether said before or found out', async () => {
+    const said = await noted('1')
+    const large = describing({ file_size: MAX_MEDIA_BYTES + 1 }, (_request, response) => response.end('x'))
+    expect(await playing(large, () => copy(said))).toEqual({ kind: 'failed' })
+
+    const silent = await noted('1')
+    const megabyte = Buffer.alloc(1024 * 1024)
+    const endless = describing({}, async (_request, response) => {
+      while (!response.destroyed) if (!response.write(megabyte)) await once(response, 'drain').catch(() => undefined)
+    })
+    const closing = playing(endless, () => copy(silent))
+    expect(await closing).toEqual({ kind: 'failed' })
+    expect(await deps.vault.open((await rowOf(silent))!.storageKey)).toBeUndefined()
+  })
+})

@@ -1,0 +1,40 @@
+import { pino } from 'pino'
+import { createProviders } from './adapters.ts'
+import { systemClock } from './clock.ts'
+import type { Config } from './config.ts'
+import { joinDatabase, openPool } from './db/database.ts'
+import { createDeps } from './deps.ts'
+import { openVault } from './open-vault.ts'
+import type { OperatorDeps } from './operator/operator.ts'
+import { createOperatorDeps } from './operator-deps.ts'
+import { createCipher } from './secrets.ts'
+import { readSecrets } from './start.ts'
+
+/**
+ * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service
+ * runs on it and started for the command when none does.
+ */
+export async function openOperator(config: Config): Promise<OperatorDeps & { close(): Promise<void> }> {
+  const database = await joinDatabase(config)
+  const { db, stop } = openPool(database.url)
+  const { encryptionKeys } = await readSecrets(config)
+  const { vault, stop: closeVault } = await openVault(config)
+  const deps = createDeps({
+    config,
+    db,
+    workerDb: db,
+    log: pino({ level: 'silent' }),
+    clock: systemClock,
+    cipher: createCipher(encryptionKeys),
+    providers: createProviders(config),
+    vault,
+  })
+  return {
+    ...createOperatorDeps(deps),
+    close: async () => {
+      await closeVault()
+      await stop()
+      await database.stop()
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createApiKey, listApiKeys } from '../companies/api-key.ts'
+import { createCompany, listCompanies } from '../companies/company.ts'
+import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
+import type { OperatorDeps } from './operator.ts'
+
+/** What the demo starts with; the sandbox knows the same number and account. */
+const NUMBER = { phoneNumber: '+44 7700 900100', phoneName: 'Parley Demo', phoneNumberId: '100000000000001' }
+const DEMO_NAME = 'Demo'
+const ACCOUNT = '200000000000001'
+const DEMO_CUSTOMER = '393331234567'
+
+/** Its place in the data folder, readable by its owner alone. */
+const TOKEN_FILE = 'demo-token'
+
+/**
+ * The demo company of an embedded start: made when there is no company at all, found again later. Every step may be
+ * interrupted and is made good by the next start. Answers the token of its key; undefined when the companies here are
+ * somebody's own.
+ */
+export async function openDemo(
+  deps: OperatorDeps,
+  { dataDir, sandboxUrl }: { dataDir: string; sandboxUrl: string },
+): Promise<string | undefined> {
+  const companies = await listCompanies(deps.db)
+  const demo = companies.find(({ name }) => name === DEMO_NAME)
+  if (demo === undefined && companies.length > 0) return undefined
+  const { id } = demo ?? (await createCompany(deps.db, { name: DEMO_NAME }))
+  const token = await keyOf(deps, id, join(dataDir, TOKEN_FILE))
+  await connectDemoNumber(deps, id, sandboxUrl)
+  return token
+}
+
+/** The key whose token is in the file, as long as it lives; else a new one. */
+async function keyOf(deps: OperatorDeps, companyId: number, file: string): Promise<string> {
+  const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
+  const keys = await listApiKeys(deps.db, companyId)
+  if (keys.some(({ clientId }) => kept.split('-').includes(clientId))) return kept
+  const key = await createApiKey(deps, companyId, { name: 'Demo key', permissions: ['WhatsApp', 'Transactional'] })
+  await writeFile(file, `${key.token}\n`, { mode: 0o600 })
+  return key.token
+}
+
+/** The sandbox may listen elsewhere than it did when the number was connected. */
+async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
+  const senders = await listSenders(deps.db, companyId)
+  const known = senders.find(({ phoneNumberId }) => phoneNumberId === NUMBER.phoneNumberId)
+  if (known === undefined) {
+    const access = { accessToken: 'sandbox', apiBaseUrl: sandboxUrl }
+    await connectSender(deps, companyId, { provider: 'meta', ...NUMBER, wabaAccountId: ACCOUNT, ...access })
+  } else if (known.apiBaseUrl !== sandboxUrl) {
+    await updateSender(deps, companyId, known.id, { apiBaseUrl: sandboxUrl })
+  }
+}
+
+/** Lets the demo's customer write, which opens the window for a text to him. */
+export async function letCustomerWrite(sandboxUrl: string): Promise<boolean> {
+  const response = await fetch(`${sandboxUrl}/sandbox/inbound`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      phoneNumberId: NUMBER.phoneNumberId,
+      from: DEMO_CUSTOMER,
+      name: 'Ada',
+      type: 'text',
+      text: { body: 'Hello, is my order ready?' },
+    }),
+  })
+  return response.ok
+}
+
+/** Lines to paste, as they are, again and again. */
+export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): string {
+  const header = `-H 'Authorization: Bearer ${token}'`
+  const send = (body: object) =>
+    `curl -s ${baseUrl}/public/v1/templates/whatsapp/send ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+  const parameters = [
+    { type: 'text', text: 'Ada' },
+    { type: 'text', text: 'A-10423' },
+  ]
+  return [
+    `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
+    `Token:    ${token}`,
+    '',
+    '# Send a text: the customer has just written, so the 24-hour window is open',
+    send({ recipient: DEMO_CUSTOMER, type: 'text', text: 'Hello from Parley' }),
+    '',
+    '# Send an approved template: at any time',
+    send({
+      recipient: DEMO_CUSTOMER,
+      type: 'template',
+      template: { name: 'order_update', languageCode: 'en_US', components: [{ type: 'BODY', parameters }] },
+    }),
+    '',
+    '# List the connected numbers',
+    `curl -s ${baseUrl}/public/v1/templates/whatsapp/senders ${header}`,
+    '',
+    '# A customer writes: the conversation shows it',
+    `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    '',
+    '# What the sandbox, which plays the provider, received',
+    `curl -s ${sandboxUrl}/sandbox/messages`,
+  ].join('\n')
+}

@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { StartError } from './start-error.ts'
+
+const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
+
+export type SandboxProcess = {
+  url: string
+  /** Tells it where events go, once that is known: from then on what is sent is also reported as delivered. */
+  postTo(webhookUrl: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the sandbox, a program of its own, which plays the provider and the customers' phones. It ends with us, however
+ * we end: the pipe that it watches closes with this process.
+ *
+ * @throws StartError when its port is in use
+ */
+export async function startSandboxProcess(port: number): Promise<SandboxProcess> {
+  const child = spawn(process.execPath, [PROGRAM], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    detached: true,
+    env: {
+      SANDBOX_PORT: String(port),
+      SANDBOX_STOP_WITH_STDIN: '1',
+    },
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let complaint = ''
+  child.stderr.on('data', (chunk) => {
+    complaint = `${complaint}${chunk}`.slice(-2_000)
+  })
+  const ready = await Promise.race([firstLine(child.stdout), ended])
+  if (ready === undefined)
+    throw new StartError(`The sandbox did not start: ${complaint.trim()}. Set SANDBOX_PORT or SANDBOX=off`)
+  const { url }: { url: string } = JSON.parse(ready)
+  return {
+    url,
+    postTo: async (webhookUrl) => {
+      await put(`${url}/sandbox/webhook`, { url: webhookUrl })
+      await put(`${url}/sandbox/behaviour`, { autoStatus: true })
+    },
+    stop: async () => {
+      child.stdin.end()
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+const put = (url: string, body: object): Promise<Response> =>
+  fetch(url, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+const firstLine = (stream: NodeJS.ReadableStream): Promise<string> =>
+  new Promise((resolve) => {
+    const lines = createInterface({ input: stream })
+    lines.once('line', resolve)
+  })

@@ -1,0 +1,73 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect, test } from 'vitest'
+import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
+import { dataFolder, type ParleyProcess, processesOn, runParley } from './parley-process.ts'
+
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
+
+/** The lines that a newcomer would paste. */
+const linesOf = (parley: ParleyProcess): string[] =>
+  parley
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('curl '))
+
+const paste = (line: string) =>
+  JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' }).trim().split('\n').at(-1) ?? '')
+
+async function startWithDemo(folder: string): Promise<ParleyProcess> {
+  const parley = await runParley({ DATA_DIR: folder, ...SANDBOXED })
+  await parley.says('/sandbox/messages')
+  return parley
+}
+
+test.skipIf(!hasCurl)(
+  'a newcomer pastes the printed lines, again and again, also after a restart and after kill -9',
+  async () => {
+    const folder = dataFolder()
+    const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
+    let sent = 0
+    for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
+      const parley = await startWithDemo(folder)
+      const [text, template, senders, , received] = linesOf(parley)
+      for (let time = 0; time < 2; time++) {
+        expect(paste(text!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
+        expect(paste(template!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
+        sent += 2
+      }
+      expect(paste(senders!)).toMatchObject({
+        items: [
+          {
+            phoneNumber: '+44 7700 900100',
+            phoneName: 'Parley Demo',
+            phoneNumberId: '100000000000001',
+            isPreferred: true,
+          },
+        ],
+        pagination: { totalRecords: 1 },
+      })
+      const messages = paste(received!)
+      expect(messages).toHaveLength(4)
+      for (const { body } of messages) expect(isOutbound(body), JSON.stringify(isOutbound.errors)).toBe(true)
+      await parley.signal(end)
+    }
+    const last = await startWithDemo(folder)
+    const conversations = linesOf(last)[3]!
+    const { data } = paste(conversations)
+    expect(data).toHaveLength(1)
+    expect(data[0]).toMatchObject({
+      contact: { phone: '393331234567', name: 'Ada' },
+      lastMessage: { text: 'Is it ready?', direction: 'inbound' },
+    })
+    const token = / -H '(Authorization: Bearer [^']+)'/.exec(conversations)![1]!
+    const all = paste(
+      `curl -s '${last.address}/public/v1/whatsapp/conversations/${data[0].chatId}/messages?pageSize=100' -H '${token}'`,
+    )
+    expect(all.data.filter(({ direction }: { direction: string }) => direction === 'outbound')).toHaveLength(sent)
+    expect(await last.signal('SIGTERM')).toBe(0)
+    expect(processesOn(folder)).toEqual([])
+  },
+  120_000,
+)
