@@ -278,6 +278,28 @@ CREATE INDEX jobs_leased ON public.jobs USING btree (kind, lease_until) WHERE (l
 CREATE INDEX jobs_waiting ON public.jobs USING btree (kind, lane, due_at, id) WHERE ((claim_id IS NULL) AND (failed_at IS NULL));
 CREATE UNIQUE INDEX jobs_once ON public.jobs USING btree (kind, subject_id) WHERE once;
 
+create table media (
+  company_id bigint not null,
+  message_id bigint not null,
+  sender_id bigint not null,
+  provider_media_id text not null,
+  state text not null default 'pending'::text,
+  storage_key text not null,
+  mime_type text,
+  filename text,
+  size_bytes bigint,
+  sha256 text,
+  attempts integer not null default 0,
+  last_error text,
+  created_at timestamp with time zone not null default now(),
+  updated_at timestamp with time zone not null default now(),
+  constraint media_pkey PRIMARY KEY (company_id, message_id),
+  constraint media_company_id_message_id_fkey FOREIGN KEY (company_id, message_id) REFERENCES messages(company_id, id),
+  constraint media_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
+  constraint media_state_check CHECK ((state = ANY (ARRAY['pending'::text, 'stored'::text, 'gone'::text, 'failed'::text]))),
+  constraint media_stored_is_measured CHECK (((state <> 'stored'::text) OR ((size_bytes IS NOT NULL) AND (sha256 IS NOT NULL))))
+);
+
 create table message_reactions (
   company_id bigint not null,
   wamid text not null,

@@ -2,6 +2,7 @@ import { takeUpWaiting } from './conversations/waiting-status.ts'
 import { forgetWaiting } from './conversations/waiting-status-store.ts'
 import type { Deps } from './deps.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -30,6 +31,7 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
+  registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   const inbound = startInboundWorker({
     ...deps,

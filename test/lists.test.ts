@@ -146,6 +146,7 @@ test('figures are shown for Prometheus: requests, sends by outcome, provider lat
     /parley_sends_total\{provider="meta",outcome="accepted"\} [1-9]/,
     /parley_provider_request_duration_seconds_count\{provider="meta",operation="send"\} [1-9]/,
     /parley_database_connections\{state="(active|idle)"\} [1-9]/,
+    /parley_events_waiting 0/,
     /parley_jobs_due\{kind="media.copy"\} 0/,
   ]) {
     expect(text).toMatch(figure)
