@@ -1,4 +1,6 @@
 import type { Config } from './config.ts'
+import type { Mailer } from './mailers/mailer.ts'
+import { createSmtpMailer } from './mailers/smtp.ts'
 import { createDialog360Provider } from './providers/dialog360/dialog360.ts'
 import { createProviderAgent } from './providers/exchange.ts'
 import { createGupshupProvider } from './providers/gupshup/gupshup.ts'
@@ -15,3 +17,5 @@ export function createProviders(config: Pick<Config, 'graphVersion' | 'providerT
     gupshup: createGupshupProvider(options),
   }
 }
+
+export const createMailer = (): Mailer => createSmtpMailer()

@@ -1,6 +1,8 @@
 import { takeUpWaiting } from './conversations/waiting-status.ts'
 import { forgetWaiting } from './conversations/waiting-status-store.ts'
 import type { Deps } from './deps.ts'
+import { createEmailDeps } from './email-deps.ts'
+import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
 import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
@@ -33,6 +35,7 @@ export function startWorkers(deps: Deps): Workers {
   )
   registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
+  deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
@@ -48,6 +51,7 @@ export function startWorkers(deps: Deps): Workers {
   return {
     stop: async () => {
       await Promise.all([inbound.stop(), sweeps.stop(), takeUp.stop(), jobs.stop()])
+      deps.mailer.close()
     },
   }
 }
@@ -56,6 +60,7 @@ export function startWorkers(deps: Deps): Workers {
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
+    emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,
       laneCap: 4,
