@@ -4,7 +4,9 @@ import { type Company, type CompanyChange, getCompany, removeCompany, updateComp
 import type { Pool } from '../db/connect.ts'
 import { companyNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+import type { WebhookGuide } from './sender-shape.ts'
 
 /** What the operator's verbs work with, by HTTP and on the command line alike. */
 export type OperatorDeps = SenderAdminDeps & {
@@ -13,6 +15,8 @@ export type OperatorDeps = SenderAdminDeps & {
   apiKeyPrefix: string
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
+  /** Where the events of a sender have to come, and what to enter at its provider. */
+  webhookGuide(sender: SenderRecord): WebhookGuide
   /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
