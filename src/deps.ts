@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { registerPoolGauge } from './db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Mailer } from './mailers/mailer.ts'
 import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
@@ -26,6 +27,7 @@ export type Given = {
   clock: Clock
   cipher: Cipher
   providers: Providers
+  mailer: Mailer
   /** Where the bytes of media are kept. */
   vault: Vault
 }
@@ -41,6 +43,8 @@ export type Deps = Given & {
   receiver: ReceiverClient
   /** Raw events were stored. */
   eventsStored: Signal
+  /** Emails were accepted. */
+  emailsAccepted: Signal
 }
 
 export function createDeps(given: Given): Deps {
@@ -55,5 +59,6 @@ export function createDeps(given: Given): Deps {
     breaker: createBreaker(),
     receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
     eventsStored: createSignal(),
+    emailsAccepted: createSignal(),
   }
 }

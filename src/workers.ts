@@ -1,5 +1,8 @@
 import type { Deps } from './deps.ts'
+import { createEmailDeps } from './email-deps.ts'
+import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -31,7 +34,9 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
+  registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
+  deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
@@ -51,6 +56,7 @@ export function startWorkers(deps: Deps): Workers {
       deliverer.close()
       await Promise.all([inbound.stop(), sweeps.stop(), jobs.stop(DRAIN_MS)])
       await deps.receiver.close()
+      deps.mailer.close()
     },
   }
 }
@@ -59,6 +65,7 @@ export function startWorkers(deps: Deps): Workers {
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
+    emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,
       laneCap: 4,

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
+import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -18,4 +19,6 @@ export function operatorCommands(
   keyCommands(program, open)
   senderCommands(program, open, stdin)
   templateCommands(program, open)
+  emailTemplateCommands(program, open, stdin)
+  emailSettingsCommands(program, open, stdin)
 }
