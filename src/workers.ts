@@ -1,5 +1,6 @@
 import type { Deps } from './deps.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { importKind } from './import-deps.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -49,6 +50,7 @@ export function startWorkers(deps: Deps): Workers {
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
+    importKind(deps),
     {
       kind: MEDIA_COPY,
       laneCap: 4,
