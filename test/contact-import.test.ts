@@ -2,9 +2,13 @@ import { randomInt } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { Command } from 'commander'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { readConfig } from '../src/config.ts'
 import { upsertContacts } from '../src/contacts/contact-upsert.ts'
+import { openOperator } from '../src/open-operator.ts'
+import { operatorCommands } from '../src/operator/command-line.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, runParley } from './parley-process.ts'
 import { eventually, startTestService, type TestService } from './service.ts'
@@ -374,6 +378,17 @@ test('parley contacts import works a file off and says what came of it', async (
   expect([await command.exited, command.output()]).toEqual([0, expect.any(String)])
   expect(JSON.parse(command.output())).toMatchObject({ status: 'completed', rows: 2, created: 1, refused: 1 })
   expect(await db`select first_name from contacts where company_id = 77`).toEqual([{ firstName: 'Ada' }])
+  let bar = ''
+  const program = new Command('parley').configureOutput({
+    writeOut: () => {},
+    writeErr: (text) => {
+      bar += text
+    },
+  })
+  operatorCommands(program, () => openOperator(readConfig(env)), { isTerminal: true })
+  await program.parseAsync(['contacts', 'import', '77', file], { from: 'user' })
+  expect(bar).toMatch(/^\r[█░]{30} {2,3}[0-9]+% {2}[0-9]+ of 2 rows, [01] refused/)
+  expect(bar.endsWith(`\r${'█'.repeat(30)} 100%  2 of 2 rows, 1 refused\n`)).toBe(true)
   const wrong = await runParley(env, { args: ['contacts', 'import', '77', join(dataDir, 'nothing.csv')] })
   expect([await wrong.exited, wrong.output()]).toEqual([1, expect.stringContaining('error: ENOENT')])
 }, 60_000)
