@@ -7,6 +7,7 @@ import { createControlRouter } from './control/control-router.ts'
 import { CONTROL_ROUTES } from './control-routes.ts'
 import { answerGraph, type GraphDeps, isGraphPath } from './graph/router.ts'
 import { createHttpServer } from './http-server.ts'
+import { startMailServer } from './mail/mail-server.ts'
 import { startStatusFeed } from './webhook/status-feed.ts'
 import { createWebhook } from './webhook/webhook.ts'
 import { createIdMaker } from './world/id-maker.ts'
@@ -16,6 +17,8 @@ export type SandboxOptions = {
   /** 0, the default: any free port. */
   port?: number
   host?: string
+  /** Of the mail server; 0, the default: any free port. */
+  smtpPort?: number
   /** The service's provider webhook; without it events are built and go nowhere. */
   webhookUrl?: string | undefined
   /** Signs every event. */
@@ -33,13 +36,23 @@ export type SandboxOptions = {
 export type Sandbox = {
   url: string
   port: number
+  /** The mail server's address. */
+  smtpUrl: string
   /** Ends every connection, answered or not. */
   stop(): Promise<void>
 }
 
-/** Starts the provider and the customers' phones on one loopback address; serves until `stop`. */
+/** Starts the provider and the customers' phones on one loopback address, and a mail server; serves until `stop`. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host = '127.0.0.1', port = 0, webhookUrl, appSecret, statusDelayMs = 100, messageLimit = 10_000 } = options
+  const {
+    host = '127.0.0.1',
+    port = 0,
+    smtpPort = 0,
+    webhookUrl,
+    appSecret,
+    statusDelayMs = 100,
+    messageLimit = 10_000,
+  } = options
   const { clock = systemClock, random = Math.random, autoStatus = webhookUrl !== undefined } = options
   const world = createWorld({ messageLimit, autoStatus })
   const ids = createIdMaker(clock)
@@ -57,11 +70,16 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     isGraphPath(url) ? world.behaviour.latencyMs : 0,
   )
   const address = await listen(server, port, host)
+  const mail = await startMailServer({ world, clock }, smtpPort, host).catch(async (error) => {
+    await close(server)
+    throw error
+  })
   return {
     ...address,
+    smtpUrl: mail.url,
     stop: async () => {
       feed.stop()
-      await Promise.all([close(server), webhook.close()])
+      await Promise.all([close(server), mail.stop(), webhook.close()])
     },
   }
 }

@@ -1,4 +1,6 @@
 import type { Config } from './config.ts'
+import type { Mailer } from './mailers/mailer.ts'
+import { createSmtpMailer } from './mailers/smtp.ts'
 import { createProviderAgent } from './providers/exchange.ts'
 import { createMetaProvider } from './providers/meta/meta.ts'
 import type { Providers } from './providers/provider.ts'
@@ -9,3 +11,5 @@ export function createProviders(config: Pick<Config, 'graphVersion' | 'providerT
   const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }
   return { meta: createMetaProvider(options) }
 }
+
+export const createMailer = (): Mailer => createSmtpMailer()

@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { registerPoolGauge } from './db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Mailer } from './mailers/mailer.ts'
 import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
@@ -25,6 +26,7 @@ export type Given = {
   clock: Clock
   cipher: Cipher
   providers: Providers
+  mailer: Mailer
   /** Where the bytes of media are kept. */
   vault: Vault
 }
@@ -38,6 +40,8 @@ export type Deps = Given & {
   breaker: Breaker
   /** Raw events were stored. */
   eventsStored: Signal
+  /** Emails were accepted. */
+  emailsAccepted: Signal
 }
 
 export function createDeps(given: Given): Deps {
@@ -51,5 +55,6 @@ export function createDeps(given: Given): Deps {
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
     eventsStored: createSignal(),
+    emailsAccepted: createSignal(),
   }
 }

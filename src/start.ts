@@ -63,9 +63,11 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
+    // Without a mail server of its own, a service with a sandbox sends there.
+    const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
     const { vault } = await parts.add('vault', () => openVault(config))
     const { app, work } = await build({
-      config: { ...config, adminToken, encryptionKeys },
+      config: { ...config, adminToken, encryptionKeys, smtpUrl },
       db,
       workerDb,
       cipher,

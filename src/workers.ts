@@ -1,6 +1,9 @@
 import type { Deps } from './deps.ts'
+import { createEmailDeps } from './email-deps.ts'
+import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
 import { importKind } from './import-deps.ts'
+import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -27,7 +30,9 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
+  registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
+  deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
@@ -42,6 +47,7 @@ export function startWorkers(deps: Deps): Workers {
   return {
     stop: async () => {
       await Promise.all([inbound.stop(), sweeps.stop(), jobs.stop()])
+      deps.mailer.close()
     },
   }
 }
@@ -51,6 +57,7 @@ function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
     importKind(deps),
+    emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,
       laneCap: 4,

@@ -8,12 +8,16 @@ import { createTemplateBook, type TemplateBook } from './template-book.ts'
 /** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
 export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
 
+/** A mail that the mail server took: from and to whom it was told, and what it got. */
+export type Received = { from: string; to: string[]; raw: Buffer; at: Date }
+
 /** Everything that the provider knows at a moment. */
 export type World = {
   accounts: Map<string, Account>
   numbers: Map<string, PhoneNumber>
   templates: TemplateBook
   messages: Ring<Accepted>
+  mails: Ring<Received>
   media: MediaShelf
   behaviour: Behaviour
 }
@@ -26,6 +30,7 @@ export const createWorld = (options: WorldOptions): World => ({
   numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, number])),
   templates: createTemplateBook(demoTemplates()),
   messages: new Ring<Accepted>(options.messageLimit),
+  mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),
 })

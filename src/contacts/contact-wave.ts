@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
+import { emailKey } from '../email-address.ts'
 import { applyWrite, type Change, consentChanges, customFieldsFault } from './contact-change.ts'
-import { emailKey } from './contact-email.ts'
 import type { ContactWrite } from './contact-record.ts'
 import type { ConsentSet, ContactState, Known } from './contact-store.ts'
 

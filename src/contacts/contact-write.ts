@@ -1,10 +1,10 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
+import { EMAIL_MAX_LENGTH, isEmail } from '../email-address.ts'
 import { badRequest, type FieldFault, invalidPhoneNumber, validationError } from '../errors.ts'
 import { E164 } from '../phone.ts'
 import { textFaults } from '../written-text.ts'
 import { CUSTOM_FIELDS_MAX_BYTES, CUSTOM_FIELDS_MAX_KEYS, customFieldsFault } from './contact-change.ts'
-import { EMAIL_MAX_LENGTH, isEmail } from './contact-email.ts'
 import type { ContactWrite } from './contact-record.ts'
 import { UPSERT_MAX_CONTACTS } from './contact-upsert.ts'
 

@@ -1,8 +1,8 @@
 import type { Db, Pool } from '../db/connect.ts'
+import { emailKey, isEmail } from '../email-address.ts'
 import { badRequest, contactNotFound, duplicateResource, validationError } from '../errors.ts'
 import { phoneIdentity } from '../phone.ts'
 import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
-import { emailKey, isEmail } from './contact-email.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import {
   type ContactState,

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
 import { contactCommands } from './contact-commands.ts'
+import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -23,4 +24,6 @@ export function operatorCommands(
   senderCommands(program, open, stdin)
   templateCommands(program, open)
   contactCommands(program, open, isTerminal)
+  emailTemplateCommands(program, open, stdin)
+  emailSettingsCommands(program, open, stdin)
 }
