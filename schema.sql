@@ -158,6 +158,7 @@ create table conversations (
   active_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  next_message_at timestamp with time zone,
   constraint conversations_by_customer UNIQUE (company_id, sender_id, customer),
   constraint conversations_pkey PRIMARY KEY (company_id, id),
   constraint conversations_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
@@ -383,10 +384,12 @@ create table inbound_items (
   body bytea not null,
   received_at timestamp with time zone not null,
   created_at timestamp with time zone not null default now(),
+  app text,
   constraint inbound_items_pkey PRIMARY KEY (id),
   constraint inbound_items_state_check CHECK ((state = ANY (ARRAY['unroutable'::text, 'failed'::text, 'unreadable'::text])))
 );
 CREATE INDEX inbound_items_by_account ON public.inbound_items USING btree (waba_account_id) WHERE (state = 'unroutable'::text);
+CREATE INDEX inbound_items_by_app ON public.inbound_items USING btree (app) WHERE (state = 'unroutable'::text);
 CREATE INDEX inbound_items_by_number ON public.inbound_items USING btree (phone_number_id) WHERE (state = 'unroutable'::text);
 CREATE INDEX inbound_items_by_state ON public.inbound_items USING btree (state, id);
 
@@ -540,6 +543,7 @@ create table sender_reach_counts (
   sender_id bigint not null,
   reached bigint not null default 0,
   forgotten bigint not null default 0,
+  next_slot_at timestamp with time zone,
   constraint sender_reach_counts_pkey PRIMARY KEY (company_id, sender_id),
   constraint sender_reach_counts_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
 );
@@ -570,13 +574,22 @@ create table senders (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  app_id text,
+  app_name text,
+  webhook_secret text,
+  throughput_per_second integer,
+  is_shared_with_app boolean not null default false,
   constraint senders_pkey PRIMARY KEY (company_id, id),
   constraint senders_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint senders_daily_limit_check CHECK ((daily_limit > 0)),
+  constraint senders_throughput_per_second_check CHECK ((throughput_per_second > 0)),
   constraint senders_tier_check CHECK (((tier >= 1) AND (tier <= 4)))
 );
 CREATE INDEX senders_by_account ON public.senders USING btree (waba_account_id) WHERE (deleted_at IS NULL);
+CREATE INDEX senders_by_app ON public.senders USING btree (app_id) WHERE ((app_id IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX senders_by_app_name ON public.senders USING btree (app_name) WHERE ((app_name IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX senders_with_secret ON public.senders USING btree (company_id) WHERE ((app_secret IS NOT NULL) AND (deleted_at IS NULL));
+CREATE INDEX senders_with_webhook_secret ON public.senders USING btree (company_id) WHERE ((webhook_secret IS NOT NULL) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX senders_preferred ON public.senders USING btree (company_id) WHERE (is_preferred AND (deleted_at IS NULL));
 
 create table template_families (
@@ -615,6 +628,20 @@ create table templates (
   constraint templates_status_check CHECK ((status = ANY (ARRAY['APPROVED'::text, 'PENDING'::text, 'REJECTED'::text, 'DISABLED'::text])))
 );
 CREATE INDEX templates_by_external_id ON public.templates USING btree (company_id, external_id);
+
+create table waiting_statuses (
+  company_id bigint not null,
+  id bigint not null generated always as identity,
+  provider_message_id text not null,
+  wamid text,
+  status text,
+  error jsonb,
+  occurred_at timestamp with time zone,
+  created_at timestamp with time zone not null default now(),
+  constraint waiting_statuses_pkey PRIMARY KEY (company_id, id),
+  constraint waiting_statuses_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE INDEX waiting_statuses_by_age ON public.waiting_statuses USING btree (created_at);
 
 CREATE OR REPLACE FUNCTION public.accept_emails(items jsonb)
  RETURNS void
@@ -1100,11 +1127,13 @@ AS $function$
   end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.prepare_sends(items jsonb, at timestamp with time zone)
- RETURNS TABLE(ord integer, refusal text, last_inbound_at timestamp with time zone, retry_at timestamp with time zone, conversation_id bigint, message_id bigint)
+CREATE OR REPLACE FUNCTION public.prepare_sends(items jsonb, at timestamp with time zone, pair_seconds double precision, pair_burst integer, longest_wait double precision)
+ RETURNS TABLE(ord integer, refusal text, last_inbound_at timestamp with time zone, retry_at timestamp with time zone, wait_seconds double precision, conversation_id bigint, message_id bigint)
  LANGUAGE plpgsql
 AS $function$
 #variable_conflict use_column
+declare
+  present timestamptz;
 begin
   perform lock_customers(array_agg(item.company_id), array_agg(item.customer))
   from jsonb_to_recordset(items) as item (company_id bigint, customer text);
@@ -1113,19 +1142,23 @@ begin
   from sender_reach_counts counts
   where (counts.company_id, counts.sender_id) in (
     select item.company_id, item.sender_id
-    from jsonb_to_recordset(items) as item (company_id bigint, sender_id bigint, daily_limit integer)
-    where item.daily_limit is not null
+    from jsonb_to_recordset(items) as item (
+      company_id bigint, sender_id bigint, daily_limit integer, slot_seconds double precision
+    )
+    where item.daily_limit is not null or item.slot_seconds is not null
   )
   order by counts.company_id, counts.sender_id
   for update;
+
+  present := clock_timestamp();
 
   return query
   with item as materialized (
     select *
     from jsonb_to_recordset(items) as item (
       ord integer, company_id bigint, sender_id bigint, customer text, phone text, contact_source text,
-      source_type text, needs_window boolean, needs_consent boolean, daily_limit integer, type text, text text,
-      media jsonb, sender_name text, idempotency_id bigint
+      source_type text, needs_window boolean, needs_consent boolean, daily_limit integer, slot_seconds double precision,
+      type text, text text, media jsonb, sender_name text, idempotency_id bigint
     )
   ),
   judged as materialized (
@@ -1133,11 +1166,12 @@ begin
       item.*,
       coalesce(alias.customer, item.customer) as thread,
       conversation.last_inbound_at,
+      greatest(conversation.next_message_at, present) as pair_at,
       coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) as outside,
       case
         when item.needs_consent and contact.whatsapp_consent is false then 'consent'
         when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
-      end as refusal
+      end as judgement
     from item
     left join customer_aliases alias
       on (alias.company_id, alias.sender_id, alias.alias) = (item.company_id, item.sender_id, item.customer)
@@ -1149,25 +1183,66 @@ begin
     left join contacts contact
       on (contact.company_id, contact.id) = (identity.company_id, identity.contact_id)
   ),
+  paired as materialized (
+    select
+      judged.*,
+      case
+        when judged.slot_seconds is null then 0
+        else greatest(0, extract(epoch from judged.pair_at - present)::double precision + pair_seconds * (
+          row_number() over (
+            partition by judged.company_id, judged.sender_id, judged.thread, judged.judgement is null
+            order by judged.ord
+          ) - pair_burst
+        ))
+      end as pair_wait
+    from judged
+  ),
+  spaced as materialized (
+    select
+      paired.*,
+      case
+        when paired.slot_seconds is null then 0
+        else extract(epoch from greatest(counts.next_slot_at, present) - present)::double precision
+          + paired.slot_seconds * (
+            row_number() over (
+              partition by paired.company_id, paired.sender_id,
+                paired.judgement is null and paired.pair_wait <= longest_wait
+              order by paired.ord
+            ) - 1
+          )
+      end as slot_wait
+    from paired
+    left join sender_reach_counts counts using (company_id, sender_id)
+  ),
+  paced as materialized (
+    select
+      spaced.*,
+      greatest(spaced.pair_wait, spaced.slot_wait) as wait_seconds,
+      coalesce(
+        spaced.judgement,
+        case when greatest(spaced.pair_wait, spaced.slot_wait) > longest_wait then 'pace' end
+      ) as refusal
+    from spaced
+  ),
   newly_reached as (
     select
-      judged.company_id,
-      judged.sender_id,
-      judged.thread,
-      min(judged.daily_limit) as daily_limit,
-      row_number() over (partition by judged.company_id, judged.sender_id order by min(judged.ord)) as place
-    from judged
-    where judged.refusal is null
-      and judged.outside
-      and judged.daily_limit is not null
+      paced.company_id,
+      paced.sender_id,
+      paced.thread,
+      min(paced.daily_limit) as daily_limit,
+      row_number() over (partition by paced.company_id, paced.sender_id order by min(paced.ord)) as place
+    from paced
+    where paced.refusal is null
+      and paced.outside
+      and paced.daily_limit is not null
       and not exists (
         select
         from sender_reach reached
         where (reached.company_id, reached.sender_id, reached.customer)
-            = (judged.company_id, judged.sender_id, judged.thread)
+            = (paced.company_id, paced.sender_id, paced.thread)
           and reached.reached_at > at - interval '24 hours'
       )
-    group by judged.company_id, judged.sender_id, judged.thread
+    group by paced.company_id, paced.sender_id, paced.thread
   ),
   reach as materialized (
     select
@@ -1188,22 +1263,28 @@ begin
     from reach
     where not reach.is_over
   ),
+  accepted as materialized (
+    select paced.*, reach.ordinal
+    from paced
+    left join reach using (company_id, sender_id, thread)
+    where paced.refusal is null and reach.is_over is not true
+  ),
   counted as (
     update sender_reach_counts counts
-    set reached = totals.reached
+    set
+      reached = coalesce(totals.reached, counts.reached),
+      next_slot_at = coalesce(totals.next_slot_at, counts.next_slot_at)
     from (
-      select reach.company_id, reach.sender_id, max(reach.ordinal) as reached
-      from reach
-      where not reach.is_over
-      group by reach.company_id, reach.sender_id
+      select
+        accepted.company_id,
+        accepted.sender_id,
+        max(accepted.ordinal) as reached,
+        present + make_interval(secs => max(accepted.slot_wait + accepted.slot_seconds)) as next_slot_at
+      from accepted
+      group by accepted.company_id, accepted.sender_id
     ) as totals
     where (counts.company_id, counts.sender_id) = (totals.company_id, totals.sender_id)
-  ),
-  accepted as materialized (
-    select judged.*
-    from judged
-    left join reach using (company_id, sender_id, thread)
-    where judged.refusal is null and reach.is_over is not true
+      and (totals.reached is not null or totals.next_slot_at is not null)
   ),
   contact as materialized (
     select *
@@ -1218,11 +1299,12 @@ begin
   conversation as (
     insert into conversations as kept (
       company_id, sender_id, customer, contact_id, message_count,
-      last_text, last_direction, last_message_at, active_at, created_at, updated_at
+      last_text, last_direction, last_message_at, next_message_at, active_at, created_at, updated_at
     )
     select
       accepted.company_id, accepted.sender_id, accepted.thread, min(contact.contact_id), count(*),
-      (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at, at, at, at
+      (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at,
+      present + make_interval(secs => pair_seconds * count(*)), at, at, at
     from accepted
     join contact on (contact.company_id, contact.identity) = (accepted.company_id, accepted.customer)
     group by accepted.company_id, accepted.sender_id, accepted.thread
@@ -1234,6 +1316,8 @@ begin
       last_text = excluded.last_text,
       last_direction = excluded.last_direction,
       last_message_at = excluded.last_message_at,
+      next_message_at = greatest(kept.next_message_at, present)
+        + make_interval(secs => pair_seconds * excluded.message_count),
       active_at = excluded.active_at,
       updated_at = excluded.updated_at
     returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count, xmax = 0 as is_new
@@ -1284,13 +1368,14 @@ begin
     where (key.company_id, key.id) = (placed.company_id, placed.idempotency_id)
   )
   select
-    judged.ord,
-    coalesce(judged.refusal, case when reach.is_over then 'limit' end),
-    judged.last_inbound_at,
+    paced.ord,
+    coalesce(paced.refusal, case when reach.is_over then 'limit' end),
+    paced.last_inbound_at,
     reach.retry_at,
+    paced.wait_seconds,
     placed.conversation_id,
     placed.message_id
-  from judged
+  from paced
   left join reach using (company_id, sender_id, thread)
   left join placed using (ord);
 end

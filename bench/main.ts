@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import type { Bench } from './bench.ts'
 import { contactsBench } from './contacts.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
+import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
 import { readBench } from './read.ts'
 import { sendBench } from './send.ts'
@@ -13,7 +14,7 @@ import { sendBench } from './send.ts'
 const BENCHES: Record<string, Bench | null> = {
   send: sendBench,
   inbound: inboundBench,
-  forward: null,
+  forward: forwardBench,
   read: readBench,
   contacts: contactsBench,
   email: null,

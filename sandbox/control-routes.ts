@@ -5,6 +5,7 @@ import { listEmails } from './control/mail-control.ts'
 import { listMessages, sendStatus } from './control/message-control.ts'
 import { listAllNumbers, registerNumber } from './control/number-control.ts'
 import { sendRaw, setWebhook } from './control/raw-control.ts'
+import { changeReceiver, listReceiverRequests } from './control/receiver-control.ts'
 import { addTemplate, changeTemplateStatus, listAllTemplates } from './control/template-control.ts'
 
 export type ControlRoute = {
@@ -30,6 +31,8 @@ export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'POST', path: '/sandbox/numbers', answer: registerNumber },
   { method: 'GET', path: '/sandbox/behaviour', answer: readBehaviour },
   { method: 'PUT', path: '/sandbox/behaviour', answer: changeBehaviour },
+  { method: 'PUT', path: '/sandbox/receivers/:name/behaviour', answer: changeReceiver },
+  { method: 'GET', path: '/sandbox/receivers/:name/requests', answer: listReceiverRequests },
   {
     method: 'POST',
     path: '/sandbox/reset',

@@ -24,6 +24,9 @@ import { createOperatorDeps } from './operator-deps.ts'
 import { createSendDeps } from './send-deps.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
+import { createWebhookDeps } from './webhook-deps.ts'
+import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
+import { registrationRoutes } from './webhooks/registration-routes.ts'
 
 /** What a process answers that only works: whether it lives, and its figures. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
@@ -45,11 +48,14 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await describeApi(app, deps.config)
 
   const media = createMediaDeps(deps)
+  const webhooks = createWebhookDeps(deps)
   const send = createSendDeps(deps)
   await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
+  await app.register(registrationRoutes(webhooks))
+  await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes(deps))

@@ -157,3 +157,12 @@ describe('email and the legacy addresses', () => {
     expect(() => readConfig({ [name]: value })).toThrow(name)
   })
 })
+
+test('receivers may be private only while the sandbox is on, unless said otherwise', () => {
+  expect(readConfig({}).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ SANDBOX: 'off' }).webhookAllowPrivate).toBe(false)
+  expect(readConfig(OWN_DATABASE).webhookAllowPrivate).toBe(false)
+  expect(readConfig({ ...OWN_DATABASE, WEBHOOK_ALLOW_PRIVATE: 'true' }).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
+  expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
+})

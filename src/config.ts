@@ -40,6 +40,8 @@ export type Config = {
   readonly legacyHost: string | undefined
   /** Where media are kept; absent: in `dataDir`. Holds a secret. */
   readonly mediaBucketUrl: string | undefined
+  /** Deliveries may go to private addresses and over plain http: for local work. */
+  readonly webhookAllowPrivate: boolean
 }
 
 /** All faults of the environment at once: one message names every setting that has to change. */
@@ -84,6 +86,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}`)
   }
 
+  const sandbox = read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on'
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
   const config: Config = {
     port,
@@ -93,7 +96,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
-    sandbox: read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on',
+    sandbox,
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),
     encryptionKeys: read.encryptionKeys('ENCRYPTION_KEY'),
     adminToken: read.secret('ADMIN_TOKEN', 32),
@@ -118,6 +121,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
+    webhookAllowPrivate: read.oneOf('WEBHOOK_ALLOW_PRIVATE', ['true', 'false'], sandbox ? 'true' : 'false') === 'true',
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)

@@ -13,6 +13,7 @@ import type { Cipher } from './secrets.ts'
 import { createSenderCache, type SenderCache } from './senders/sender-cache.ts'
 import { createSignal, type Signal } from './signal.ts'
 import { createTemplateCache, type TemplateCache } from './templates/template-cache.ts'
+import { createReceiverClient, type ReceiverClient } from './webhooks/post.ts'
 
 const SENDER_TTL_MS = 3_000
 
@@ -38,6 +39,8 @@ export type Deps = Given & {
   senders: SenderCache
   templates: TemplateCache
   breaker: Breaker
+  /** The one way out to the companies' receivers. */
+  receiver: ReceiverClient
   /** Raw events were stored. */
   eventsStored: Signal
   /** Emails were accepted. */
@@ -54,6 +57,7 @@ export function createDeps(given: Given): Deps {
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
+    receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
   }

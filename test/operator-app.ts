@@ -37,6 +37,13 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     apiKeyPrefix: 'PARLEY',
     onKeyChanged: (clientId) => told.keys.push(clientId),
     onSendersChanged: (companyId) => told.senders.push(companyId),
+    providers: {},
+    onUnchecked: () => {},
+    webhookGuide: () => ({
+      url: 'https://api.example/public/v1/webhooks/whatsapp',
+      verifyToken: null,
+      steps: 'Enter it.',
+    }),
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
       told.connected.push(sender)
     },

@@ -1,4 +1,6 @@
 import { type Behaviour, calmBehaviour } from '../behaviour.ts'
+import type { Clock } from '../clock.ts'
+import { createReceiverShelf, type ReceiverShelf } from '../receivers/receiver.ts'
 import type { Account, PhoneNumber } from './account.ts'
 import { DEMO_ACCOUNT, DEMO_NUMBERS, demoTemplates } from './demo.ts'
 import { createMediaShelf, type MediaShelf } from './media-shelf.ts'
@@ -6,7 +8,15 @@ import { Ring } from './ring.ts'
 import { createTemplateBook, type TemplateBook } from './template-book.ts'
 
 /** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
-export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
+export type Accepted = {
+  wamid: string
+  phoneNumberId: string
+  to: string
+  body: string
+  at: Date
+  /** Sent through Gupshup: its own id, which the answer gave, and its app. */
+  gupshup?: { id: string; appId: string } | undefined
+}
 
 /** A mail that the mail server took: from and to whom it was told, and what it got. */
 export type Received = { from: string; to: string[]; raw: Buffer; at: Date }
@@ -20,9 +30,11 @@ export type World = {
   mails: Ring<Received>
   media: MediaShelf
   behaviour: Behaviour
+  /** The companies' own endpoints. */
+  receivers: ReceiverShelf
 }
 
-export type WorldOptions = { messageLimit: number; autoStatus: boolean }
+export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: Clock }
 
 /** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
 export const createWorld = (options: WorldOptions): World => ({
@@ -33,4 +45,5 @@ export const createWorld = (options: WorldOptions): World => ({
   mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),
+  receivers: createReceiverShelf(options.clock),
 })

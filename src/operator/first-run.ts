@@ -96,6 +96,10 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
     { type: 'text', text: 'Ada' },
     { type: 'text', text: 'A-10423' },
   ]
+  const customerWrites = `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'`
+  const receiver = `${sandboxUrl}/sandbox/receivers/demo`
+  const events = ['whatsapp.message.received']
+  const registration = { name: 'Demo receiver', url: receiver, events, secret: 'demo-secret-of-16-or-more' }
   return [
     `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
     `Token:    ${token}`,
@@ -114,7 +118,13 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
     `curl -s ${baseUrl}/public/v1/templates/whatsapp/senders ${header}`,
     '',
     '# A customer writes: the conversation shows it',
-    `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    `${customerWrites}; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    '',
+    '# Register a receiver: from now on it gets what customers write, signed',
+    `curl -s ${baseUrl}/public/v1/webhooks/registrations ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(registration)}'`,
+    '',
+    '# A customer writes: the sandbox shows the last delivery that the receiver got, with its signature',
+    `${customerWrites}; echo; sleep 1; curl -s '${receiver}/requests?limit=1'`,
     '',
     '# Send an email: the sandbox plays the mail server and has it in its mailbox',
     `curl -s ${baseUrl}/public/v1/emails ${header} -H 'Content-Type: application/json' -d '${JSON.stringify({ to: 'ada@example.com', subject: 'Hello from Parley', html: '<p>See <a href="https://example.com/">the shop</a></p>' })}'; sleep 1; curl -s ${sandboxUrl}/sandbox/emails`,

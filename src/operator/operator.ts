@@ -8,7 +8,9 @@ import type { ContactImport } from '../contacts/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { companyNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+import type { WebhookGuide } from './sender-shape.ts'
 
 /** Lists of contacts, taken in and worked off. */
 export type ImportVerbs = {
@@ -26,6 +28,8 @@ export type OperatorDeps = SenderAdminDeps & {
   apiKeyPrefix: string
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
+  /** Where the events of a sender have to come, and what to enter at its provider. */
+  webhookGuide(sender: SenderRecord): WebhookGuide
   /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
