@@ -694,6 +694,52 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.begin_attempts(company_ids bigint[], delivery_ids bigint[])
+ RETURNS TABLE(company_id bigint, delivery_id bigint, registration_id bigint, round integer, attempt integer, wamid text, event text, body text, url text, method text, headers jsonb, secret text)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  -- What is begun writes nothing that a crash of the server could not do again.
+  perform set_config('synchronous_commit', 'off', true);
+
+  return query
+  with due as materialized (
+    select
+      delivery.company_id, delivery.id as delivery_id, delivery.registration_id, delivery.round,
+      delivery.attempts + 1 as attempt, delivery.wamid, registration.url, registration.method,
+      registration.headers, registration.secret,
+      registration.status = 'active' and registration.deleted_at is null as is_wanted
+    from unnest(company_ids, delivery_ids) as given (company_id, delivery_id)
+    join deliveries delivery on (delivery.company_id, delivery.id) = (given.company_id, given.delivery_id)
+    join registrations registration
+      on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
+    where delivery.status = 'pending'
+    for share of registration
+  ),
+  skipped as (
+    update deliveries delivery
+    set status = 'skipped', next_attempt_at = null, updated_at = now()
+    from due
+    where (delivery.company_id, delivery.id) = (due.company_id, due.delivery_id)
+      and delivery.status = 'pending'
+      and not due.is_wanted
+  )
+  select
+    due.company_id, due.delivery_id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event,
+    envelope.body, due.url, due.method, due.headers, due.secret
+  from due
+  join envelopes envelope on (envelope.company_id, envelope.wamid) = (due.company_id, due.wamid)
+  where due.is_wanted;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.claim_jobs(wanted_kind text, units integer, unit_size integer, lane_cap integer, company_cap integer, after_lane text, lease_ms integer)
  RETURNS TABLE(id bigint, lane text, company_id bigint, subject_id bigint, due_at timestamp with time zone, attempts integer, claim_id uuid, created_at timestamp with time zone, saw_all boolean, saw_full boolean, next_due_in_ms integer)
  LANGUAGE plpgsql
@@ -1381,6 +1427,56 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.record_attempts(items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+begin
+  with made as materialized (
+    select *
+    from rows from (
+      jsonb_to_recordset(items) as (
+        company_id bigint, delivery_id bigint, registration_id bigint, round integer, attempt integer,
+        status_code integer, response text, error_message text, duration_ms integer, sent_at timestamptz,
+        status_after text, next_attempt_at timestamptz
+      )
+    ) with ordinality as made (
+      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
+      sent_at, status_after, next_attempt_at, ord
+    )
+  ),
+  logged as (
+    insert into delivery_attempts (
+      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
+      dead_lettered, sent_at
+    )
+    select
+      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
+      status_after = 'dead', sent_at
+    from made
+    order by ord
+    on conflict on constraint delivery_attempts_once do nothing
+  )
+  update deliveries delivery
+  set
+    attempts = made.attempt,
+    status = made.status_after,
+    next_attempt_at = made.next_attempt_at,
+    updated_at = now()
+  from made
+  where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
+    and delivery.round = made.round
+    and delivery.attempts = made.attempt - 1
+    and delivery.status = 'pending';
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.record_email_fetches(company_ids bigint[], email_ids bigint[], links integer[], tails text[], macs text[], counted boolean[], machines boolean[])
  RETURNS TABLE(place integer, target text)
  LANGUAGE plpgsql
@@ -1907,6 +2003,24 @@ begin
   from mine
   where job.id = mine.id
   returning job.id;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.settle_attempts(ended bigint[], ended_claims uuid[], again jsonb, items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  held constant bigint[] :=
+    array(select finish_jobs(ended, ended_claims)) || array(select reschedule_jobs(again));
+begin
+  perform record_attempts(
+    (
+      select coalesce(jsonb_agg(item order by ord), '[]')
+      from jsonb_array_elements(items) with ordinality as one (item, ord)
+      where (item ->> 'job_id')::bigint = any (held)
+    )
+  );
 end
 $function$;
 
