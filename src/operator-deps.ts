@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts'
+import { createImportVerbs } from './import-deps.ts'
 import { takeUpEvents } from './inbound/take-up.ts'
 import type { OperatorDeps } from './operator/operator.ts'
 import { syncTemplates } from './templates/template-sync.ts'
@@ -8,6 +9,7 @@ import { enqueueRefresh } from './templates-refresh.ts'
 export function createOperatorDeps(deps: Deps): OperatorDeps {
   return {
     ...deps,
+    imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
     onKeyChanged: deps.apiKeys.drop,
     onSendersChanged: deps.senders.drop,

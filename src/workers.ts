@@ -4,6 +4,7 @@ import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { importKind } from './import-deps.ts'
 import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
@@ -70,6 +71,7 @@ export function startWorkers(deps: Deps): Workers {
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
+    importKind(deps),
     emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,
