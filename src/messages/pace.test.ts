@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { prepareSends, type SendToPrepare } from './message-store.ts'
+import { PAIR_BURST } from './pace.ts'
 
 let db: Pool
 let url: string
@@ -110,20 +111,20 @@ describe('the pair rule', () => {
   const customer = '393339998877'
   const slotSeconds = 0.000_001
 
-  test('one customer gets 45 at once, and then no more at present', async () => {
+  test('one customer gets fifty at once, and then no more at present', async () => {
     const { many, send, written } = await world()
-    const results = await waits([...many(50, { customer, slotSeconds }), send({ slotSeconds })])
-    expect(results.slice(0, 45)).toEqual(Array(45).fill({ refusal: null, seconds: 0 }))
-    expect(results.slice(45, 50).map(({ refusal, seconds }) => [refusal, seconds])).toEqual(
+    const results = await waits([...many(PAIR_BURST + 5, { customer, slotSeconds }), send({ slotSeconds })])
+    expect(results.slice(0, PAIR_BURST)).toEqual(Array(PAIR_BURST).fill({ refusal: null, seconds: 0 }))
+    expect(results.slice(PAIR_BURST, PAIR_BURST + 5).map(({ refusal, seconds }) => [refusal, seconds])).toEqual(
       [6, 12, 18, 24, 30].map((seconds) => ['pace', seconds]),
     )
-    expect(results[50]).toEqual({ refusal: null, seconds: 0 })
-    expect((await written()).messages).toBe(46)
+    expect(results[PAIR_BURST + 5]).toEqual({ refusal: null, seconds: 0 })
+    expect((await written()).messages).toBe(PAIR_BURST + 1)
   })
 
   test('then one each 6 s, waited for when it comes within 5 s', async () => {
     const { companyId, many, send } = await world()
-    await waits(many(45, { customer, slotSeconds }))
+    await waits(many(PAIR_BURST, { customer, slotSeconds }))
     const pass = (seconds: number) => db`
       update conversations
       set next_message_at = next_message_at - make_interval(secs => ${seconds})
@@ -150,8 +151,8 @@ describe('the pair rule', () => {
     await Promise.all(sends.map((send, index) => waits([send], index % 2 ? db : other)))
     await other.end()
     const { messages } = await written()
-    expect(messages).toBeGreaterThanOrEqual(45)
+    expect(messages).toBeGreaterThanOrEqual(PAIR_BURST)
     // One more each 6 s, should this machine be that slow.
-    expect(messages).toBeLessThan(50)
+    expect(messages).toBeLessThan(PAIR_BURST + 5)
   })
 })
