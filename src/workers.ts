@@ -1,5 +1,6 @@
 import type { Deps } from './deps.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
@@ -26,6 +27,7 @@ export function startWorkers(deps: Deps): Workers {
     deps.db,
     kinds.map(({ kind }) => kind),
   )
+  registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   const inbound = startInboundWorker({
     ...deps,

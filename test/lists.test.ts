@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DEMO_ACCOUNT, startTestService, type TestService } from './service.ts'
+import { DEMO_ACCOUNT, eventually, startTestService, type TestService } from './service.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -73,6 +73,30 @@ describe('the template list', () => {
     expect((await api('GET', '/templates/whatsapp')).body.data).toEqual(before)
   })
 
+  test('is read again every hour, from the first number on, by one job', async () => {
+    const { api, companyId } = await service.createCompany()
+    const job = () => service.db`
+      select round(extract(epoch from due_at - now()) / 60)::int as minutes
+      from jobs where kind = 'templates.refresh' and subject_id = ${companyId}
+    `
+    expect(await job()).toEqual([{ minutes: 60 }])
+    const name = `new_${randomInt(1e9)}`
+    const made = {
+      wabaAccountId: DEMO_ACCOUNT,
+      name,
+      language: 'en',
+      category: 'UTILITY',
+      components: [{ type: 'BODY', text: 'Hi' }],
+    }
+    await service.control('POST', '/templates', made)
+    await service.db`update jobs set due_at = now() where subject_id = ${companyId}`
+    await eventually(async () => {
+      const { data } = (await api('GET', '/templates/whatsapp')).body
+      return data.some((template: { name: string }) => template.name === name)
+    })
+    await eventually(async () => (await job())[0]?.minutes === 60)
+  })
+
   test('no number connected: 404 no_whatsapp_account', async () => {
     const { api } = await service.createCompany({ isConnected: false })
     const { status, body } = await api('GET', '/templates/whatsapp')
@@ -122,6 +146,7 @@ test('figures are shown for Prometheus: requests, sends by outcome, provider lat
     /parley_sends_total\{provider="meta",outcome="accepted"\} [1-9]/,
     /parley_provider_request_duration_seconds_count\{provider="meta",operation="send"\} [1-9]/,
     /parley_database_connections\{state="(active|idle)"\} [1-9]/,
+    /parley_events_waiting 0/,
     /parley_jobs_due\{kind="media.copy"\} 0/,
   ]) {
     expect(text).toMatch(figure)
