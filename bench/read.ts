@@ -57,7 +57,8 @@ async function compare(
   }
   const reports = new Map<keyof typeof pages, LoadReport[]>()
   const read = ({ path, headers, records }: Page) => {
-    const fits = `^\\{"data":\\[(?:\\{"id":.*){${records}}\\],"pagination"`
+    const mark = list === 'messages' ? 'direction' : 'chatId'
+    const fits = `^\\{"data":\\[(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`
     return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 100 : 300, fits } as const
   }
   for (const page of Object.values(pages)) await stage.load.run(read(page))
