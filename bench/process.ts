@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 export type Program = { pid: number; words: string; stop(): Promise<void> }
 
 type Start = {
-  /** Path from the root of the repository. */
+  /** Path from the root of the repository: a module for Node, or a command. */
   script: string
   args?: string[]
   env?: Record<string, string>
@@ -24,10 +24,11 @@ const TICKS_PER_SECOND = 100
 /** Starts a program with nothing of our environment but the path; resolves when it says that it is ready. */
 export async function startProgram({ script, args = [], env = {}, outputFile, ready }: Start): Promise<Program> {
   const output = openSync(outputFile, 'w')
-  const nodeOptions = process.env.BENCH_NODE_OPTIONS?.split(' ') ?? []
-  const child = spawn(process.execPath, [...nodeOptions, `${ROOT}${script}`, ...args], {
+  const command = script.endsWith('.ts') ? [process.execPath, `${ROOT}${script}`] : [`${ROOT}${script}`]
+  const [program = '', ...before] = command
+  const child = spawn(program, [...before, ...args], {
     stdio: ['ignore', output, output],
-    env: { PATH: process.env.PATH ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '', ...env },
   })
   closeSync(output)
   const exited = once(child, 'exit')

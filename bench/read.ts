@@ -57,7 +57,8 @@ async function compare(
   }
   const reports = new Map<keyof typeof pages, LoadReport[]>()
   const read = ({ path, headers, records }: Page) => {
-    const fits = `^\\{"data":\\[(?:\\{"id":.*){${records}}\\],"pagination"`
+    const mark = list === 'messages' ? 'direction' : 'chatId'
+    const fits = `^\\{"data":\\[(?:[^]*?"${mark}":){${records}}(?![^]*"${mark}":)`
     return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 100 : 300, fits } as const
   }
   for (const page of Object.values(pages)) await stage.load.run(read(page))
@@ -80,7 +81,7 @@ async function compare(
   const goal = { atMost: 1.5 }
   report(ratioFigure(`first page of ${list}, of ${large}, median`, figures('first'), 'ms', ofSmall, goal))
   report(ratioFigure(`deepest page of ${list}, of ${large}, median`, figures('deepest'), 'ms', first, goal))
-  report(ratioFigure(`middle page of ${list}, of ${large}, median`, figures('middle'), 'ms', first, goal))
+  report(ratioFigure(`middle page of ${list}, of ${large}, median`, figures('middle'), 'ms', first))
   report(figure(`sequential scans while reading ${list}`, scans, 'scans', { atMost: 0 }))
 }
 
@@ -133,6 +134,12 @@ async function fillCompany({ say }: BenchContext, stage: Stage, size: typeof SMA
       ${companyId}, ${chatId}, place, 'inbound', 'text', 'Is my order ' || place || ' ready?', 'received',
       'wamid.' || ${companyId}::text || '.' || place, now() - (${size.messages}::integer - place) * interval '1 second'
     from generate_series(1, ${size.messages}::integer) as place
+  `
+  await stage.db`
+    insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
+    select company_id, 'wamid.reaction.' || id, wamid, '👍', now()
+    from messages
+    where company_id = ${companyId} and seq % 5 = 0
   `
   return { ...company, chatId }
 }

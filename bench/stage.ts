@@ -55,7 +55,7 @@ export async function setStage(): Promise<Stage> {
   }
   const startService = (env: Record<string, string> = {}) =>
     startProgram({
-      script: 'src/main.ts',
+      script: 'bin/parley',
       args: ['start'],
       env: { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', ADMIN_TOKEN, ...env },
       outputFile: join(folder, 'service.log'),

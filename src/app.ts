@@ -30,7 +30,7 @@ import { registrationRoutes } from './webhooks/registration-routes.ts'
 
 /** What a process answers that only works: whether it lives, and its figures. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
-  const app = await createServer({ ...deps, limiter: createRequestLimiter(deps) })
+  const app = await createServer({ ...deps, limiter: await createRequestLimiter(deps) })
   await app.register(healthRoutes(deps))
   return app
 }
@@ -40,7 +40,7 @@ export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
  * closing it closes what it opened itself, not what it was handed.
  */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
-  const limiter = createRequestLimiter({
+  const limiter = await createRequestLimiter({
     ...deps,
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })

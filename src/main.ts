@@ -21,7 +21,8 @@ program
   .description('start the service; it runs until SIGTERM or Ctrl-C')
   .action(async () => {
     const config = readConfig(process.env)
-    const log = pino({ level: config.logLevel })
+    // One write for all lines that come while another is under way; what is left is written when the process ends.
+    const log = pino({ level: config.logLevel }, pino.destination({ sync: false }))
     let deps: Deps | undefined
     const build: Build = async (given) => {
       const own = createDeps({
