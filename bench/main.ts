@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { Command } from 'commander'
 import type { Bench } from './bench.ts'
+import { contactsBench } from './contacts.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
@@ -15,7 +16,7 @@ const BENCHES: Record<string, Bench | null> = {
   inbound: inboundBench,
   forward: forwardBench,
   read: readBench,
-  contacts: null,
+  contacts: contactsBench,
   email: null,
 }
 

@@ -142,7 +142,7 @@ async function connectSender({ operator, sandboxUrl }: Stage, companyId: number)
     apiBaseUrl: sandboxUrl,
     tier: 4,
   })
-  return { id: Number((sender as { id: number | string }).id), phoneNumberId: number.phoneNumberId }
+  return { id: Number((sender as { channelId: string }).channelId), phoneNumberId: number.phoneNumberId }
 }
 
 async function call(url: string, method: string, body: unknown, token = ''): Promise<unknown> {

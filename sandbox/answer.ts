@@ -12,6 +12,8 @@ export type Received = {
   url: string
   base: string
   authorization: string | undefined
+  /** `D360-API-KEY` */
+  apiKey: string | undefined
   contentType: string | undefined
   headers: IncomingHttpHeaders
   body: Buffer

@@ -48,6 +48,7 @@ const receive = (incoming: IncomingMessage, body: Buffer): Received => ({
   url: incoming.url ?? '/',
   base: `http://${incoming.headers.host ?? '127.0.0.1'}`,
   authorization: incoming.headers.authorization,
+  apiKey: incoming.headers['d360-api-key']?.toString(),
   contentType: incoming.headers['content-type'],
   headers: incoming.headers,
   body,

@@ -5,7 +5,9 @@ import { type Clock, systemClock } from './clock.ts'
 import type { ControlDeps } from './control/control-deps.ts'
 import { createControlRouter } from './control/control-router.ts'
 import { CONTROL_ROUTES } from './control-routes.ts'
+import { answerDialog360, isDialog360Path } from './dialog360/router.ts'
 import { answerGraph, type GraphDeps, isGraphPath } from './graph/router.ts'
+import { answerGupshup, isGupshupPath } from './gupshup/router.ts'
 import { createHttpServer } from './http-server.ts'
 import { startMailServer } from './mail/mail-server.ts'
 import { answerReceiver, isReceiverPath } from './receivers/answer-receiver.ts'
@@ -68,7 +70,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const graph: GraphDeps = { world, clock, ids, random, announce: feed.announce }
   const control: ControlDeps = { world, clock, ids, webhook, reset, autoStatusDefault: autoStatus }
   const server = createHttpServer(createHandler(graph, control), ({ url }) =>
-    isGraphPath(url) ? world.behaviour.latencyMs : 0,
+    isProviderPath(url) ? world.behaviour.latencyMs : 0,
   )
   const address = await listen(server, port, host)
   const mail = await startMailServer({ world, clock }, smtpPort, host).catch(async (error) => {
@@ -90,10 +92,14 @@ function createHandler(graph: GraphDeps, control: ControlDeps): (request: Receiv
   return (request) => {
     if (isGraphPath(request.url)) return answerGraph(graph, request)
     if (isReceiverPath(request.url)) return answerReceiver(control.world.receivers, request)
+    if (isDialog360Path(request.url)) return answerDialog360(graph, request)
+    if (isGupshupPath(request.url)) return answerGupshup(graph, request)
     if (request.url.startsWith('/sandbox/')) return answerControl(control, request)
     return jsonAnswer({ error: { message: `Nothing is at ${request.url}` } }, 404)
   }
 }
+
+const isProviderPath = (url: string): boolean => isGraphPath(url) || isDialog360Path(url) || isGupshupPath(url)
 
 async function listen(server: Server, port: number, host: string): Promise<{ url: string; port: number }> {
   server.listen(port, host)

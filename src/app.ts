@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { contactImportRoutes } from './contacts/contact-import-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
@@ -10,6 +11,7 @@ import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
 import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
+import { createImportDeps } from './import-deps.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { createInboundDeps } from './inbound-deps.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
@@ -57,6 +59,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes(deps))
+  await app.register(contactImportRoutes(createImportDeps(deps)))
   await app.register(customFieldRoutes(deps))
   const emails = createEmailDeps(deps)
   await app.register(emailRoutes(emails))

@@ -134,15 +134,6 @@ test('loopback is known in every way of writing it', () => {
   expect(['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example'].map(isLoopbackHost)).not.toContain(true)
 })
 
-test('receivers may be private only while the sandbox is on, unless said otherwise', () => {
-  expect(readConfig({}).webhookAllowPrivate).toBe(true)
-  expect(readConfig({ SANDBOX: 'off' }).webhookAllowPrivate).toBe(false)
-  expect(readConfig(OWN_DATABASE).webhookAllowPrivate).toBe(false)
-  expect(readConfig({ ...OWN_DATABASE, WEBHOOK_ALLOW_PRIVATE: 'true' }).webhookAllowPrivate).toBe(true)
-  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
-  expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
-})
-
 describe('email and the legacy addresses', () => {
   test('have their settings', () => {
     const config = readConfig({
@@ -165,4 +156,13 @@ describe('email and the legacy addresses', () => {
   ])('%s=%s is a fault', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(name)
   })
+})
+
+test('receivers may be private only while the sandbox is on, unless said otherwise', () => {
+  expect(readConfig({}).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ SANDBOX: 'off' }).webhookAllowPrivate).toBe(false)
+  expect(readConfig(OWN_DATABASE).webhookAllowPrivate).toBe(false)
+  expect(readConfig({ ...OWN_DATABASE, WEBHOOK_ALLOW_PRIVATE: 'true' }).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
+  expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
 })

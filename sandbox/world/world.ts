@@ -8,7 +8,15 @@ import { Ring } from './ring.ts'
 import { createTemplateBook, type TemplateBook } from './template-book.ts'
 
 /** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
-export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
+export type Accepted = {
+  wamid: string
+  phoneNumberId: string
+  to: string
+  body: string
+  at: Date
+  /** Sent through Gupshup: its own id, which the answer gave, and its app. */
+  gupshup?: { id: string; appId: string } | undefined
+}
 
 /** A mail that the mail server took: from and to whom it was told, and what it got. */
 export type Received = { from: string; to: string[]; raw: Buffer; at: Date }

@@ -78,7 +78,13 @@ async function handleApart(
 function parseEvent(event: StoredEvent): Parsed {
   const parsed = parseInbound(event.body)
   if (parsed.kind === 'unreadable') {
-    const whole = { phoneNumberId: null, wabaAccountId: null, body: event.body, receivedAt: event.receivedAt }
+    const whole = {
+      phoneNumberId: null,
+      wabaAccountId: null,
+      app: null,
+      body: event.body,
+      receivedAt: event.receivedAt,
+    }
     return { event, items: [], aside: [{ state: 'unreadable', reason: parsed.reason, ...whole }] }
   }
   const own = parsed.items.filter(({ route }) =>
@@ -109,6 +115,7 @@ function asideOf(
     reason,
     phoneNumberId: route.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route.by === 'account' ? route.wabaAccountId : null,
+    app: route.by === 'app' ? route.gupshupAppId : null,
     body: rawOf(item, event),
     receivedAt: event?.receivedAt ?? new Date(0),
   }

@@ -12,7 +12,7 @@ import { applyNumberLimits } from '../senders/sender-event-store.ts'
 import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
 import type { Customer, InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
-import { findSendersByAccount, findSendersByNumber, type RoutedSender } from './routing-store.ts'
+import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
 /** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
 export type Follow = {
@@ -41,7 +41,7 @@ export async function handleItems(
 ): Promise<InboundItem[]> {
   const { routed, unroutable } = await routeItems(tx, items)
   await handleConversational(deps, tx, routed.filter(isConversational), at)
-  await recordStatuses(tx, routed.filter(isStatus).flatMap(toStatusRecord), at)
+  await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
@@ -56,14 +56,19 @@ async function routeItems(tx: Db, items: readonly InboundItem[]) {
   const wanted = items.filter(({ kind }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
   const accounts = new Set<string>()
+  const apps = new Set<string>()
   for (const { route } of wanted) {
     if (route.by === 'sender') numbers.add(route.phoneNumberId)
     if (route.by === 'account') accounts.add(route.wabaAccountId)
+    if (route.by === 'app') apps.add(route.gupshupAppId)
   }
   const byNumber = numbers.size === 0 ? [] : await findSendersByNumber(tx, [...numbers])
   const byAccount = accounts.size === 0 ? [] : await findSendersByAccount(tx, [...accounts])
+  const byApp = apps.size === 0 ? [] : await findSendersByApp(tx, [...apps])
   const senderOfNumber = new Map(byNumber.map((sender) => [sender.phoneNumberId, sender]))
   const sendersOfAccount = Map.groupBy(byAccount, (sender) => sender.wabaAccountId)
+
+  const sendersOfApp = Map.groupBy(byApp, (sender) => sender.app)
 
   const routed: Routed<InboundItem>[] = []
   const unroutable: InboundItem[] = []
@@ -79,10 +84,11 @@ async function routeItems(tx: Db, items: readonly InboundItem[]) {
       const sender = senderOfNumber.get(route.phoneNumberId)
       return sender === undefined ? [] : [sender]
     }
-    if (route.by !== 'account') return []
-    const senders = sendersOfAccount.get(route.wabaAccountId) ?? []
+    if (route.by === 'nothing') return []
+    const senders =
+      route.by === 'app' ? sendersOfApp.get(route.gupshupAppId) : sendersOfAccount.get(route.wabaAccountId)
     // An account event concerns a company once, however many numbers it has on the account.
-    return [...new Map(senders.map((sender) => [sender.companyId, sender])).values()]
+    return [...new Map((senders ?? []).map((sender) => [sender.companyId, sender])).values()]
   }
 }
 
@@ -152,19 +158,30 @@ function toForwarded({ item, sender, messageId }: Routed<MessageItem | ReactionI
   return [{ companyId: sender.companyId, wamid: forwardable.wamid, messageId, body }]
 }
 
-/** Our message id is digits; another tool's callback data may be anything. */
-function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord[] {
-  if (item.status === 'enqueued') return []
+/**
+ * Our message id is digits; another tool's callback data may be anything. That a message was enqueued tells no more than
+ * which wamid belongs to the provider's id; where both are the same, it is no wamid.
+ */
+function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
-  const { wamid, status, error } = item
-  return [{ companyId: sender.companyId, wamid, messageId, status, occurredAt: toDate(item.timestamp), error }]
+  return {
+    companyId: sender.companyId,
+    wamid: item.wamid === item.gupshupId ? null : item.wamid,
+    providerMessageId: item.gupshupId,
+    messageId,
+    status: item.status === 'enqueued' ? null : item.status,
+    occurredAt: toDate(item.timestamp),
+    error: item.error,
+  }
 }
 
 function toTemplateEvent({ item, sender }: Routed<InboundItem>): TemplateEvent[] {
   const { companyId, wabaAccountId } = sender
   if (item.kind === 'template-status' || item.kind === 'template-quality' || item.kind === 'template-category') {
     const { templateId, name, language } = item
-    const place = { companyId, wabaAccountId, externalId: templateId, name, language }
+    // An app's own events call a template by an id of their own: there its name counts.
+    const externalId = item.route.by === 'app' ? null : templateId
+    const place = { companyId, wabaAccountId, externalId, name, language }
     if (item.kind === 'template-quality') return [{ ...place, qualityScore: item.score }]
     if (item.kind === 'template-category') return [{ ...place, category: item.category }]
     return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]

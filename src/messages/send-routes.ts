@@ -16,7 +16,9 @@ export const SendReplyShape = Type.Object({
     success: Type.Literal(true),
     chatId: Type.Integer({ description: 'The conversation' }),
     messageId: Type.Integer(),
-    wamid: Type.Union([Type.String(), Type.Null()], { description: "The provider's message id" }),
+    wamid: Type.Union([Type.String(), Type.Null()], {
+      description: "The provider's message id; null where the provider tells it later (Gupshup)",
+    }),
   }),
 })
 
@@ -72,12 +74,16 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 
 \`success\` means that the provider took the message; what becomes of it later is in the conversation's messages. After
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
-have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.`
+have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
+
+Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to
+one customer 50 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a
+later one the answer is 429 with \`retry_after\`, and nothing was written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<Answer> {
   const message = await findSentMessage(db, companyId, messageId)
   if (message === undefined || message.status === 'failed') return sendFailed()
-  if (message.wamid === null) return sendOutcomeUnknown()
+  if (!message.isTaken) return sendOutcomeUnknown()
   return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }
 }
