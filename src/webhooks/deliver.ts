@@ -10,7 +10,7 @@ import type { AttemptRecord, DeliveryRef } from './delivery-store.ts'
 import { createReceiverTurns, type ReceiverTurns } from './receiver-turns.ts'
 
 /** Jobs of a registration that are taken together, and such units in flight: over all processes. */
-const BATCH = 20
+const BATCH = 50
 const LANE_CAP = 4
 /** Units in flight of one company, over its registrations and all processes. */
 const COMPANY_CAP = 160
