@@ -89,6 +89,7 @@ export const deliveryLogNotFound = () => missing('Delivery log not found')
 export const customFieldNotFound = () => missing('Custom field not found')
 export const transactionalNotFound = () => missing('Transactional not found')
 export const emailNotFound = () => missing('Email not found')
+export const eventNotFound = () => missing('Event not found')
 export const senderRecordNotFound = () => missing('Sender not found')
 export const apiKeyNotFound = () => missing('API key not found')
 

@@ -21,11 +21,13 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
       const steps = deps.providers[sender.provider]?.webhookSteps(place) ?? `Have the events posted to ${url}.`
       return { url, verifyToken: verifyToken ?? null, steps }
     },
+    onEventsStored: deps.eventsStored.raise,
     onSenderConnected: async (tx, companyId, sender) => {
       await takeUpEvents(tx, companyId, sender)
       await enqueueRefresh(tx, companyId)
     },
     afterSenderConnected: async (companyId) => {
+      deps.eventsStored.raise()
       // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
       await syncTemplates(deps, companyId).catch((error) =>
         deps.log.warn({ companyId, reason: error.message }, 'templates.not_synced'),

@@ -8,6 +8,7 @@ import { importKind } from './import-deps.ts'
 import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
+import { takeUpLatecomers } from './inbound/take-up.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
 import type { JobKind } from './jobs/job-kind.ts'
 import { registerJobGauges } from './jobs/job-metric.ts'
@@ -96,9 +97,10 @@ function jobKinds(deps: Deps): JobKind[] {
 }
 
 /** What nobody waits for: sends of dead processes, answers and events past their time. */
-async function sweep({ db }: Deps): Promise<void> {
+async function sweep({ db, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
+  if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
   await forgetUnroutable(db)
   await forgetWaiting(db)
 }

@@ -44,6 +44,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
       verifyToken: null,
       steps: 'Enter it.',
     }),
+    onEventsStored: () => {},
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
       told.connected.push(sender)
     },

@@ -12,6 +12,7 @@ import type { Metrics } from '../metrics.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
+import { boundHandlers, inTime } from './deadline.ts'
 import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
 import { readJsonBodies } from './json-body.ts'
@@ -67,9 +68,10 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const admit = createAdmission({ ...deps, keys: deps.apiKeys })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    return await admit(request, reply)
+    return await inTime(admit(request, reply))
   })
   keepIdempotencyKeys(app, deps.db)
+  boundHandlers(app)
   recordRequests(app, deps.metrics)
   app.setNotFoundHandler(() => {
     throw notFound()

@@ -13,10 +13,13 @@ const BODY_LIMIT = 4 * 1024 * 1024
 /** Past it the provider is told to send again; what was stored after all is recognised then. */
 const STORE_DEADLINE_MS = 4_500
 
+/** A member that comes twice is an array, and refused like a wrong one. */
+const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': true }))
+
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  /** Resolves when the bytes are on disk. */
-  accept: (body: Buffer) => Promise<void>
+  /** Resolves when the bytes are on disk; gives up when told to. */
+  accept: (body: Buffer, signal: AbortSignal) => Promise<void>
   checkSignature: SignatureCheck
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
@@ -36,17 +39,14 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           tags: ['Provider'],
           summary: 'Verification handshake',
           security: [],
-          querystring: Type.Object({
-            'hub.mode': Type.Optional(Type.String()),
-            'hub.verify_token': Type.Optional(Type.String()),
-            'hub.challenge': Type.Optional(Type.String()),
-          }),
+          querystring: Type.Object({ 'hub.mode': Word, 'hub.verify_token': Word, 'hub.challenge': Word }),
           response: { 200: Type.String({ description: 'The challenge, verbatim' }), 403: errorResponses()[403] },
         },
       },
       async (request, reply) => {
-        const { 'hub.mode': mode, 'hub.verify_token': token = '', 'hub.challenge': challenge = '' } = request.query
-        if (mode !== 'subscribe' || !isSame(token, deps.verifyToken)) throw forbidden('The verify token is wrong')
+        const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge = '' } = request.query
+        const isRight = mode === 'subscribe' && typeof token === 'string' && isSame(token, deps.verifyToken)
+        if (!isRight || typeof challenge !== 'string') throw forbidden('The verify token is wrong')
         return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
       },
     )
@@ -54,11 +54,11 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     const receive = async (request: FastifyRequest, secret: string | undefined) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       const proof = { signature: headerOf(request, 'x-hub-signature-256'), secret }
-      await within(STORE_DEADLINE_MS, async () => {
+      await within(STORE_DEADLINE_MS, async (signal) => {
         if (!(await deps.checkSignature(body, proof))) {
           throw unauthorized('The signature or secret of the body is missing or wrong')
         }
-        await deps.accept(body)
+        await deps.accept(body, signal)
       })
       deps.onStored()
       return { success: true as const }
@@ -67,7 +67,8 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH,
       {
-        config: { surface: 'provider' },
+        // It has a deadline of its own, to give up what waits.
+        config: { surface: 'provider', waitsForOthers: true },
         bodyLimit: BODY_LIMIT,
         schema: {
           tags: ['Provider'],
@@ -87,7 +88,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH_WITH_SECRET,
       {
-        config: { surface: 'provider' },
+        config: { surface: 'provider', waitsForOthers: true },
         bodyLimit: BODY_LIMIT,
         schema: {
           tags: ['Provider'],
@@ -116,13 +117,15 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const isSame = (given: string, expected: string | undefined): boolean =>
   expected !== undefined && timingSafeEqual(digest(given), digest(expected))
 
-async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(serviceUnavailable('The event could not be stored in time: send it again')), ms)
-  })
+async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const { promise: deadline, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.abort()
+    reject(serviceUnavailable('The event could not be stored in time: send it again'))
+  }, ms)
   try {
-    return await Promise.race([work(), deadline])
+    return await Promise.race([work(late.signal), deadline])
   } finally {
     clearTimeout(timer)
   }

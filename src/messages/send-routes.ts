@@ -31,6 +31,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           permissions: ['WhatsApp', 'Transactional'],
           onInvalid: refuseSend,
           onFailure: sendFailed,
+          waitsForOthers: true,
           recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
         },
         schema: {

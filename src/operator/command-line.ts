@@ -3,6 +3,7 @@ import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
 import { contactCommands } from './contact-commands.ts'
 import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
+import { eventCommands } from './event-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -26,4 +27,5 @@ export function operatorCommands(
   contactCommands(program, open, isTerminal)
   emailTemplateCommands(program, open, stdin)
   emailSettingsCommands(program, open, stdin)
+  eventCommands(program, open)
 }

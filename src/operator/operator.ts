@@ -6,8 +6,9 @@ import type { ListFormat } from '../contacts/contact-export.ts'
 import type { ImportReceipt } from '../contacts/contact-import.ts'
 import type { ContactImport } from '../contacts/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, eventNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
+import { retryFailed } from '../inbound/take-up.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import type { WebhookGuide } from './sender-shape.ts'
@@ -30,6 +31,8 @@ export type OperatorDeps = SenderAdminDeps & {
   onKeyChanged(clientId: string): void
   /** Where the events of a sender have to come, and what to enter at its provider. */
   webhookGuide(sender: SenderRecord): WebhookGuide
+  /** Says that inbound events are there to be handled. */
+  onEventsStored(): void
   /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
@@ -67,4 +70,11 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   })
   for (const clientId of clientIds) deps.onKeyChanged(clientId)
   deps.onSendersChanged(companyId)
+}
+
+/** Puts a failed inbound event back among those to be handled; whatever names none is 404. */
+export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
+  const id = parseId(text)
+  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(tx, id)))) throw eventNotFound()
+  deps.onEventsStored()
 }

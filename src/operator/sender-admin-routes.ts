@@ -8,6 +8,8 @@ import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './s
 import { InCompany, Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
+/** The provider is asked for the templates before the answer. */
+const asking = { ...config, waitsForOthers: true } as const
 const tags = ['Operator']
 
 const OneSender = Type.Object({
@@ -22,7 +24,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.post(
       '/admin/v1/companies/:id/senders',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Connect a WhatsApp number',
@@ -81,7 +83,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.patch(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Change a connected number',
@@ -123,7 +125,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.post(
       '/admin/v1/companies/:id/templates/sync',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Take over the WhatsApp templates from the providers now',
