@@ -64,7 +64,7 @@ create index message_reactions_by_target on message_reactions (company_id, targe
 -- is_new is false for what was here before. Within one call a customer's identities must not change: what is joined by an
 -- item is known to the next call only.
 create function record_inbound(items jsonb, at timestamptz)
-returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint, contact_id bigint)
+returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint)
 language plpgsql as $$
 #variable_conflict use_column
 begin
@@ -82,22 +82,28 @@ begin
       -- The first of equal wamids counts, and none that is here already.
       item.wamid is null or (
         row_number() over (partition by item.company_id, item.kind = 'reaction', item.wamid order by item.ord) = 1
-        and case item.kind
-          when 'reaction' then not exists (
-            select from message_reactions known
-            where (known.company_id, known.wamid) = (item.company_id, item.wamid)
-          )
-          else not exists (
-            select from messages known
-            where (known.company_id, known.wamid) = (item.company_id, item.wamid)
-          )
-        end
+        and known_message.id is null
+        and known_reaction.ordinal is null
       ) as is_new
     from jsonb_to_recordset(items) as item (
       ord integer, company_id bigint, sender_id bigint, kind text, customer text, other text, phone text,
       profile_name text, wamid text, type text, text text, media jsonb, target_wamid text, emoji text,
       sent_at timestamptz, arrived_at timestamptz, opens_window boolean, sender_name text, source_type text
     )
+    -- Lateral with a limit, here and below: a probe of the index for each item, whatever the statistics say. Those of
+    -- a table that has just begun to fill make the planner read all of it.
+    left join lateral (
+      select known.id
+      from messages known
+      where item.kind <> 'reaction' and (known.company_id, known.wamid) = (item.company_id, item.wamid)
+      limit 1
+    ) as known_message on true
+    left join lateral (
+      select known.ordinal
+      from message_reactions known
+      where item.kind = 'reaction' and (known.company_id, known.wamid) = (item.company_id, item.wamid)
+      limit 1
+    ) as known_reaction on true
   ),
   item as materialized (
     select
@@ -112,21 +118,44 @@ begin
         else given.customer
       end as person
     from given
-    left join customer_aliases alias
-      on (alias.company_id, alias.sender_id, alias.alias) = (given.company_id, given.sender_id, given.customer)
-    left join conversations own
-      on (own.company_id, own.sender_id) = (given.company_id, given.sender_id)
-      and own.customer = coalesce(alias.customer, given.customer)
-    left join customer_aliases other_alias
-      on (other_alias.company_id, other_alias.sender_id, other_alias.alias)
-       = (given.company_id, given.sender_id, given.other)
-    left join conversations others
-      on (others.company_id, others.sender_id) = (given.company_id, given.sender_id)
-      and others.customer = coalesce(other_alias.customer, given.other)
-    left join contact_identities own_contact
-      on (own_contact.company_id, own_contact.identity) = (given.company_id, given.customer)
-    left join contact_identities other_contact
-      on (other_contact.company_id, other_contact.identity) = (given.company_id, given.other)
+    left join lateral (
+      select customer
+      from customer_aliases known
+      where (known.company_id, known.sender_id, known.alias) = (given.company_id, given.sender_id, given.customer)
+      limit 1
+    ) as alias on true
+    left join lateral (
+      select id, customer
+      from conversations known
+      where (known.company_id, known.sender_id) = (given.company_id, given.sender_id)
+        and known.customer = coalesce(alias.customer, given.customer)
+      limit 1
+    ) as own on true
+    left join lateral (
+      select customer
+      from customer_aliases known
+      where (known.company_id, known.sender_id, known.alias) = (given.company_id, given.sender_id, given.other)
+      limit 1
+    ) as other_alias on true
+    left join lateral (
+      select id, customer
+      from conversations known
+      where (known.company_id, known.sender_id) = (given.company_id, given.sender_id)
+        and known.customer = coalesce(other_alias.customer, given.other)
+      limit 1
+    ) as others on true
+    left join lateral (
+      select contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (given.company_id, given.customer)
+      limit 1
+    ) as own_contact on true
+    left join lateral (
+      select contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (given.company_id, given.other)
+      limit 1
+    ) as other_contact on true
     where given.is_new
   ),
   contact as materialized (
@@ -250,12 +279,11 @@ begin
     select
       item.*,
       conversation.id as conversation_id,
-      contact.contact_id,
+      case when item.kind <> 'reaction' then nextval('messages_id_seq') end as message_id,
       conversation.message_count
         - count(*) filter (where item.kind <> 'reaction') over whole
         + count(*) filter (where item.kind <> 'reaction') over upto as seq
     from item
-    join contact on (contact.company_id, contact.identity) = (item.company_id, item.person)
     join conversation
       on (conversation.company_id, conversation.sender_id, conversation.customer)
        = (item.company_id, item.sender_id, item.thread)
@@ -264,20 +292,19 @@ begin
       upto as (partition by conversation.company_id, conversation.id order by item.ord)
   ),
   message as (
-    insert into messages as written (
-      company_id, conversation_id, seq, direction, type, text, media, status, sender_name, wamid, is_echo,
+    insert into messages (
+      company_id, id, conversation_id, seq, direction, type, text, media, status, sender_name, wamid, is_echo,
       sent_at, created_at, updated_at
     )
+    overriding system value
     select
-      numbered.company_id, numbered.conversation_id, numbered.seq,
+      numbered.company_id, numbered.message_id, numbered.conversation_id, numbered.seq,
       case numbered.kind when 'echo' then 'outbound' else 'inbound' end,
       numbered.type, numbered.text, nullif(numbered.media, 'null'),
       case numbered.kind when 'echo' then 'sent' else 'received' end,
       numbered.sender_name, numbered.wamid, numbered.kind = 'echo', numbered.sent_at, at, at
     from numbered
     where numbered.kind <> 'reaction'
-    order by numbered.ord
-    returning written.company_id, written.id, written.conversation_id, written.seq
   ),
   reaction as (
     insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
@@ -286,12 +313,8 @@ begin
     where numbered.kind = 'reaction' and numbered.wamid is not null and numbered.target_wamid is not null
     order by numbered.ord
   )
-  select given.ord, given.is_new, numbered.conversation_id, message.id, numbered.contact_id
+  select given.ord, given.is_new, numbered.conversation_id, numbered.message_id
   from given
-  left join numbered using (ord)
-  left join message
-    on numbered.kind <> 'reaction'
-    and (message.company_id, message.conversation_id, message.seq)
-      = (numbered.company_id, numbered.conversation_id, numbered.seq);
+  left join numbered using (ord);
 end
 $$;

@@ -205,7 +205,12 @@ begin
       known.contact_id as known_id,
       case when known.contact_id is null then nextval('contacts_id_seq') end as new_id
     from person
-    left join contact_identities known using (company_id, identity)
+    left join lateral (
+      select known.contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (person.company_id, person.identity)
+      limit 1
+    ) as known on true
   ),
   created as (
     insert into contacts (company_id, id, phone, phone_identity, search_text, source, source_type)

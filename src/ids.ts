@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomFillSync, randomInt } from 'node:crypto'
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const ALPHANUMERIC = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -15,8 +15,22 @@ export const newApiSecret = (): string => pick(ALPHANUMERIC, 43)
 /** `tmpl_…`, the id of a template family or an email template. */
 export const newTemplateId = (): string => `tmpl_${pick(ALPHANUMERIC, 20)}`
 
-/** `req_…`, the id of a request, returned as `X-Request-Id`. */
-export const newRequestId = (): string => `req_${randomBytes(12).toString('base64url')}`
+/** `eml_…`, the id of an email. */
+export const newEmailId = (): string => `eml_${pick(ALPHANUMERIC, 24)}`
+
+const REQUEST_ID_BYTES = 12
+const randomBytes = Buffer.alloc(REQUEST_ID_BYTES * 512)
+let bytesUsed = randomBytes.length
+
+/** `req_…`, the id of a request, returned as `X-Request-Id`. Random bytes for many ids are fetched at once. */
+export function newRequestId(): string {
+  if (bytesUsed === randomBytes.length) {
+    randomFillSync(randomBytes)
+    bytesUsed = 0
+  }
+  bytesUsed += REQUEST_ID_BYTES
+  return `req_${randomBytes.toString('base64url', bytesUsed - REQUEST_ID_BYTES, bytesUsed)}`
+}
 
 /** Path ids that are not positive safe integers name nothing: `undefined`, answered like any missing record. */
 export function parseId(text: string): number | undefined {

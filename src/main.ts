@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { createProviders } from './adapters.ts'
+import { createMailer, createProviders } from './adapters.ts'
 import { buildApp, buildHealthApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
@@ -21,10 +21,16 @@ program
   .description('start the service; it runs until SIGTERM or Ctrl-C')
   .action(async () => {
     const config = readConfig(process.env)
-    const log = pino({ level: config.logLevel })
+    // One write for all lines that come while another is under way; what is left is written when the process ends.
+    const log = pino({ level: config.logLevel }, pino.destination({ sync: false }))
     let deps: Deps | undefined
     const build: Build = async (given) => {
-      const own = createDeps({ ...given, clock: systemClock, providers: createProviders(config) })
+      const own = createDeps({
+        ...given,
+        clock: systemClock,
+        providers: createProviders(config),
+        mailer: createMailer(),
+      })
       deps = own
       const app = config.role === 'worker' ? await buildHealthApp(own) : await buildApp(own)
       return { app, work: config.role === 'api' ? undefined : () => startWorkers(own) }

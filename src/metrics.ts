@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -37,10 +37,16 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
-    pool: new Gauge({
-      name: 'parley_database_connections',
-      help: 'Connections of the database pool by state',
-      labelNames: ['state'] as const,
+    deliveries: new Counter({
+      name: 'parley_webhook_attempts_total',
+      help: 'Attempts at webhook deliveries by what became of the delivery',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: 'parley_webhook_attempt_duration_seconds',
+      help: 'Time that a receiver took to answer',
+      buckets: SECONDS,
       registers,
     }),
   }

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
-import { openBucketVault } from './media/bucket-vault.ts'
 import { openFolderVault } from './media/folder-vault.ts'
 import type { Vault } from './media/vault.ts'
 
@@ -12,6 +11,8 @@ export async function openVault(
   if (config.mediaBucketUrl === undefined) {
     return { vault: await openFolderVault(join(config.dataDir, 'media'), systemClock.now()), stop: async () => {} }
   }
+  // Its client takes 30 MB: only where there is a bucket.
+  const { openBucketVault } = await import('./media/bucket-vault.ts')
   const vault = await openBucketVault(config.mediaBucketUrl)
   return { vault, stop: async () => vault.close() }
 }

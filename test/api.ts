@@ -33,7 +33,7 @@ export async function createTestApi({ db, routes, config = {}, clock = systemClo
     log: pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) }),
   }
   const apiKeys = createApiKeys(deps)
-  const app = await createServer({ ...deps, apiKeys, limiter: createRequestLimiter(deps) })
+  const app = await createServer({ ...deps, apiKeys, limiter: await createRequestLimiter(deps) })
   await routes(app)
   await app.ready()
   return { app, apiKeys }

@@ -1,4 +1,5 @@
 import type { Db, Json } from '../db/connect.ts'
+import { keepWaiting } from './waiting-status-store.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {
@@ -102,9 +103,12 @@ export type StatusRecord = {
   companyId: number
   senderId: number
   wamid: string | null
+  /** The provider's own id of the message, where it has one beside the wamid. */
+  providerMessageId: string | null
   /** Our own message id, as it travelled with the send. */
   messageId: number | null
-  status: 'sent' | 'delivered' | 'read' | 'failed'
+  /** Null: only the wamid is told. */
+  status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
   error: { code: number | null; title: string | null; details: string | null } | null
 }
@@ -120,6 +124,7 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     company_id: record.companyId,
     sender_id: record.senderId,
     wamid: record.wamid,
+    provider_message_id: record.providerMessageId,
     message_id: record.messageId,
     status: record.status,
     occurred_at: record.occurredAt,
@@ -129,7 +134,8 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     with told as materialized (
       select *
       from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
-        ord integer, company_id bigint, sender_id bigint, wamid text, message_id bigint, status text,
+        ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
+        status text,
         occurred_at timestamptz, error jsonb
       )
     ),
@@ -149,22 +155,33 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
         on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
         and conversation.sender_id = told.sender_id
       where message.direction = 'outbound' and message.wamid is null
+      union
+      select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
+        nullif(told.error, 'null')
+      from told
+      join messages message
+        on (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
+      where message.direction = 'outbound'
     ),
     kept as (
       insert into message_status_events (company_id, message_id, status, occurred_at, error)
       select distinct on (matched.company_id, matched.message_id, matched.status)
         matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
       from matched
+      where matched.status is not null
       order by matched.company_id, matched.message_id, matched.status, matched.ord
       on conflict do nothing
     ),
     furthest as (
-      select distinct on (matched.company_id, matched.message_id) matched.*
+      select distinct on (matched.company_id, matched.message_id)
+        matched.*,
+        max(matched.wamid) over (partition by matched.company_id, matched.message_id) as told_wamid
       from matched
-      order by matched.company_id, matched.message_id, message_status_rank(matched.status) desc, matched.ord
+      order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc,
+        matched.ord
     ),
     locked as materialized (
-      select message.company_id, message.id
+      select message.company_id, message.id, message.status
       from messages message
       join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
       order by message.company_id, message.id
@@ -172,15 +189,21 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     )
     update messages message
     set
-      wamid = coalesce(message.wamid, furthest.wamid),
-      status = furthest.status,
-      error = furthest.error,
+      wamid = coalesce(message.wamid, furthest.told_wamid),
+      status = case when progress.is_new then furthest.status else message.status end,
+      error = case when progress.is_new then furthest.error else message.error end,
       updated_at = ${at}
     from furthest
     join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
+    cross join lateral (
+      select
+        furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new
+    ) as progress
     where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-      and message_status_rank(furthest.status) > message_status_rank(message.status)
+      and (progress.is_new or (message.wamid is null and furthest.told_wamid is not null))
   `
+  const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
+  if (byProviderId.length > 0) await keepWaiting(tx, byProviderId)
 }
 
 /** A customer got another identity: what he writes under it meets in the conversation he has, unless it has its own. */

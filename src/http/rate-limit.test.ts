@@ -33,7 +33,7 @@ describe.each([
   ['in the database', inDatabase],
 ])('counting %s', (_where, config) => {
   test('admits exactly the limit, in a window of 60 seconds', async () => {
-    const limiter = createRequestLimiter({ config, db, clock })
+    const limiter = await createRequestLimiter({ config, db, clock })
     const standings = await countAll([limiter], 120, 1, 100)
     expectExact(standings, 100)
     const { resetAt, retryAfterSeconds, limit } = standings[119]!
@@ -44,7 +44,7 @@ describe.each([
   })
 
   test('numbers requests that wait together in the order in which they came', async () => {
-    const limiter = createRequestLimiter({ config, db, clock })
+    const limiter = await createRequestLimiter({ config, db, clock })
     const remaining = (await countAll([limiter], 50, 2, 1_000)).map((standing) => standing.remaining)
     // Two writes may be under way at once: the first two requests find nobody to wait with.
     const waited = remaining.slice(2)
@@ -53,7 +53,7 @@ describe.each([
   })
 
   test('keeps companies and addresses apart', async () => {
-    const limiter = createRequestLimiter({ config, db, clock })
+    const limiter = await createRequestLimiter({ config, db, clock })
     const [one, other, address] = await Promise.all([
       limiter.countCompany(31, 10),
       limiter.countCompany(32, 20),
@@ -65,13 +65,13 @@ describe.each([
 
 test('the count is exact across processes: two limiters, one database, 300 requests at once', async () => {
   const pools = [connect(url, { max: 5 }), connect(url, { max: 5 })]
-  const limiters = pools.map((pool) => createRequestLimiter({ config: inDatabase, db: pool, clock }))
+  const limiters = await Promise.all(pools.map((pool) => createRequestLimiter({ config: inDatabase, db: pool, clock })))
   expectExact(await countAll(limiters, 300, 4, 100), 100)
   await Promise.all(pools.map((pool) => pool.end()))
 })
 
 test('a window that is over is forgotten', async () => {
-  const limiter = createRequestLimiter({ config: inDatabase, db, clock })
+  const limiter = await createRequestLimiter({ config: inDatabase, db, clock })
   await limiter.countCompany(5, 10)
   await db`update rate_limits set expire = ${Date.now() - 1} where key = 'company:5'`
   expect((await limiter.countCompany(5, 10)).remaining).toBe(9)
@@ -100,7 +100,7 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
       redis.stdout?.on('data', (text: Buffer) => text.includes('Ready to accept') && resolve())
     })
     const config = { databaseUrl: url, redisUrl }
-    limiters = [createRequestLimiter({ config, db, clock }), createRequestLimiter({ config, db, clock })]
+    limiters = [await createRequestLimiter({ config, db, clock }), await createRequestLimiter({ config, db, clock })]
     await untilCountedInRedis()
   })
   afterAll(async () => {

@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import {
   type RateLimiterAbstract,
   RateLimiterMemory,
@@ -39,8 +39,9 @@ type Count = { place: number; msBeforeNext: number }
  * in Redis when there is one, with PostgreSQL while Redis is away. The embedded default is one process and counts in
  * memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
  */
-export function createRequestLimiter(deps: Deps): RequestLimiter {
-  const redis = deps.config.redisUrl === undefined ? undefined : connectRedis(deps.config.redisUrl, deps.onRedisError)
+export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> {
+  const { redisUrl } = deps.config
+  const redis = redisUrl === undefined ? undefined : await connectRedis(redisUrl, deps.onRedisError)
   const limiter = chooseLimiter(deps, redis)
   const count = createBatcher<string, Count>({
     run: (keys) => countMany(limiter, keys),
@@ -118,7 +119,9 @@ function inDatabase(db: Pool): RateLimiterPostgres {
 }
 
 /** Commands fail at once while there is no connection, so that the insurance counts instead. */
-function connectRedis(url: string, onError: (error: Error) => void = () => {}): Redis {
+async function connectRedis(url: string, onError: (error: Error) => void = () => {}): Promise<Redis> {
+  // Its client takes 20 MB: only where there is a Redis.
+  const { Redis } = await import('ioredis')
   const redis = new Redis(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 500 })
   redis.on('error', onError)
   return redis

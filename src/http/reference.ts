@@ -1,6 +1,10 @@
 import swagger from '@fastify/swagger'
-import scalar from '@scalar/fastify-api-reference'
-import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import Fastify, {
+  type FastifyContextConfig,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify'
 import type { Config } from '../config.ts'
 
 type Surface = NonNullable<FastifyContextConfig['surface']>
@@ -73,30 +77,38 @@ export async function describeApi(
 
 /** `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. */
 export async function serveReference(app: FastifyInstance): Promise<void> {
-  app.get('/openapi.json', { config: { surface: 'public' }, schema: { hide: true } }, async () => app.swagger())
+  const config = { surface: 'public' } as const
+  app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger())
 
-  await app.register(async (scope) => {
-    scope.addHook('onRoute', (route) => {
-      route.config = { ...route.config, surface: 'public' }
-    })
-    await scope.register(scalar, {
-      routePrefix: '/docs',
-      hooks: {
-        onRequest: (_request, reply, done) => {
-          reply.header('content-security-policy', CONTENT_SECURITY_POLICY).header('x-content-type-options', 'nosniff')
-          done()
-        },
-      },
-      configuration: {
-        url: '/openapi.json',
-        pageTitle: 'Parley API reference',
-        withDefaultFonts: false,
-        telemetry: false,
-        hideClientButton: true,
-        showDeveloperTools: 'never',
-        agent: { disabled: true },
-        mcp: { disabled: true },
-      },
-    })
+  let page: Promise<FastifyInstance> | undefined
+  const show = async (request: FastifyRequest, reply: FastifyReply) => {
+    page ??= buildPage()
+    const { statusCode, headers, rawPayload } = await (await page).inject(request.url)
+    return reply
+      .headers({ ...headers, 'content-security-policy': CONTENT_SECURITY_POLICY, 'x-content-type-options': 'nosniff' })
+      .removeHeader('connection')
+      .code(statusCode)
+      .send(rawPayload)
+  }
+  for (const address of ['/docs', '/docs/*']) app.get(address, { config, schema: { hide: true } }, show)
+}
+
+/** The page apart from the service: its program takes 40 MB, which only those spend who read it. */
+async function buildPage(): Promise<FastifyInstance> {
+  const { default: scalar } = await import('@scalar/fastify-api-reference')
+  const page = Fastify()
+  await page.register(scalar, {
+    routePrefix: '/docs',
+    configuration: {
+      url: '/openapi.json',
+      pageTitle: 'Parley API reference',
+      withDefaultFonts: false,
+      telemetry: false,
+      hideClientButton: true,
+      showDeveloperTools: 'never',
+      agent: { disabled: true },
+      mcp: { disabled: true },
+    },
   })
+  return page
 }

@@ -9,6 +9,7 @@ import type { Pool } from '../db/connect.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
+import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { boundHandlers, inTime } from './deadline.ts'
@@ -27,6 +28,7 @@ export type ServerDeps = {
   metrics: Metrics
   apiKeys: ApiKeys
   limiter: RequestLimiter
+  refuseAddress?: AddressRule
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -63,7 +65,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   readJsonBodies(app)
   answerErrors(app)
 
-  const admit = createAdmission({ config: deps.config, keys: deps.apiKeys, limiter: deps.limiter })
+  const admit = createAdmission({ ...deps, keys: deps.apiKeys })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
     return await inTime(admit(request, reply))

@@ -73,7 +73,13 @@ const reasonOfError = (error: unknown): string => (error instanceof Error ? erro
 function parseEvent(event: StoredEvent): Parsed {
   const parsed = parseInbound(event.body)
   if (parsed.kind === 'unreadable') {
-    const whole = { phoneNumberId: null, wabaAccountId: null, body: event.body, receivedAt: event.receivedAt }
+    const whole = {
+      phoneNumberId: null,
+      wabaAccountId: null,
+      app: null,
+      body: event.body,
+      receivedAt: event.receivedAt,
+    }
     const isFirst = belongsToPart(event, null)
     return { event, items: [], aside: isFirst ? [{ state: 'unreadable', reason: parsed.reason, ...whole }] : [] }
   }
@@ -102,6 +108,7 @@ function asideOf(
     reason,
     phoneNumberId: route.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route.by === 'account' ? route.wabaAccountId : null,
+    app: route.by === 'app' ? route.gupshupAppId : null,
     body: rawOf(item, event),
     receivedAt: event?.receivedAt ?? new Date(0),
   }

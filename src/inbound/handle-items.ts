@@ -20,7 +20,7 @@ import type {
   StatusItem,
   UserIdChangedItem,
 } from './inbound-item.ts'
-import { findSendersByAccount, findSendersByNumber, type RoutedSender } from './routing-store.ts'
+import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
 /** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
 export type Follow = {
@@ -55,7 +55,7 @@ export async function handleItems(
 ): Promise<NotHandled[]> {
   const { routed, unroutable } = await routeItems(tx, arrived)
   await handlePeople(deps, tx, routed, at)
-  await recordStatuses(tx, routed.filter(isStatus).flatMap(toStatusRecord), at)
+  await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
@@ -70,14 +70,19 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
   const wanted = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
   const accounts = new Set<string>()
+  const apps = new Set<string>()
   for (const { item } of wanted) {
     if (item.route.by === 'sender') numbers.add(item.route.phoneNumberId)
     if (item.route.by === 'account') accounts.add(item.route.wabaAccountId)
+    if (item.route.by === 'app') apps.add(item.route.gupshupAppId)
   }
   const byNumber = numbers.size === 0 ? [] : await findSendersByNumber(tx, [...numbers])
   const byAccount = accounts.size === 0 ? [] : await findSendersByAccount(tx, [...accounts])
+  const byApp = apps.size === 0 ? [] : await findSendersByApp(tx, [...apps])
   const senderOfNumber = new Map(byNumber.map((sender) => [sender.phoneNumberId, sender]))
   const sendersOfAccount = Map.groupBy(byAccount, (sender) => sender.wabaAccountId)
+
+  const sendersOfApp = Map.groupBy(byApp, (sender) => sender.app)
 
   const routed: Routed<InboundItem>[] = []
   const unroutable: InboundItem[] = []
@@ -93,10 +98,11 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
       const sender = senderOfNumber.get(route.phoneNumberId)
       return sender === undefined ? [] : [sender]
     }
-    if (route.by !== 'account') return []
-    const senders = sendersOfAccount.get(route.wabaAccountId) ?? []
+    if (route.by === 'nothing') return []
+    const senders =
+      route.by === 'app' ? sendersOfApp.get(route.gupshupAppId) : sendersOfAccount.get(route.wabaAccountId)
     // An account event concerns a company once, however many numbers it has on the account.
-    return [...new Map(senders.map((sender) => [sender.companyId, sender])).values()]
+    return [...new Map((senders ?? []).map((sender) => [sender.companyId, sender])).values()]
   }
 }
 
@@ -178,20 +184,31 @@ function toForwarded({ item, sender, messageId }: Conversing & { messageId: numb
   return [{ companyId: sender.companyId, wamid: forwardable.wamid, messageId, body }]
 }
 
-/** Our message id is digits; another tool's callback data may be anything. */
-function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord[] {
-  if (item.status === 'enqueued') return []
+/**
+ * Our message id is digits; another tool's callback data may be anything. That a message was enqueued tells no more than
+ * which wamid belongs to the provider's id; where both are the same, it is no wamid.
+ */
+function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
-  const { wamid, status, error } = item
-  const { companyId, id: senderId } = sender
-  return [{ companyId, senderId, wamid, messageId, status, occurredAt: toDate(item.timestamp), error }]
+  return {
+    companyId: sender.companyId,
+    senderId: sender.id,
+    wamid: item.wamid === item.gupshupId ? null : item.wamid,
+    providerMessageId: item.gupshupId,
+    messageId,
+    status: item.status === 'enqueued' ? null : item.status,
+    occurredAt: toDate(item.timestamp),
+    error: item.error,
+  }
 }
 
 function toTemplateEvent({ item, sender }: Routed<InboundItem>): TemplateEvent[] {
   const { companyId, wabaAccountId } = sender
   if (item.kind === 'template-status' || item.kind === 'template-quality' || item.kind === 'template-category') {
     const { templateId, name, language } = item
-    const place = { companyId, wabaAccountId, externalId: templateId, name, language }
+    // An app's own events call a template by an id of their own: there its name counts.
+    const externalId = item.route.by === 'app' ? null : templateId
+    const place = { companyId, wabaAccountId, externalId, name, language }
     if (item.kind === 'template-quality') return [{ ...place, qualityScore: item.score }]
     if (item.kind === 'template-category') return [{ ...place, category: item.category }]
     return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]

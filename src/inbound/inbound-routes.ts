@@ -1,11 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SignatureCheck } from './check-signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
+/** For providers that do not sign: the secret as the last segment. */
+const PATH_WITH_SECRET = `${PATH}/:secret`
 const BODY_LIMIT = 4 * 1024 * 1024
 /** Past it the provider is told to send again; what was stored after all is recognised then. */
 const STORE_DEADLINE_MS = 4_500
@@ -48,6 +51,19 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       },
     )
 
+    const receive = async (request: FastifyRequest, secret: string | undefined) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const proof = { signature: headerOf(request, 'x-hub-signature-256'), secret }
+      await within(STORE_DEADLINE_MS, async (signal) => {
+        if (!(await deps.checkSignature(body, proof))) {
+          throw unauthorized('The signature or secret of the body is missing or wrong')
+        }
+        await deps.accept(body, signal)
+      })
+      deps.onStored()
+      return { success: true as const }
+    }
+
     app.post(
       PATH,
       {
@@ -59,27 +75,41 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           summary: 'Receive events',
           security: [],
           description:
-            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong. 503: it could not be stored, send it again.',
+            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is wrong. 503: it could not be stored, send it again.',
           response: {
             200: Type.Object({ success: Type.Literal(true) }),
             ...errorResponses({ 401: 'coded', 413: 'coded' }),
           },
         },
       },
-      async (request) => {
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-        const header = request.headers['x-hub-signature-256']
-        await within(STORE_DEADLINE_MS, async (signal) => {
-          if (!(await deps.checkSignature(body, typeof header === 'string' ? header : undefined))) {
-            throw unauthorized('The signature of the body is missing or wrong')
-          }
-          await deps.accept(body, signal)
-        })
-        deps.onStored()
-        return { success: true as const }
+      (request) => receive(request, headerOf(request, 'x-webhook-secret')),
+    )
+
+    app.post(
+      PATH_WITH_SECRET,
+      {
+        config: { surface: 'provider', waitsForOthers: true },
+        bodyLimit: BODY_LIMIT,
+        schema: {
+          tags: ['Provider'],
+          summary: 'Receive events, with the secret in the path',
+          security: [],
+          description: 'For providers that can neither sign nor send a header of their own.',
+          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender' }) }),
+          response: {
+            200: Type.Object({ success: Type.Literal(true) }),
+            ...errorResponses({ 401: 'coded', 413: 'coded' }),
+          },
+        },
       },
+      (request) => receive(request, request.params.secret),
     )
   }
+}
+
+const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : undefined
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()

@@ -8,6 +8,8 @@ export type SetAside = {
   reason: string
   phoneNumberId: string | null
   wabaAccountId: string | null
+  /** The provider's app, by id or name. */
+  app: string | null
   body: Buffer
   receivedAt: Date
 }
@@ -23,25 +25,25 @@ const REASON_LENGTH = 500
 export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
   if (items.length === 0) return
   await db`
-    insert into inbound_items (state, reason, phone_number_id, waba_account_id, body, received_at)
+    insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at)
     select
-      item.state, item.reason, item.phone_number_id, item.waba_account_id, decode(item.body, 'hex'),
-      item.received_at::timestamptz
+      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'), item.received_at::timestamptz
     from unnest(
       ${items.map(({ state }) => state)}::text[],
       ${items.map(({ reason }) => reason.replaceAll('\0', '').slice(0, REASON_LENGTH))}::text[],
       ${items.map(({ phoneNumberId }) => phoneNumberId)}::text[],
       ${items.map(({ wabaAccountId }) => wabaAccountId)}::text[],
+      ${items.map(({ app }) => app)}::text[],
       ${items.map(({ body }) => body.toString('hex'))}::text[],
       ${items.map(({ receivedAt }) => receivedAt.toISOString())}::text[]
-    ) as item (state, reason, phone_number_id, waba_account_id, body, received_at)
+    ) as item (state, reason, phone_number_id, waba_account_id, app, body, received_at)
   `
 }
 
 /** What was set aside, newest first, at most 100. */
 export function listSetAside(db: Db, states: readonly SetAsideState[]): Promise<SetAsideRow[]> {
   return db<SetAsideRow[]>`
-    select id, reason, phone_number_id, waba_account_id, body, received_at, created_at
+    select id, reason, phone_number_id, waba_account_id, app, body, received_at, created_at
     from inbound_items
     where state = any(${states as SetAsideState[]})
     order by id desc
@@ -57,12 +59,20 @@ export async function takeFailed(db: Db, id: number): Promise<TakenUp | undefine
   return rows[0]
 }
 
-/** Takes out what waits for a number or its account, oldest first. */
-export async function takeUnroutable(db: Db, phoneNumberId: string, wabaAccountId: string): Promise<TakenUp[]> {
+export type Waited = { phoneNumberId: string; wabaAccountId: string; appId: string | null; appName: string | null }
+
+/** Takes out what waits for a number, its account or its app, oldest first. */
+export async function takeUnroutable(db: Db, sender: Waited): Promise<TakenUp[]> {
+  const { phoneNumberId, wabaAccountId } = sender
+  const apps = [sender.appId, sender.appName].filter((app) => app !== null)
   const rows = await db<Numbered[]>`
     delete from inbound_items
     where state = 'unroutable'
-      and (phone_number_id = ${phoneNumberId} or (phone_number_id is null and waba_account_id = ${wabaAccountId}))
+      and (
+        phone_number_id = ${phoneNumberId}
+        or (phone_number_id is null and waba_account_id = ${wabaAccountId})
+        or app = any(${apps}::text[])
+      )
     returning id, body, received_at
   `
   return inOrder(rows)

@@ -1,17 +1,13 @@
 import type { Db } from '../db/connect.ts'
 import { acceptBodies } from './accept.ts'
-import { takeFailed, takeRoutable, takeUnroutable } from './item-store.ts'
+import { takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-store.ts'
 
 /**
- * Puts the events that waited for a number, or for its account, back among those to be handled: in the transaction
+ * Puts the events that waited for a number, its account or its app, back among those to be handled: in the transaction
  * that connects the number.
  */
-export async function takeUpEvents(
-  tx: Db,
-  _companyId: number,
-  sender: { phoneNumberId: string; wabaAccountId: string },
-): Promise<void> {
-  const taken = await takeUnroutable(tx, sender.phoneNumberId, sender.wabaAccountId)
+export async function takeUpEvents(tx: Db, _companyId: number, sender: Waited): Promise<void> {
+  const taken = await takeUnroutable(tx, sender)
   if (taken.length > 0) await acceptBodies(tx, taken)
 }
 

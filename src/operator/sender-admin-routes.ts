@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
@@ -18,6 +19,7 @@ const OneSender = Type.Object({
 
 /** A company's connected numbers and their templates (decisions: The operator's side). */
 export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  const toReply = (sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
   return async (app) => {
     app.post(
       '/admin/v1/companies/:id/senders',
@@ -26,10 +28,12 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         schema: {
           tags,
           summary: 'Connect a WhatsApp number',
+          description:
+            'The credential is tried at the provider, which is asked for name and number unless both are given; 422 names accessToken when it refuses it. A provider that cannot be reached does not stop a number whose name and number are given. The answer says where its events have to come.',
           params: InCompany,
           body: NewSenderBody,
           response: {
-            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded', 503: 'coded' }),
             201: SenderReply,
           },
         },
@@ -37,7 +41,8 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       async (request, reply) => {
         const company = await companyNamed(deps.db, request.params.id)
         reply.code(201)
-        return toSenderReply(await connectSender(deps, company.id, request.body))
+        const sender = await connectSender(deps, company.id, request.body)
+        return toReply(sender)
       },
     )
 
@@ -54,7 +59,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
-        return (await listSenders(deps.db, company.id)).map(toSenderReply)
+        return (await listSenders(deps.db, company.id)).map(toReply)
       },
     )
 
@@ -71,7 +76,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
-        return toSenderReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
+        return toReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
       },
     )
 
@@ -94,7 +99,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
         const senderId = senderIdNamed(request.params.channelId)
-        return toSenderReply(await updateSender(deps, company.id, senderId, request.body))
+        return toReply(await updateSender(deps, company.id, senderId, request.body))
       },
     )
 

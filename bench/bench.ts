@@ -1,0 +1,13 @@
+import type { Figure } from './figure.ts'
+
+/** What a benchmark is given. */
+export type BenchContext = {
+  /** At most a minute in all. */
+  quick: boolean
+  /** Takes a figure for the table. */
+  report: (figure: Figure) => void
+  /** Tells whoever watches what goes on. */
+  say: (text: string) => void
+}
+
+export type Bench = (context: BenchContext) => Promise<void>

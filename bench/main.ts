@@ -1,0 +1,76 @@
+/** `npm run bench -- [NAME] [--quick] [--json FILE]`: see bench/README.md. */
+import { execFileSync } from 'node:child_process'
+import { cpus, loadavg, release, totalmem, type } from 'node:os'
+import { Command } from 'commander'
+import type { Bench } from './bench.ts'
+import { contactsBench } from './contacts.ts'
+import { type Figure, tableOf, writeReport } from './figure.ts'
+import { forwardBench } from './forward.ts'
+import { inboundBench } from './inbound.ts'
+import { readBench } from './read.ts'
+import { sendBench } from './send.ts'
+
+/** Every benchmark, one line each; null: not written yet. */
+const BENCHES: Record<string, Bench | null> = {
+  send: sendBench,
+  inbound: inboundBench,
+  forward: forwardBench,
+  read: readBench,
+  contacts: contactsBench,
+  email: null,
+}
+
+const program = new Command('bench')
+  .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; all unless given`)
+  .option('--quick', 'at most a minute each')
+  .option('--json <file>', 'write the figures there')
+  .parse()
+const [name] = program.args
+const { quick = false, json } = program.opts<{ quick?: boolean; json?: string }>()
+if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchmark "${name}"`)
+
+const figures: Figure[] = []
+for (const chosen of name === undefined ? Object.keys(BENCHES) : [name]) await run(chosen)
+if (json !== undefined) await writeReport(json, { commit: commit(), machine: machine(), figures })
+process.exitCode = figures.some(({ met }) => met === false) ? 2 : 0
+
+async function run(chosen: string): Promise<void> {
+  const bench = BENCHES[chosen]
+  if (!bench) return console.log(`\n${chosen}: not written yet`)
+  console.log(`\n${chosen} (load average at the start: ${loadOfMachine()})`)
+  const own: Figure[] = []
+  await bench({
+    quick,
+    report: (figure) => own.push({ ...figure, name: `${chosen}: ${figure.name}` }),
+    say: (text) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${text}`),
+  })
+  figures.push(...own)
+  console.log(`\n${tableOf(own)}\n(load average at the end: ${loadOfMachine()})`)
+}
+
+function loadOfMachine(): string {
+  return loadavg()
+    .map((load) => load.toFixed(2))
+    .join(' ')
+}
+
+function machine() {
+  const processors = cpus()
+  return {
+    system: `${type()} ${release()}`,
+    processors: processors.length,
+    model: processors[0]?.model ?? 'unknown',
+    memoryBytes: totalmem(),
+    node: process.version,
+    loadAverage: loadavg(),
+    date: new Date().toISOString(),
+  }
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty', '--abbrev=40'], { encoding: 'utf8' }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

@@ -1,0 +1,179 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bench, BenchContext } from './bench.ts'
+import { figure, ratioFigure } from './figure.ts'
+import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { residentMegabytes } from './process.ts'
+import { type Company, onStage, type Stage } from './stage.ts'
+
+const RECIPIENTS = 10_000
+const CONCURRENCIES = [1, 8, 64, 256]
+
+/** Sends through API, database and sandbox, beside the bare client at the same sandbox and a bare route. */
+export const sendBench: Bench = (context) =>
+  onStage(async (stage) => {
+    const company = await stage.createCompany()
+    await stage.operator('POST', `/companies/${company.companyId}/templates/sync`)
+    const bare = await stage.start('bench/baseline.ts', ['bare'])
+    const orders = ordersOf(stage, company, bare.words)
+    context.say('warming up')
+    for (const order of Object.values(orders)) await stage.load.run({ ...order, concurrency: 64, seconds: 1 })
+    await stage.load.run({ ...orders.service, concurrency: 256, seconds: context.quick ? 2 : 6 })
+
+    await countRoundTrips(context, stage, orders.service)
+    for (const concurrency of CONCURRENCIES) await compare(context, stage, orders, concurrency)
+    context.say('provider at 100 ms')
+    await stage.behave({ latencyMs: 100 })
+    for (const concurrency of CONCURRENCIES) await measureSlow(context, stage, orders, concurrency)
+    await checkWritten(context, stage, company)
+    const { now, highest } = residentMegabytes(stage.service.pid)
+    context.report(figure('resident memory at the end', now, 'MB'))
+    context.report(figure('resident memory at its highest', highest, 'MB', { atMost: 200 }))
+  })
+
+type Order = Omit<LoadOrder, 'concurrency'>
+type Orders = { service: Order; client: Order; route: Order }
+
+function ordersOf(stage: Stage, { headers, senders }: Company, bareUrl: string): Orders {
+  const parameters = [
+    { type: 'text', text: 'Ada' },
+    { type: 'text', text: '{n}' },
+  ]
+  const json = { 'content-type': 'application/json' }
+  const body = JSON.stringify({
+    recipient: '{phone}',
+    type: 'template',
+    template: { name: 'order_update', languageCode: 'en_US', components: [{ type: 'BODY', parameters }] },
+  })
+  const graphBody = JSON.stringify({
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    to: '{phone}',
+    type: 'template',
+    template: {
+      name: 'order_update',
+      language: { code: 'en_US' },
+      components: [{ type: 'body', parameters }],
+    },
+    biz_opaque_callback_data: '{n}',
+  })
+  const graph = {
+    method: 'POST',
+    path: `/v25.0/${senders[0]?.phoneNumberId}/messages`,
+    headers: { authorization: 'Bearer bench', ...json },
+    body: graphBody,
+    phones: RECIPIENTS,
+    fits: '"id":"(wamid[^"]+)"',
+  } as const
+  return {
+    service: {
+      url: stage.url,
+      method: 'POST',
+      path: '/public/v1/templates/whatsapp/send',
+      headers,
+      body,
+      phones: RECIPIENTS,
+      fits: '"messageId":([0-9]+),"wamid":"wamid',
+    },
+    client: { url: stage.sandboxUrl, ...graph },
+    route: { url: bareUrl, method: 'POST', path: '/', headers: json, body, phones: RECIPIENTS, fits: 'true' },
+  }
+}
+
+/**
+ * Each statement of a send is a transaction of its own, so that committed transactions per send are round trips per
+ * send; those of an idle service are taken off.
+ */
+async function countRoundTrips({ report, quick }: BenchContext, stage: Stage, order: Order): Promise<void> {
+  const seconds = quick ? 2 : 4
+  const idle = await commitsDuring(stage, () => sleep(seconds * 1_000))
+  let sent = 0
+  const busy = await commitsDuring(stage, async () => {
+    sent = (await stage.load.run({ ...order, concurrency: 1, seconds })).answered
+  })
+  report(figure('database round trips per send, one in flight', (busy - idle) / sent, '', { atMost: 3 }))
+}
+
+async function commitsDuring({ db }: Stage, act: () => Promise<unknown>): Promise<number> {
+  const read = async () => {
+    // Sessions tell what they did at most once a second.
+    await sleep(1_500)
+    const [row] = await db<{ commits: number }[]>`
+      select xact_commit as commits from pg_stat_database where datname = current_database()
+    `
+    return row?.commits ?? 0
+  }
+  const before = await read()
+  await act()
+  return (await read()) - before
+}
+
+/** Baseline, service, baseline, within the same minute; the service twice where the goal is. */
+async function compare(context: BenchContext, stage: Stage, orders: Orders, concurrency: number): Promise<void> {
+  const { report, quick, say } = context
+  const seconds = quick ? 1 : 3
+  const run = (order: Order, factor = 1) => stage.load.run({ ...order, concurrency, seconds: seconds * factor })
+  const client: LoadReport[] = []
+  const route: LoadReport[] = []
+  const service: LoadReport[] = []
+  let used = { service: 0, database: 0 }
+  for (let round = 0; round < (concurrency === 64 ? 2 : 1); round += 1) {
+    client.push(await run(orders.client))
+    route.push(await run(orders.route))
+    const before = await stage.cpu()
+    service.push(await run(orders.service, 2))
+    const after = await stage.cpu()
+    used = {
+      service: used.service + after.service - before.service,
+      database: used.database + after.database - before.database,
+    }
+    client.push(await run(orders.client))
+    route.push(await run(orders.route))
+  }
+  const sends = joinReports(service)
+  insistOnClean('sends', sends)
+  const perSend = (cpu: number) => `${((cpu / sends.answered) * 1_000).toFixed(2)} ms`
+  say(
+    `${concurrency} in flight: processor time per send: service ${perSend(used.service)}, database ${perSend(used.database)}, load ${perSend(sends.cpuSeconds)}`,
+  )
+  const name = `${concurrency} in flight, provider at 0 ms`
+  report(
+    ratioFigure(
+      name,
+      sends.perSecond,
+      'sends/s',
+      { baseline: 'bare client', baselineValue: joinReports(client).perSecond },
+      concurrency === 64 ? { atLeast: 0.15 } : undefined,
+    ),
+  )
+  report(
+    ratioFigure(name, sends.perSecond, 'sends/s', {
+      baseline: 'bare Fastify route',
+      baselineValue: joinReports(route).perSecond,
+    }),
+  )
+  report(figure(`${name}, p99`, sends.p99Ms, 'ms'))
+}
+
+async function measureSlow(context: BenchContext, stage: Stage, orders: Orders, concurrency: number): Promise<void> {
+  const { report, quick } = context
+  const seconds = quick ? 2 : 6
+  const client = [await stage.load.run({ ...orders.client, concurrency, seconds: seconds / 2 })]
+  const sends = await stage.load.run({ ...orders.service, concurrency, seconds })
+  client.push(await stage.load.run({ ...orders.client, concurrency, seconds: seconds / 2 }))
+  insistOnClean('sends', sends)
+  const name = `${concurrency} in flight, provider at 100 ms`
+  const beside = { baseline: 'bare client', baselineValue: joinReports(client).perSecond }
+  report(ratioFigure(name, sends.perSecond, 'sends/s', beside))
+  if (concurrency === 256) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', { atLeast: 2_000 }))
+  report(figure(`${name}, p99`, sends.p99Ms, 'ms'))
+}
+
+/** The load saw no message id twice and a wamid in each answer: here, that the database agrees. */
+async function checkWritten({ report }: BenchContext, { db }: Stage, { companyId }: Company): Promise<void> {
+  const [row] = await db<{ astray: number }[]>`
+    select count(*) filter (where status <> 'sent' or wamid is null) as astray
+    from messages
+    where company_id = ${companyId}
+  `
+  report(figure('messages not sent or without wamid', row?.astray ?? 0, 'messages', { atMost: 0 }))
+}

@@ -1,0 +1,166 @@
+import { randomBytes, randomInt } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect, type Pool } from '../src/db/connect.ts'
+import { joinEmbedded } from '../src/db/embedded.ts'
+import { type Load, startLoad } from './load.ts'
+import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
+
+export type Company = { companyId: number; headers: Record<string, string>; senders: Sender[] }
+export type Sender = { id: number; phoneNumberId: string }
+
+/** All that a benchmark plays on: the service as a user starts it, the sandbox, and the load, each its own process. */
+export type Stage = {
+  /** Where its programs write what they say. */
+  folder: string
+  url: string
+  sandboxUrl: string
+  load: Load
+  service: Program
+  /** A pool on the service's database, to fill it, count in it and compare with it. */
+  db: Pool
+  databaseUrl: string
+  operator(method: string, path: string, body?: unknown): Promise<unknown>
+  /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
+  createCompany(senders?: number): Promise<Company>
+  /** What the provider does: see the sandbox's `PUT /sandbox/behaviour`. */
+  behave(behaviour: object): Promise<void>
+  /** Starts another program of this repository, which ends with the stage. */
+  start(script: string, args: string[], env?: Record<string, string>): Promise<Program>
+  /** Stops the service and starts it again on the same data with other settings. */
+  restart(env?: Record<string, string>): Promise<void>
+  /** Processor seconds used so far by the service and by its database. */
+  cpu(): Promise<{ service: number; database: number }>
+  stop(): Promise<void>
+}
+
+const ADMIN_TOKEN = randomBytes(24).toString('hex')
+const HIGHEST_RATE_LIMIT = 1_000_000
+const ACCOUNT = '200000000000001'
+
+/** Sets the stage: an empty database, durable as the service makes it. */
+export async function setStage(): Promise<Stage> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
+  const dataDir = join(folder, 'data')
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const programs: Program[] = []
+  const start: Stage['start'] = async (script, args, env = {}) => {
+    const outputFile = join(folder, `${script.replaceAll('/', '-')}-${programs.length}.log`)
+    const program = await startProgram({ script, args, env, outputFile, ready: /"url":"([^"]+)"/ })
+    programs.push(program)
+    return program
+  }
+  const startService = (env: Record<string, string> = {}) =>
+    startProgram({
+      script: 'bin/parley',
+      args: ['start'],
+      env: { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', ADMIN_TOKEN, ...env },
+      outputFile: join(folder, 'service.log'),
+      ready: /(Parley listens on)/,
+    })
+  const openDatabase = async () => {
+    const { url: databaseUrl } = await joinEmbedded(dataDir)
+    return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
+  }
+
+  const sandbox = await start('sandbox/main.ts', [], { SANDBOX_PORT: '0' })
+  const stage: Stage = {
+    folder,
+    url,
+    sandboxUrl: sandbox.words,
+    load: startLoad(),
+    service: await startService(),
+    ...(await openDatabase()),
+    operator: (method, path, body) => call(`${url}/admin/v1${path}`, method, body, ADMIN_TOKEN),
+    createCompany: (senders = 1) => createCompany(stage, senders),
+    behave: async (behaviour) => void (await call(`${stage.sandboxUrl}/sandbox/behaviour`, 'PUT', behaviour)),
+    start,
+    restart: async (env) => {
+      await stage.db.end()
+      await stage.service.stop()
+      stage.service = await startService(env)
+      Object.assign(stage, await openDatabase())
+    },
+    cpu: async () => {
+      const postmaster = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
+      return {
+        service: cpuSeconds(stage.service.pid),
+        database: cpuSeconds(postmaster, ...childrenOf(postmaster)),
+      }
+    },
+    stop: async () => {
+      await stage.load.stop()
+      await stage.db.end()
+      await stage.service.stop()
+      for (const program of programs) await program.stop()
+      await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+  }
+  return stage
+}
+
+/** Sets the stage for a benchmark and clears it, whatever comes. */
+export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
+  const stage = await setStage()
+  try {
+    await play(stage)
+  } finally {
+    await stage.stop()
+  }
+}
+
+async function createCompany(stage: Stage, count: number): Promise<Company> {
+  const { operator } = stage
+  const company = { name: 'Bench', rateLimitPerMinute: HIGHEST_RATE_LIMIT }
+  const { id: companyId } = (await operator('POST', '/companies', company)) as { id: number }
+  const permissions = ['WhatsApp', 'Transactional']
+  const key = await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Bench key', permissions })
+  const { token } = key as { token: string }
+  const senders: Sender[] = []
+  for (let i = 0; i < count; i++) senders.push(await connectSender(stage, companyId))
+  return { companyId, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, senders }
+}
+
+async function connectSender({ operator, sandboxUrl }: Stage, companyId: number): Promise<Sender> {
+  const number = {
+    phoneNumberId: `1${randomInt(1e13, 9e13)}`,
+    displayPhoneNumber: `+39 ${randomInt(1e9, 1e10)}`,
+    verifiedName: 'Bench',
+    wabaAccountId: ACCOUNT,
+  }
+  await call(`${sandboxUrl}/sandbox/numbers`, 'POST', number)
+  const sender = await operator('POST', `/companies/${companyId}/senders`, {
+    provider: 'meta',
+    phoneNumber: number.displayPhoneNumber,
+    phoneName: number.verifiedName,
+    phoneNumberId: number.phoneNumberId,
+    wabaAccountId: ACCOUNT,
+    accessToken: 'bench',
+    apiBaseUrl: sandboxUrl,
+    tier: 4,
+  })
+  return { id: Number((sender as { channelId: string }).channelId), phoneNumberId: number.phoneNumberId }
+}
+
+async function call(url: string, method: string, body: unknown, token = ''): Promise<unknown> {
+  const answer = await fetch(url, {
+    method,
+    headers: { authorization: `Bearer ${token}`, ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`)
+  return text === '' ? undefined : JSON.parse(text)
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((listening) => server.once('listening', listening))
+  const address = server.address()
+  await new Promise((closed) => server.close(closed))
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}

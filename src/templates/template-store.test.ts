@@ -1,0 +1,77 @@
+import { beforeAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany, createSender } from '../../test/world.ts'
+import type { Pool } from '../db/connect.ts'
+import { newTemplateId } from '../ids.ts'
+import { findVersions, hasSender, listTemplates, replaceTemplates, type SyncedTemplate } from './template-store.ts'
+
+let db: Pool
+beforeAll(async () => {
+  ;({ db } = await createTestDatabase())
+})
+
+const template = (name: string, language: string, changes: Partial<SyncedTemplate> = {}): SyncedTemplate => ({
+  newFamilyId: newTemplateId(),
+  externalId: `${name}-${language}`,
+  name,
+  language,
+  status: 'APPROVED',
+  ownStatus: 'APPROVED',
+  category: 'UTILITY',
+  parameterFormat: 'POSITIONAL',
+  components: [{ type: 'BODY', text: 'Hello' }],
+  qualityScore: null,
+  rejectedReason: '',
+  namespace: null,
+  partnerId: null,
+  createdBy: null,
+  modifiedBy: null,
+  ...changes,
+})
+
+const sync = (companyId: number, ...templates: SyncedTemplate[]) =>
+  db.begin((tx) => replaceTemplates(tx, companyId, 'WABA1', templates))
+
+test('what is gone at the provider goes here, and a family that comes back has its old id', async () => {
+  const companyId = await createCompany(db)
+  await createSender(db, companyId)
+  await sync(companyId, template('a', 'en'), template('a', 'it'), template('b', 'en'))
+  const [first] = await findVersions(db, companyId, 'WABA1', { name: 'a' })
+  await sync(companyId, template('b', 'en'))
+  expect((await listTemplates(db, companyId)).map(({ name }) => name)).toEqual(['b'])
+  expect(await findVersions(db, companyId, 'WABA1', { name: 'a' })).toEqual([])
+  await sync(companyId, template('a', 'de'), template('b', 'en'))
+  expect((await findVersions(db, companyId, 'WABA1', { id: first!.familyId })).map(({ language }) => language)).toEqual(
+    ['de'],
+  )
+})
+
+test('a change at the provider is taken over and marked; what is as it was keeps its time', async () => {
+  const companyId = await createCompany(db)
+  await createSender(db, companyId)
+  await sync(companyId, template('a', 'en'), template('b', 'en'))
+  const before = await listTemplates(db, companyId)
+  await sync(companyId, template('a', 'en', { status: 'PAUSED', ownStatus: 'DISABLED' }), template('b', 'en'))
+  const after = await listTemplates(db, companyId)
+  expect(after[0]).toMatchObject({ status: 'DISABLED', updatedExternal: true })
+  expect(after[1]).toEqual(before[1])
+})
+
+test('ten syncs at once leave what one would', async () => {
+  const companyId = await createCompany(db)
+  await createSender(db, companyId)
+  await Promise.all(Array.from({ length: 10 }, () => sync(companyId, template('a', 'en'), template('a', 'it'))))
+  const rows = await listTemplates(db, companyId)
+  expect(rows.map(({ language }) => language)).toEqual(['en', 'it'])
+  expect(new Set(rows.map(({ familyId }) => familyId)).size).toBe(1)
+})
+
+test('another company’s templates are not seen, nor those of an account that is connected no more', async () => {
+  const [one, two] = [await createCompany(db), await createCompany(db)]
+  await createSender(db, one)
+  await sync(one, template('a', 'en'))
+  expect(await listTemplates(db, two)).toEqual([])
+  expect([await hasSender(db, one), await hasSender(db, two)]).toEqual([true, false])
+  await db`update senders set deleted_at = now() where company_id = ${one}`
+  expect([await listTemplates(db, one), await hasSender(db, one)]).toEqual([[], false])
+})
