@@ -1734,7 +1734,9 @@ begin
           filter (where item.kind <> 'reaction')
       )[1] as last_direction,
       (array_agg(coalesce(item.sent_at, item.arrived_at) order by item.ord desc) filter (where item.kind <> 'reaction'))[1] as last_message_at,
-      max(least(item.sent_at, item.arrived_at, at)) filter (where item.opens_window) as last_inbound_at
+      max(least(item.sent_at, item.arrived_at, at)) filter (where item.opens_window) as last_inbound_at,
+      -- The list keeps the order of what came in one call.
+      at + max(item.ord) * interval '1 microsecond' as active_at
     from (
       select
         item.*,
@@ -1757,7 +1759,7 @@ begin
       last_direction = coalesce(told.last_direction, kept.last_direction),
       last_message_at = coalesce(told.last_message_at, kept.last_message_at),
       last_inbound_at = greatest(kept.last_inbound_at, told.last_inbound_at),
-      active_at = at,
+      active_at = greatest(kept.active_at, told.active_at),
       updated_at = at
     from told
     where (kept.company_id, kept.sender_id, kept.customer) = (told.company_id, told.sender_id, told.thread)
@@ -1770,7 +1772,8 @@ begin
     )
     select
       told.company_id, told.sender_id, told.thread, told.contact_id, told.profile_name, told.unread, told.message_count,
-      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, at, at, at
+      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, told.active_at, at,
+      at
     from told
     where not exists (
       select

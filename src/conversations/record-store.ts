@@ -31,7 +31,7 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
   const runs = runsOfSamePeople(records)
   if (runs.length > 1) await lockPeople(tx, records)
   const recorded: Recorded[] = []
-  for (const run of runs) recorded.push(...(await recordRun(tx, run, at)))
+  for (const run of runs) recorded.push(...(await recordRun(tx, run, recorded.length, at)))
   return recorded
 }
 
@@ -70,9 +70,9 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
   `
 }
 
-async function recordRun(tx: Db, records: readonly InboundRecord[], at: Date): Promise<Recorded[]> {
-  const items = records.map((record, ord) => ({
-    ord,
+async function recordRun(tx: Db, records: readonly InboundRecord[], first: number, at: Date): Promise<Recorded[]> {
+  const items = records.map((record, place) => ({
+    ord: first + place,
     company_id: record.companyId,
     sender_id: record.senderId,
     kind: record.kind,
