@@ -3,7 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { cpus, loadavg, release, totalmem, type } from 'node:os'
 import { Command } from 'commander'
 import type { Bench } from './bench.ts'
+import { contactsBench } from './contacts.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
+import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
 import { readBench } from './read.ts'
 import { sendBench } from './send.ts'
@@ -12,9 +14,9 @@ import { sendBench } from './send.ts'
 const BENCHES: Record<string, Bench | null> = {
   send: sendBench,
   inbound: inboundBench,
-  forward: null,
+  forward: forwardBench,
   read: readBench,
-  contacts: null,
+  contacts: contactsBench,
   email: null,
 }
 

@@ -1,8 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http'
+
 /** What happens to the connection instead of, or halfway through, a proper answer. */
-export type Fate = 'hang' | 'reset' | 'truncate'
+export type Fate = 'hang' | 'reset' | 'truncate' | 'drip'
 
 /** An HTTP answer as a value, so that every handler is a function from a request to one of these. */
-export type Answer = { status: number; contentType: string; body: string | Buffer; fate?: Fate }
+export type Answer = { status: number; contentType: string; body: string | Buffer; fate?: Fate; delayMs?: number }
 
 /** A request, read to its end. `url` is path and query as they came; `base` is how the client addresses us. */
 export type Received = {
@@ -10,7 +12,10 @@ export type Received = {
   url: string
   base: string
   authorization: string | undefined
+  /** `D360-API-KEY` */
+  apiKey: string | undefined
   contentType: string | undefined
+  headers: IncomingHttpHeaders
   body: Buffer
 }
 

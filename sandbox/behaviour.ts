@@ -6,6 +6,8 @@ export type Behaviour = {
   errorRate: number
   /** Every send is refused with this error code. */
   refuseWithCode: number | null
+  /** Every call is refused by the provider's own layer, in its own shape and without a code. */
+  ownRefusal: { status: number; message: string } | null
   /** SMTP reply code with which the mail server refuses mail. */
   refuseMailWith: number | null
   /** `sent` and `delivered` follow each accepted message by themselves. */
@@ -24,6 +26,7 @@ export const calmBehaviour = (autoStatus: boolean): Behaviour => ({
   latencyMs: 0,
   errorRate: 0,
   refuseWithCode: null,
+  ownRefusal: null,
   refuseMailWith: null,
   autoStatus,
   resetBeforeAnswer: false,

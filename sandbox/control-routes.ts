@@ -1,9 +1,11 @@
 import { changeBehaviour, readBehaviour } from './control/behaviour-control.ts'
 import type { ControlCall, ControlDeps } from './control/control-deps.ts'
 import { sendEcho, sendInbound, sendInboundBatch } from './control/inbound-control.ts'
+import { listEmails } from './control/mail-control.ts'
 import { listMessages, sendStatus } from './control/message-control.ts'
 import { listAllNumbers, registerNumber } from './control/number-control.ts'
 import { sendRaw, setWebhook } from './control/raw-control.ts'
+import { changeReceiver, listReceiverRequests } from './control/receiver-control.ts'
 import { addTemplate, changeTemplateStatus, listAllTemplates } from './control/template-control.ts'
 
 export type ControlRoute = {
@@ -15,6 +17,7 @@ export type ControlRoute = {
 /** Everything that the control address can do. */
 export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'GET', path: '/sandbox/messages', answer: listMessages },
+  { method: 'GET', path: '/sandbox/emails', answer: listEmails },
   { method: 'POST', path: '/sandbox/status', answer: sendStatus },
   { method: 'POST', path: '/sandbox/inbound', answer: sendInbound },
   { method: 'POST', path: '/sandbox/inbound/batch', answer: sendInboundBatch },
@@ -28,6 +31,8 @@ export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'POST', path: '/sandbox/numbers', answer: registerNumber },
   { method: 'GET', path: '/sandbox/behaviour', answer: readBehaviour },
   { method: 'PUT', path: '/sandbox/behaviour', answer: changeBehaviour },
+  { method: 'PUT', path: '/sandbox/receivers/:name/behaviour', answer: changeReceiver },
+  { method: 'GET', path: '/sandbox/receivers/:name/requests', answer: listReceiverRequests },
   {
     method: 'POST',
     path: '/sandbox/reset',

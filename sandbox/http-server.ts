@@ -5,6 +5,7 @@ import { type Answer, jsonAnswer, type Received } from './answer.ts'
 const BODY_LIMIT = 110 * 1024 * 1024
 /** Longer than any bench or test pauses between two requests on one connection. */
 const KEEP_ALIVE_MS = 10 * 60 * 1000
+const DRIP_MS = 250
 
 export type Handler = (request: Received) => Answer | Promise<Answer>
 
@@ -47,7 +48,9 @@ const receive = (incoming: IncomingMessage, body: Buffer): Received => ({
   url: incoming.url ?? '/',
   base: `http://${incoming.headers.host ?? '127.0.0.1'}`,
   authorization: incoming.headers.authorization,
+  apiKey: incoming.headers['d360-api-key']?.toString(),
   contentType: incoming.headers['content-type'],
+  headers: incoming.headers,
   body,
 })
 
@@ -67,7 +70,8 @@ function crashed(error: unknown): Answer {
 }
 
 function writeAfter(waitMs: number, incoming: IncomingMessage, response: ServerResponse, answer: Answer): void {
-  if (waitMs > 0) setTimeout(write, waitMs, incoming, response, answer)
+  const wholeMs = waitMs + (answer.delayMs ?? 0)
+  if (wholeMs > 0) setTimeout(write, wholeMs, incoming, response, answer)
   else write(incoming, response, answer)
 }
 
@@ -78,9 +82,20 @@ function write(incoming: IncomingMessage, response: ServerResponse, answer: Answ
     return
   }
   const { status, contentType, body } = answer
+  if (answer.fate === 'drip') {
+    drip(response, status, contentType)
+    return
+  }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   response.writeHead(status, ['content-type', contentType, 'content-length', String(length)])
   if (answer.fate === 'truncate') response.write(body.slice(0, length / 2), () => response.destroy())
   // What is ASCII only goes out as latin1, which costs less to write than UTF-8.
   else response.end(body, length === body.length ? 'latin1' : 'utf8')
+}
+
+/** One byte at a time for as long as somebody listens. */
+function drip(response: ServerResponse, status: number, contentType: string): void {
+  response.writeHead(status, ['content-type', contentType])
+  const timer = setInterval(() => response.write('.'), DRIP_MS)
+  response.on('close', () => clearInterval(timer))
 }

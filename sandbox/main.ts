@@ -2,16 +2,24 @@ import { startSandbox } from './sandbox.ts'
 
 const DEFAULT_PORT = 3001
 
-const { SANDBOX_PORT, SANDBOX_HOST, SANDBOX_WEBHOOK_URL, SANDBOX_APP_SECRET, SANDBOX_STOP_WITH_STDIN } = process.env
+const {
+  SANDBOX_PORT,
+  SANDBOX_SMTP_PORT,
+  SANDBOX_HOST,
+  SANDBOX_WEBHOOK_URL,
+  SANDBOX_APP_SECRET,
+  SANDBOX_STOP_WITH_STDIN,
+} = process.env
 
 const sandbox = await startSandbox({
-  port: readPort(SANDBOX_PORT),
+  port: readPort('SANDBOX_PORT', SANDBOX_PORT, DEFAULT_PORT),
+  smtpPort: readPort('SANDBOX_SMTP_PORT', SANDBOX_SMTP_PORT, 0),
   host: SANDBOX_HOST || '127.0.0.1',
   webhookUrl: SANDBOX_WEBHOOK_URL || undefined,
   appSecret: SANDBOX_APP_SECRET || undefined,
 }).catch(giveUp)
 
-console.log(JSON.stringify({ url: sandbox.url, port: sandbox.port }))
+console.log(JSON.stringify({ url: sandbox.url, port: sandbox.port, smtpUrl: sandbox.smtpUrl }))
 
 let stopping = false
 process.on('SIGTERM', stop)
@@ -30,10 +38,11 @@ async function stop(): Promise<void> {
   process.exit(0)
 }
 
-function readPort(text = String(DEFAULT_PORT)): number {
+function readPort(name: string, text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback
   const port = Number(text)
   if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port
-  return giveUp(`SANDBOX_PORT must be a port or 0, not "${text}"`)
+  return giveUp(`${name} must be a port or 0, not "${text}"`)
 }
 
 function giveUp(reason: unknown): never {

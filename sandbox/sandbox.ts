@@ -5,8 +5,12 @@ import { type Clock, systemClock } from './clock.ts'
 import type { ControlDeps } from './control/control-deps.ts'
 import { createControlRouter } from './control/control-router.ts'
 import { CONTROL_ROUTES } from './control-routes.ts'
+import { answerDialog360, isDialog360Path } from './dialog360/router.ts'
 import { answerGraph, type GraphDeps, isGraphPath } from './graph/router.ts'
+import { answerGupshup, isGupshupPath } from './gupshup/router.ts'
 import { createHttpServer } from './http-server.ts'
+import { startMailServer } from './mail/mail-server.ts'
+import { answerReceiver, isReceiverPath } from './receivers/answer-receiver.ts'
 import { startStatusFeed } from './webhook/status-feed.ts'
 import { createWebhook } from './webhook/webhook.ts'
 import { createIdMaker } from './world/id-maker.ts'
@@ -16,6 +20,8 @@ export type SandboxOptions = {
   /** 0, the default: any free port. */
   port?: number
   host?: string
+  /** Of the mail server; 0, the default: any free port. */
+  smtpPort?: number
   /** The service's provider webhook; without it events are built and go nowhere. */
   webhookUrl?: string | undefined
   /** Signs every event. */
@@ -33,35 +39,50 @@ export type SandboxOptions = {
 export type Sandbox = {
   url: string
   port: number
+  /** The mail server's address. */
+  smtpUrl: string
   /** Ends every connection, answered or not. */
   stop(): Promise<void>
 }
 
-/** Starts the provider and the customers' phones on one loopback address; serves until `stop`. */
+/** Starts the provider and the customers' phones on one loopback address, and a mail server; serves until `stop`. */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  const { host = '127.0.0.1', port = 0, webhookUrl, appSecret, statusDelayMs = 100, messageLimit = 10_000 } = options
+  const {
+    host = '127.0.0.1',
+    port = 0,
+    smtpPort = 0,
+    webhookUrl,
+    appSecret,
+    statusDelayMs = 100,
+    messageLimit = 10_000,
+  } = options
   const { clock = systemClock, random = Math.random, autoStatus = webhookUrl !== undefined } = options
-  const world = createWorld({ messageLimit, autoStatus })
+  const world = createWorld({ messageLimit, autoStatus, clock })
   const ids = createIdMaker(clock)
   const webhook = createWebhook({ url: webhookUrl, appSecret })
   const feed = startStatusFeed({ world, webhook, clock, delayMs: statusDelayMs })
   const reset = () => {
     feed.forget()
     webhook.target = { url: webhookUrl, appSecret }
-    Object.assign(world, createWorld({ messageLimit, autoStatus }))
+    Object.assign(world, createWorld({ messageLimit, autoStatus, clock }))
   }
 
   const graph: GraphDeps = { world, clock, ids, random, announce: feed.announce }
   const control: ControlDeps = { world, clock, ids, webhook, reset, autoStatusDefault: autoStatus }
   const server = createHttpServer(createHandler(graph, control), ({ url }) =>
-    isGraphPath(url) ? world.behaviour.latencyMs : 0,
+    isProviderPath(url) ? world.behaviour.latencyMs : 0,
   )
   const address = await listen(server, port, host)
+  const mail = await startMailServer({ world, clock }, smtpPort, host).catch(async (error) => {
+    await close(server)
+    throw error
+  })
   return {
     ...address,
+    smtpUrl: mail.url,
     stop: async () => {
       feed.stop()
-      await Promise.all([close(server), webhook.close()])
+      await Promise.all([close(server), mail.stop(), webhook.close()])
     },
   }
 }
@@ -70,10 +91,15 @@ function createHandler(graph: GraphDeps, control: ControlDeps): (request: Receiv
   const answerControl = createControlRouter(CONTROL_ROUTES)
   return (request) => {
     if (isGraphPath(request.url)) return answerGraph(graph, request)
+    if (isReceiverPath(request.url)) return answerReceiver(control.world.receivers, request)
+    if (isDialog360Path(request.url)) return answerDialog360(graph, request)
+    if (isGupshupPath(request.url)) return answerGupshup(graph, request)
     if (request.url.startsWith('/sandbox/')) return answerControl(control, request)
     return jsonAnswer({ error: { message: `Nothing is at ${request.url}` } }, 404)
   }
 }
+
+const isProviderPath = (url: string): boolean => isGraphPath(url) || isDialog360Path(url) || isGupshupPath(url)
 
 async function listen(server: Server, port: number, host: string): Promise<{ url: string; port: number }> {
   server.listen(port, host)

@@ -1,10 +1,12 @@
 // Writes openapi.json and schema.sql from the code and the migrations; with --check, says whether they are up to date.
+
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
+import { createMailer } from '../src/adapters.ts'
 import { buildApp } from '../src/app.ts'
 import { systemClock } from '../src/clock.ts'
 import { readConfig } from '../src/config.ts'
@@ -32,6 +34,7 @@ try {
       clock: systemClock,
       cipher: createCipher([key]),
       providers: {},
+      mailer: createMailer(),
       vault: await openFolderVault(join(folder, 'media'), systemClock.now()),
     }),
   )

@@ -1,5 +1,9 @@
 import type { Config } from './config.ts'
+import type { Mailer } from './mailers/mailer.ts'
+import { createSmtpMailer } from './mailers/smtp.ts'
+import { createDialog360Provider } from './providers/dialog360/dialog360.ts'
 import { createProviderAgent } from './providers/exchange.ts'
+import { createGupshupProvider } from './providers/gupshup/gupshup.ts'
 import { createMetaProvider } from './providers/meta/meta.ts'
 import type { Providers } from './providers/provider.ts'
 
@@ -7,5 +11,11 @@ import type { Providers } from './providers/provider.ts'
 export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {
   const dispatcher = createProviderAgent()
   const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }
-  return { meta: createMetaProvider(options) }
+  return {
+    meta: createMetaProvider(options),
+    dialog360: createDialog360Provider(options),
+    gupshup: createGupshupProvider(options),
+  }
 }
+
+export const createMailer = (): Mailer => createSmtpMailer()

@@ -7,6 +7,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../test/api.ts'
 import { createTestDatabase } from '../test/database.ts'
+import { createMailer } from './adapters.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
@@ -31,6 +32,7 @@ beforeAll(async () => {
       clock: systemClock,
       cipher: createCipher([key]),
       providers: {},
+      mailer: createMailer(),
       vault,
     }),
   )

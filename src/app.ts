@@ -1,14 +1,21 @@
 import type { FastifyInstance } from 'fastify'
+import { contactImportRoutes } from './contacts/contact-import-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
 import type { Deps } from './deps.ts'
+import { createEmailDeps } from './email-deps.ts'
+import { emailRoutes } from './emails/email-routes.ts'
+import { trackingRoutes } from './emails/tracking-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
 import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
+import { createImportDeps } from './import-deps.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { createInboundDeps } from './inbound-deps.ts'
+import { legacyRoutes } from './legacy/legacy-routes.ts'
+import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { mediaRoutes } from './media/media-routes.ts'
 import { createMediaDeps } from './media-deps.ts'
 import { sendRoutes } from './messages/send-routes.ts'
@@ -17,6 +24,9 @@ import { createOperatorDeps } from './operator-deps.ts'
 import { createSendDeps } from './send-deps.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
+import { createWebhookDeps } from './webhook-deps.ts'
+import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
+import { registrationRoutes } from './webhooks/registration-routes.ts'
 
 /** What a process answers that only works: whether it lives, and its figures. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
@@ -34,18 +44,27 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     ...deps,
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
-  const app = await createServer({ ...deps, limiter })
+  const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
   await describeApi(app, deps.config)
 
   const media = createMediaDeps(deps)
-  await app.register(sendRoutes(createSendDeps(deps)))
+  const webhooks = createWebhookDeps(deps)
+  const send = createSendDeps(deps)
+  await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
+  await app.register(registrationRoutes(webhooks))
+  await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes(deps))
+  await app.register(contactImportRoutes(createImportDeps(deps)))
   await app.register(customFieldRoutes(deps))
+  const emails = createEmailDeps(deps)
+  await app.register(emailRoutes(emails))
+  await app.register(trackingRoutes(emails))
+  await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(createOperatorDeps(deps)))
   await app.register(healthRoutes(deps))
   await serveReference(app)

@@ -133,3 +133,36 @@ test('loopback is known in every way of writing it', () => {
   expect(['localhost', '127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isLoopbackHost)).not.toContain(false)
   expect(['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example'].map(isLoopbackHost)).not.toContain(true)
 })
+
+describe('email and the legacy addresses', () => {
+  test('have their settings', () => {
+    const config = readConfig({
+      SMTP_URL: 'smtps://user:pass@mail.example:465',
+      LEGACY_REMOVAL_DATE: '2027-01-31',
+      LEGACY_HOST: 'Legacy.Example',
+    })
+    expect(config.smtpUrl).toBe('smtps://user:pass@mail.example:465')
+    expect(config.legacyRemovalDate.toISOString()).toBe('2027-01-31T00:00:00.000Z')
+    expect(config.legacyHost).toBe('legacy.example')
+    expect(readConfig({}).legacyRemovalDate.toISOString()).toBe('2026-06-01T00:00:00.000Z')
+  })
+
+  test.each([
+    ['SMTP_URL', 'https://mail.example'],
+    ['LEGACY_REMOVAL_DATE', '2026-02-30'],
+    ['LEGACY_REMOVAL_DATE', 'tomorrow'],
+    ['LEGACY_HOST', 'https://legacy.example'],
+    ['LEGACY_HOST', 'legacy.example:8080'],
+  ])('%s=%s is a fault', (name, value) => {
+    expect(() => readConfig({ [name]: value })).toThrow(name)
+  })
+})
+
+test('receivers may be private only while the sandbox is on, unless said otherwise', () => {
+  expect(readConfig({}).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ SANDBOX: 'off' }).webhookAllowPrivate).toBe(false)
+  expect(readConfig(OWN_DATABASE).webhookAllowPrivate).toBe(false)
+  expect(readConfig({ ...OWN_DATABASE, WEBHOOK_ALLOW_PRIVATE: 'true' }).webhookAllowPrivate).toBe(true)
+  expect(readConfig({ WEBHOOK_ALLOW_PRIVATE: 'false' }).webhookAllowPrivate).toBe(false)
+  expect(() => readConfig({ WEBHOOK_ALLOW_PRIVATE: 'yes' })).toThrow(/WEBHOOK_ALLOW_PRIVATE must be one of true, false/)
+})

@@ -32,8 +32,16 @@ export type Config = {
   readonly graphVersion: string
   readonly providerTimeoutMs: number
   readonly redisUrl: string | undefined
+  /** The mail server for companies that have none of their own; absent, those cannot send email. */
+  readonly smtpUrl: string | undefined
+  /** From this moment every legacy address is gone. */
+  readonly legacyRemovalDate: Date
+  /** The only host name that serves `/api/*`, and that serves no `/public/*`; absent, all serve both. */
+  readonly legacyHost: string | undefined
   /** Where media are kept; absent: in `dataDir`. Holds a secret. */
   readonly mediaBucketUrl: string | undefined
+  /** Deliveries may go to private addresses and over plain http: for local work. */
+  readonly webhookAllowPrivate: boolean
 }
 
 /** All faults of the environment at once: one message names every setting that has to change. */
@@ -78,6 +86,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     faults.push(`PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}`)
   }
 
+  const sandbox = read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on'
   const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
   const config: Config = {
     port,
@@ -87,7 +96,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
-    sandbox: read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on',
+    sandbox,
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),
     encryptionKeys: read.encryptionKeys('ENCRYPTION_KEY'),
     adminToken: read.secret('ADMIN_TOKEN', 32),
@@ -108,7 +117,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     graphVersion: read.graphVersion('GRAPH_VERSION', 'v25.0'),
     providerTimeoutMs: read.integer('PROVIDER_TIMEOUT_MS', 10_000, 100, 30_000),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
+    smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
+    legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
+    legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
+    webhookAllowPrivate: read.oneOf('WEBHOOK_ALLOW_PRIVATE', ['true', 'false'], sandbox ? 'true' : 'false') === 'true',
   }
   if (faults.length > 0) throw new ConfigError(faults)
   return Object.freeze(config)
@@ -216,5 +229,34 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     return fallback
   }
 
-  return { optional, text, integer, oneOf, matching, url, bucketUrl, secret, encryptionKeys, addresses, graphVersion }
+  const date = (name: string, fallback: string): Date => {
+    const value = text(name, fallback)
+    const midnight = new Date(`${value}T00:00:00Z`)
+    if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) && midnight.toJSON()?.startsWith(value)) return midnight
+    faults.push(`${name} must be a date such as ${fallback}, not ${value}`)
+    return new Date(`${fallback}T00:00:00Z`)
+  }
+
+  const hostName = (name: string): string | undefined => {
+    const value = optional(name)?.toLowerCase()
+    if (value === undefined || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) return value
+    faults.push(`${name} must be a host name without scheme, port or path, not ${value}`)
+    return undefined
+  }
+
+  return {
+    optional,
+    text,
+    integer,
+    oneOf,
+    matching,
+    url,
+    secret,
+    encryptionKeys,
+    addresses,
+    graphVersion,
+    date,
+    hostName,
+    bucketUrl,
+  }
 }

@@ -4,6 +4,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { registerPoolGauge } from './db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from './http/authenticate.ts'
+import type { Mailer } from './mailers/mailer.ts'
 import type { Vault } from './media/vault.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import { type Breaker, createBreaker } from './providers/breaker.ts'
@@ -12,6 +13,7 @@ import type { Cipher } from './secrets.ts'
 import { createSenderCache, type SenderCache } from './senders/sender-cache.ts'
 import { createSignal, type Signal } from './signal.ts'
 import { createTemplateCache, type TemplateCache } from './templates/template-cache.ts'
+import { createReceiverClient, type ReceiverClient } from './webhooks/post.ts'
 
 const SENDER_TTL_MS = 3_000
 
@@ -25,6 +27,7 @@ export type Given = {
   clock: Clock
   cipher: Cipher
   providers: Providers
+  mailer: Mailer
   /** Where the bytes of media are kept. */
   vault: Vault
 }
@@ -36,8 +39,12 @@ export type Deps = Given & {
   senders: SenderCache
   templates: TemplateCache
   breaker: Breaker
+  /** The one way out to the companies' receivers. */
+  receiver: ReceiverClient
   /** Raw events were stored. */
   eventsStored: Signal
+  /** Emails were accepted. */
+  emailsAccepted: Signal
 }
 
 export function createDeps(given: Given): Deps {
@@ -50,6 +57,8 @@ export function createDeps(given: Given): Deps {
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
+    receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
     eventsStored: createSignal(),
+    emailsAccepted: createSignal(),
   }
 }

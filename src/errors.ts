@@ -82,12 +82,14 @@ export const idempotencyKeyReused = () =>
 // Missing records: another company's answers exactly as one that never was
 export const companyNotFound = () => missing('Company not found')
 export const contactNotFound = () => missing('Contact not found')
+export const importNotFound = () => missing('Import not found')
 export const conversationNotFound = () => missing('Conversation not found')
 export const registrationNotFound = () => missing('Webhook registration not found')
 export const deliveryLogNotFound = () => missing('Delivery log not found')
 export const customFieldNotFound = () => missing('Custom field not found')
 export const transactionalNotFound = () => missing('Transactional not found')
 export const emailNotFound = () => missing('Email not found')
+export const eventNotFound = () => missing('Event not found')
 export const senderRecordNotFound = () => missing('Sender not found')
 export const apiKeyNotFound = () => missing('API key not found')
 
@@ -127,6 +129,12 @@ export const missingRequiredFields = () => text(400, 'Missing required fields')
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
 export const invalidGroupBy = () => coded(400, 'invalid_group_by', 'groupBy must be category')
 
+// Email and what is left of the legacy addresses
+export const missingRecipientAddress = () => text(400, 'Missing recipient address')
+export const emailFailed = () => text(500, 'Internal server error')
+export const emailMarketingRefused = () => forbidden('The contact has opted out of email marketing')
+export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
+  new AppError(410, { error: { code: 'gone', message, ...(replacement && { details: { replacement } }) } }, { headers })
 // Media
 export const mediaNotReady = (retryAfterSeconds: number) =>
   new AppError(

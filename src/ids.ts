@@ -15,6 +15,9 @@ export const newApiSecret = (): string => pick(ALPHANUMERIC, 43)
 /** `tmpl_…`, the id of a template family or an email template. */
 export const newTemplateId = (): string => `tmpl_${pick(ALPHANUMERIC, 20)}`
 
+/** `eml_…`, the id of an email. */
+export const newEmailId = (): string => `eml_${pick(ALPHANUMERIC, 24)}`
+
 const REQUEST_ID_BYTES = 12
 const randomBytes = Buffer.alloc(REQUEST_ID_BYTES * 512)
 let bytesUsed = randomBytes.length

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { createProviders } from './adapters.ts'
+import { createMailer, createProviders } from './adapters.ts'
 import { buildApp, buildHealthApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
@@ -27,7 +27,12 @@ program
     const log = pino({ level: config.logLevel }, pino.destination(LOG))
     let deps: Deps | undefined
     const build: Build = async (given) => {
-      const own = createDeps({ ...given, clock: systemClock, providers: createProviders(config) })
+      const own = createDeps({
+        ...given,
+        clock: systemClock,
+        providers: createProviders(config),
+        mailer: createMailer(),
+      })
       deps = own
       const app = config.role === 'worker' ? await buildHealthApp(own) : await buildApp(own)
       return { app, work: config.role === 'api' ? undefined : () => startWorkers(own) }

@@ -37,5 +37,17 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    deliveries: new Counter({
+      name: 'parley_webhook_attempts_total',
+      help: 'Attempts at webhook deliveries by what became of the delivery',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
+    deliverySeconds: new Histogram({
+      name: 'parley_webhook_attempt_duration_seconds',
+      help: 'Time that a receiver took to answer',
+      buckets: SECONDS,
+      registers,
+    }),
   }
 }

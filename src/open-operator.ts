@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { createProviders } from './adapters.ts'
+import { createMailer, createProviders } from './adapters.ts'
 import { systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import { joinDatabase, openPool } from './db/database.ts'
@@ -27,6 +27,7 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
     clock: systemClock,
     cipher: createCipher(encryptionKeys),
     providers: createProviders(config),
+    mailer: createMailer(),
     vault,
   })
   return {

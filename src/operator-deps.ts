@@ -1,4 +1,5 @@
 import type { Deps } from './deps.ts'
+import { createImportVerbs } from './import-deps.ts'
 import { takeUpEvents } from './inbound/take-up.ts'
 import type { OperatorDeps } from './operator/operator.ts'
 import { syncTemplates } from './templates/template-sync.ts'
@@ -8,14 +9,25 @@ import { enqueueRefresh } from './templates-refresh.ts'
 export function createOperatorDeps(deps: Deps): OperatorDeps {
   return {
     ...deps,
+    imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
     onKeyChanged: deps.apiKeys.drop,
     onSendersChanged: deps.senders.drop,
+    onUnchecked: (reason) => deps.log.warn({ reason }, 'sender.not_checked'),
+    webhookGuide: (sender) => {
+      const url = `${deps.config.baseUrl}/public/v1/webhooks/whatsapp`
+      const verifyToken = deps.config.whatsappVerifyToken
+      const place = { url, verifyToken, hasSecret: sender.hasWebhookSecret }
+      const steps = deps.providers[sender.provider]?.webhookSteps(place) ?? `Have the events posted to ${url}.`
+      return { url, verifyToken: verifyToken ?? null, steps }
+    },
+    onEventsStored: deps.eventsStored.raise,
     onSenderConnected: async (tx, companyId, sender) => {
       await takeUpEvents(tx, companyId, sender)
       await enqueueRefresh(tx, companyId)
     },
     afterSenderConnected: async (companyId) => {
+      deps.eventsStored.raise()
       // The number is connected whether or not its provider answers now; the hourly sync comes in any case.
       await syncTemplates(deps, companyId).catch((error) =>
         deps.log.warn({ companyId, reason: error.message }, 'templates.not_synced'),

@@ -7,6 +7,8 @@ const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 
 export type SandboxProcess = {
   url: string
+  /** The mail server that it plays. */
+  smtpUrl: string
   /** Tells it where events go, once that is known: from then on what is sent is also reported as delivered. */
   postTo(webhookUrl: string): Promise<void>
   stop(): Promise<void>
@@ -35,9 +37,10 @@ export async function startSandboxProcess(port: number): Promise<SandboxProcess>
   const ready = await Promise.race([firstLine(child.stdout), ended])
   if (ready === undefined)
     throw new StartError(`The sandbox did not start: ${complaint.trim()}. Set SANDBOX_PORT or SANDBOX=off`)
-  const { url }: { url: string } = JSON.parse(ready)
+  const { url, smtpUrl }: { url: string; smtpUrl: string } = JSON.parse(ready)
   return {
     url,
+    smtpUrl,
     postTo: async (webhookUrl) => {
       await put(`${url}/sandbox/webhook`, { url: webhookUrl })
       await put(`${url}/sandbox/behaviour`, { autoStatus: true })

@@ -44,6 +44,8 @@ export const DRAIN_DEADLINE_MS = 10_000
 /** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
 const IDLE_CHECK_MS = 50
+const WARNING_PRIVATE =
+  'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
 /**
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
@@ -57,15 +59,18 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const database = await parts.add('database', () => openDatabase(config))
     const { db } = await parts.add('pool', () => openPool(database.url))
     const { db: workerDb } = await parts.add('worker pool', () => openPool(database.url, { max: WORKER_CONNECTIONS }))
+    if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
     await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
+    // Without a mail server of its own, a service with a sandbox sends there.
+    const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
     const { vault } = await parts.add('vault', () => openVault(config))
     const { app, work } = await build({
-      config: { ...config, adminToken, encryptionKeys },
+      config: { ...config, adminToken, encryptionKeys, smtpUrl },
       db,
       workerDb,
       cipher,

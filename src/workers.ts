@@ -1,8 +1,14 @@
+import { takeUpWaiting } from './conversations/waiting-status.ts'
+import { forgetWaiting } from './conversations/waiting-status-store.ts'
 import type { Deps } from './deps.ts'
+import { createEmailDeps } from './email-deps.ts'
+import { EMAIL_SEND, emailSendKind } from './emails/email-delivery.ts'
 import { removeExpiredKeys } from './http/idempotency-store.ts'
+import { importKind } from './import-deps.ts'
 import { registerEventGauges } from './inbound/event-metric.ts'
 import { startInboundWorker } from './inbound/inbound-worker.ts'
 import { forgetUnroutable } from './inbound/item-store.ts'
+import { takeUpLatecomers } from './inbound/take-up.ts'
 import { done, type Job, retryAfter, retryAt } from './jobs/job.ts'
 import type { JobKind } from './jobs/job-kind.ts'
 import { registerJobGauges } from './jobs/job-metric.ts'
@@ -11,17 +17,24 @@ import { copyMedia, recordMedia } from './media/copy-media.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { settleAbandoned } from './messages/message-store.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
+import { createMeasuredDeliverer } from './webhook-deps.ts'
+import { DELIVER, forwardMessages } from './webhooks/delivery-job.ts'
 
 const SWEEP_MS = 30_000
+/** Statuses that came before their message was known wait so long at most. */
+const TAKE_UP_MS = 2_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 const EXPIRED_AT_ONCE = 10_000
+/** Longer than any attempt at a delivery takes, and its record. */
+const DRAIN_MS = 12_000
 
 export type Workers = { stop(): Promise<void> }
 
 /** Everything that goes on without a request (ROLE=worker, and all): inbound events, jobs, and sweeps. */
 export function startWorkers(deps: Deps): Workers {
-  const kinds = jobKinds(deps)
+  const deliverer = createMeasuredDeliverer(deps)
+  const kinds = [deliverer.kind, ...jobKinds(deps)]
   registerJobGauges(
     deps.metrics.registry,
     deps.db,
@@ -29,28 +42,38 @@ export function startWorkers(deps: Deps): Workers {
   )
   registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
+  deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
-    forward: async () => {},
+    forward: forwardMessages,
     copyMedia: (tx, media) => recordMedia(enqueueCopies, tx, media),
     onSetAside: ({ state, reason }) => deps.log.warn({ state, reason }, 'inbound.set_aside'),
-    onHandled: () => jobs.wake(MEDIA_COPY),
+    onHandled: () => {
+      jobs.wake(DELIVER)
+      jobs.wake(MEDIA_COPY)
+    },
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)
-  const sweeps = startSweeps(deps)
+  const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
+  const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
   return {
     stop: async () => {
-      await Promise.all([inbound.stop(), sweeps.stop(), jobs.stop()])
+      deliverer.close()
+      await Promise.all([inbound.stop(), sweeps.stop(), takeUp.stop(), jobs.stop(DRAIN_MS)])
+      await deps.receiver.close()
+      deps.mailer.close()
     },
   }
 }
 
-/** Every kind of job, one entry each. */
+/** The other kinds of job, one entry each. */
 function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
+    importKind(deps),
+    emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,
       laneCap: 4,
@@ -74,22 +97,26 @@ function jobKinds(deps: Deps): JobKind[] {
 }
 
 /** What nobody waits for: sends of dead processes, answers and events past their time. */
-function startSweeps(deps: Deps): { stop(): Promise<void> } {
-  let running = Promise.resolve()
-  const sweep = async () => {
-    await settleAbandoned(deps.db, ABANDONED_AFTER_SECONDS)
-    await removeExpiredKeys(deps.db, EXPIRED_AT_ONCE)
-    await forgetUnroutable(deps.db)
-  }
+async function sweep({ db, eventsStored }: Deps): Promise<void> {
+  await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
+  await removeExpiredKeys(db, EXPIRED_AT_ONCE)
+  if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
+  await forgetUnroutable(db)
+  await forgetWaiting(db)
+}
+
+/** Does work now and every so often, one run at a time; a failure is logged and the next run tries again. */
+function repeatedly(deps: Deps, everyMs: number, work: () => Promise<unknown>): { stop(): Promise<void> } {
+  let running: Promise<unknown> = Promise.resolve()
   const next = () => {
-    running = running.then(sweep).catch((error) => deps.log.error({ reason: String(error) }, 'sweep.failed'))
+    running = running.then(work).catch((error) => deps.log.error({ reason: String(error) }, 'sweep.failed'))
   }
   next()
-  const timer = setInterval(next, SWEEP_MS)
+  const timer = setInterval(next, everyMs)
   return {
-    stop: () => {
+    stop: async () => {
       clearInterval(timer)
-      return running
+      await running
     },
   }
 }

@@ -1,8 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { createHmac } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { dataFolder, type ParleyProcess, processesOn, runParley } from './parley-process.ts'
+import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley } from './parley-process.ts'
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
@@ -17,8 +18,8 @@ const linesOf = (parley: ParleyProcess): string[] =>
 const paste = (line: string) =>
   JSON.parse(execFileSync('sh', ['-c', line], { encoding: 'utf8' }).trim().split('\n').at(-1) ?? '')
 
-async function startWithDemo(folder: string): Promise<ParleyProcess> {
-  const parley = await runParley({ DATA_DIR: folder, ...SANDBOXED })
+async function startWithDemo(folder: string, env: Record<string, string> = {}): Promise<ParleyProcess> {
+  const parley = await runParley({ DATA_DIR: folder, ...SANDBOXED, ...env })
   await parley.says('/sandbox/messages')
   return parley
 }
@@ -31,7 +32,8 @@ test.skipIf(!hasCurl)(
     let sent = 0
     for (const end of ['SIGTERM', 'SIGKILL', 'SIGTERM'] as const) {
       const parley = await startWithDemo(folder)
-      const [text, template, senders, , received] = linesOf(parley)
+      const [text, template, senders] = linesOf(parley)
+      const received = linesOf(parley).at(-1)
       for (let time = 0; time < 2; time++) {
         expect(paste(text!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
         expect(paste(template!)).toMatchObject({ success: true, data: { wamid: expect.stringMatching(/^wamid\./) } })
@@ -68,6 +70,29 @@ test.skipIf(!hasCurl)(
     expect(all.data.filter(({ direction }: { direction: string }) => direction === 'outbound')).toHaveLength(sent)
     expect(await last.signal('SIGTERM')).toBe(0)
     expect(processesOn(folder)).toEqual([])
+  },
+  120_000,
+)
+
+test.skipIf(!hasCurl)(
+  'the printed lines register a receiver and show a signed delivery, each time that they are pasted',
+  async () => {
+    const parley = await startWithDemo(await readyFolder(), { LOG_LEVEL: 'warn' })
+    expect(parley.output()).toContain('WEBHOOK_ALLOW_PRIVATE is on')
+    const lines = linesOf(parley)
+    const register = lines.find((line) => line.includes('/webhooks/registrations'))!
+    const show = lines.find((line) => line.includes('/requests?limit=1'))!
+    const secret = /"secret":"([^"]+)"/.exec(register)![1]!
+    const shown = new Set<string>()
+    for (let time = 0; time < 2; time++) {
+      expect(paste(register)).toMatchObject({ status: 'active', hasSecret: true })
+      const [{ headers, body }] = paste(show)
+      expect(headers['x-service-signature']).toBe(createHmac('sha256', secret).update(body).digest('hex'))
+      expect(JSON.parse(body).message).toMatchObject({ text: 'Is it ready?', wamid: headers['x-service-delivery'] })
+      shown.add(headers['x-service-delivery'])
+    }
+    expect(shown.size).toBe(2)
+    expect(await parley.signal('SIGTERM')).toBe(0)
   },
   120_000,
 )

@@ -19,6 +19,11 @@ export const testCipher: Cipher = {
 
 const masked = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte) => byte ^ 0x5a))
 
+/** Lists need a vault and jobs: test/contact-import.test.ts has them. */
+const notHere = async () => {
+  throw new Error('There are no imports here')
+}
+
 export type Told = { keys: string[]; senders: number[]; connected: SenderRecord[] }
 
 /** Operator deps that write down what they were told. */
@@ -28,9 +33,18 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     db,
     clock: fixedClock('2026-03-01T12:00:00Z'),
     cipher: testCipher,
+    imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
     onKeyChanged: (clientId) => told.keys.push(clientId),
     onSendersChanged: (companyId) => told.senders.push(companyId),
+    providers: {},
+    onUnchecked: () => {},
+    webhookGuide: () => ({
+      url: 'https://api.example/public/v1/webhooks/whatsapp',
+      verifyToken: null,
+      steps: 'Enter it.',
+    }),
+    onEventsStored: () => {},
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
       told.connected.push(sender)
     },

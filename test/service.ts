@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pino from 'pino'
 import { afterAll } from 'vitest'
 import { startSandbox } from '../sandbox/sandbox.ts'
-import { createProviders } from '../src/adapters.ts'
+import { createMailer, createProviders } from '../src/adapters.ts'
 import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { type Config, readConfig } from '../src/config.ts'
@@ -29,7 +29,8 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
   const key = randomBytes(32).toString('base64')
   const environment = { ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0', ENCRYPTION_KEY: key }
-  const settings = { ...readConfig(environment), ...config }
+  const sandbox = await startSandbox({ autoStatus: false })
+  const settings = { ...readConfig(environment), smtpUrl: sandbox.smtpUrl, ...config }
   const folder = await mkdtemp(join(tmpdir(), 'parley-service-'))
   const deps = createDeps({
     config: settings,
@@ -39,12 +40,12 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     clock,
     cipher: createCipher([key]),
     providers: createProviders(settings),
+    mailer: createMailer(),
     vault: await openFolderVault(join(folder, 'media'), clock.now()),
   })
   const app = await buildApp(deps)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const workers = startWorkers(deps)
-  const sandbox = await startSandbox({ webhookUrl: `${url}/public/v1/webhooks/whatsapp`, autoStatus: false })
   afterAll(async () => {
     await app.close()
     await workers.stop()
@@ -71,6 +72,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     call(url, method, `/admin/v1${path}`, body, { authorization: `Bearer ${ADMIN_TOKEN}` })
   const control = (method: string, path: string, body?: unknown) => call(sandbox.url, method, `/sandbox${path}`, body)
 
+  await control('PUT', '/webhook', { url: `${url}/public/v1/webhooks/whatsapp` })
   return { app, db, databaseUrl, deps, url, sandbox, workers, call, operator, control, createCompany }
 
   /** A company with a key and a number of its own at the sandbox, its templates synced. */

@@ -11,6 +11,9 @@ const parseBehaviour = parserOf(
       latencyMs: orNull(Type.Integer({ minimum: 0, maximum: 600_000 })),
       errorRate: orNull(Type.Number({ minimum: 0, maximum: 1 })),
       refuseWithCode: orNull(Type.Integer({ minimum: 0 })),
+      ownRefusal: orNull(
+        Type.Object({ status: Type.Integer({ minimum: 400, maximum: 599 }), message: Type.String({ minLength: 1 }) }),
+      ),
       refuseMailWith: orNull(Type.Integer({ minimum: 0, maximum: 599 })),
       autoStatus: orNull(Type.Boolean()),
       resetBeforeAnswer: orNull(Type.Boolean()),

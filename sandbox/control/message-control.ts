@@ -1,6 +1,8 @@
 import { Type } from 'typebox'
+import { enqueuedEvent, failedEvent } from '../gupshup/platform-event.ts'
 import { envelopeOf, numberChange } from '../webhook/envelope.ts'
 import { statusOf, strangeStatus } from '../webhook/status.ts'
+import type { Accepted } from '../world/world.ts'
 import { BadInput, parserOf } from './bad-input.ts'
 import { type ControlCall, type ControlDeps, getNumber } from './control-deps.ts'
 
@@ -25,6 +27,7 @@ const parseStatus = parserOf(
       errors: Type.Optional(Type.Array(Type.Unknown())),
       timestamp: Type.Optional(Type.Union([Type.String(), Type.Number()])),
       phoneNumberId: Type.Optional(Type.String()),
+      platform: Type.Optional(Type.Object({ code: Type.Integer(), reason: Type.String() })),
     },
     { additionalProperties: false },
   ),
@@ -32,8 +35,10 @@ const parseStatus = parserOf(
 
 /** `POST /sandbox/status`: a status event; for a wamid that is none of ours, `phoneNumberId` says about which number. */
 export async function sendStatus({ world, clock, webhook }: ControlDeps, { body }: ControlCall) {
-  const { wamid, status, errors, timestamp, phoneNumberId } = parseStatus(body)
+  const { wamid, status, errors, timestamp, phoneNumberId, platform } = parseStatus(body)
   const message = world.messages.find((kept) => kept.wamid === wamid)
+  const own = platformEventOf(message, { status, platform }, clock.now())
+  if (own !== undefined) return { wamid, ...(await webhook.post(own)) }
   const about = phoneNumberId ?? message?.phoneNumberId
   if (about === undefined) throw new BadInput('wamid', 'is none of ours; give phoneNumberId to send it all the same')
   const at = clock.now()
@@ -41,4 +46,15 @@ export async function sendStatus({ world, clock, webhook }: ControlDeps, { body 
   const item = message ? statusOf(world, message, status, at, details) : strangeStatus(wamid, status, at, details)
   const change = numberChange(getNumber(world, about), 'messages', { statuses: [item] })
   return { wamid, ...(await webhook.post(envelopeOf([change], at))) }
+}
+
+/** Gupshup's own events about a message: that it was enqueued, and with `platform` that its own platform failed it. */
+function platformEventOf(
+  message: Accepted | undefined,
+  { status, platform }: { status: string; platform?: { code: number; reason: string } | undefined },
+  at: Date,
+): object | undefined {
+  if (status !== 'enqueued' && platform === undefined) return undefined
+  if (message?.gupshup === undefined) throw new BadInput('wamid', 'was not sent through Gupshup')
+  return platform === undefined ? enqueuedEvent(message, at) : failedEvent(message, platform, at)
 }

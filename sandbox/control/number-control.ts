@@ -10,6 +10,8 @@ const parseNumber = parserOf(
       displayPhoneNumber: Type.String({ minLength: 1 }),
       verifiedName: Type.String({ minLength: 1 }),
       wabaAccountId: Type.Optional(Type.String({ pattern: '^[0-9]{1,20}$' })),
+      app: Type.Optional(Type.Object({ id: Type.String({ minLength: 1 }), name: Type.String({ minLength: 1 }) })),
+      isOnBizApp: Type.Optional(Type.Boolean()),
     },
     { additionalProperties: false },
   ),

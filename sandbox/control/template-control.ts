@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { templateEvent } from '../gupshup/platform-event.ts'
 import { envelopeOf } from '../webhook/envelope.ts'
 import { DEMO_ACCOUNT } from '../world/demo.ts'
 import { createTemplate, type Template } from '../world/template.ts'
@@ -99,6 +100,8 @@ export async function changeTemplateStatus({ world, clock, webhook }: ControlDep
   record.status = EVENTS[event] ?? record.status
   record.rejected_reason = event === 'REJECTED' ? (reason ?? 'INVALID_FORMAT') : 'NONE'
   const at = clock.now()
+  const app = [...world.numbers.values()].find((one) => one.wabaAccountId === template.wabaAccountId)?.app
+  if (app !== undefined) return { ...toReply(template), ...(await webhook.post(templateEvent(app, record, event, at))) }
   const value = statusEvent(template, event, reason ?? record.rejected_reason, at)
   const change = { wabaAccountId: template.wabaAccountId, field: 'message_template_status_update', value }
   return { ...toReply(template), ...(await webhook.post(envelopeOf([change], at))) }

@@ -52,6 +52,7 @@ const numberNode = (number: PhoneNumber) => ({
   host_platform: 'CLOUD_API',
   throughput: { level: 'STANDARD' },
   is_official_business_account: false,
+  is_on_biz_app: number.isOnBizApp ?? false,
   code_verification_status: 'VERIFIED',
   whatsapp_business_manager_messaging_limit: 'TIER_1K',
 })
@@ -65,7 +66,7 @@ const accountNode = ({ id, name }: Account) => ({
   message_template_namespace: namespaceOf(id),
 })
 
-function namespaceOf(id: string): string {
+export function namespaceOf(id: string): string {
   const hex = createHash('sha256').update(id).digest('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('_')
 }

@@ -75,6 +75,9 @@ export function refuse(refusal: Refusal, trace: string): Answer {
 export const tokenMissing = (trace: string): Answer =>
   refuse({ code: 190, details: 'An access token is required' }, trace)
 
+/** A bearer that is no longer good. */
+export const tokenInvalid = (trace: string): Answer => refuse({ code: 190, details: 'The session is invalid' }, trace)
+
 /** The object of the path is none of ours, or cannot do what was asked. */
 export function objectMissing(method: string, id: string, trace: string): Answer {
   const error = {

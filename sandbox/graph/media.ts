@@ -41,7 +41,7 @@ async function readFile({ contentType = '', body }: Received): Promise<UploadedF
   return { mimeType: typeof type === 'string' ? type : file.type, bytes: Buffer.from(await file.arrayBuffer()) }
 }
 
-async function readForm(contentType: string, body: Buffer): Promise<FormData | undefined> {
+export async function readForm(contentType: string, body: Buffer): Promise<FormData | undefined> {
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()
   } catch {

@@ -1,12 +1,15 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
 import type { Account, PhoneNumber } from '../world/account.ts'
 import { listNumbers, listTemplates, readAccount, readNumber } from './account.ts'
-import { objectMissing, refuse, tokenMissing } from './graph-error.ts'
+import { objectMissing, refuse, tokenInvalid, tokenMissing } from './graph-error.ts'
 import { downloadMedia, MEDIA_PATH, type MediaDeps, readMedia, uploadMedia } from './media.ts'
 import type { PageQuery } from './page.ts'
 import { answerSend, type SendDeps } from './send.ts'
 
 export type GraphDeps = SendDeps & MediaDeps
+
+/** The one credential that every provider refuses; any other is taken. */
+export const REFUSED_CREDENTIAL = 'refused'
 
 /** `/v25.0/{object}` and `/v25.0/{object}/{edge}`, with or without a query: version, object, edge, query. */
 const GRAPH_PATH = /^(\/v\d+\.\d+\/([^/?]+)(?:\/([^/?]+))?)\/?(?:\?(.*))?$/
@@ -16,6 +19,7 @@ export const isGraphPath = (url: string): boolean => url.startsWith('/v') || url
 /** Answers a request to the Graph API, or to the host of the media files; whatever else, nobody without a bearer. */
 export function answerGraph(deps: GraphDeps, request: Received): Answer | Promise<Answer> {
   if (!hasBearer(request.authorization)) return tokenMissing(deps.ids.trace())
+  if (request.authorization === `Bearer ${REFUSED_CREDENTIAL}`) return tokenInvalid(deps.ids.trace())
   const [, path = '', id = '', edge = '', query = ''] = GRAPH_PATH.exec(request.url) ?? []
   if (edge === 'messages' && request.method === 'POST') return answerSend(deps, id, request.body.toString())
   if (request.url.startsWith(MEDIA_PATH) && request.method === 'GET') {

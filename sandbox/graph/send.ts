@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { type Answer, type Fate, jsonAnswer } from '../answer.ts'
 import type { Clock } from '../clock.ts'
 import { waIdOf } from '../phone.ts'
@@ -21,7 +22,7 @@ export type SendDeps = {
  * `POST /{phone-number-id}/messages`: the faults that were ordered come first, then the shape, the template and
  * the recipient. What is accepted is kept even when the answer is then held back.
  */
-export function answerSend(deps: SendDeps, phoneNumberId: string, body: string): Answer {
+export function answerSend(deps: SendDeps, phoneNumberId: string, body: string, gupshupAppId?: string): Answer {
   const { world, ids } = deps
   const number = world.numbers.get(phoneNumberId)
   if (number === undefined) return objectMissing('post', phoneNumberId, ids.trace())
@@ -38,14 +39,15 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, body: string):
   const refusal = templateRefusal(world, number.wabaAccountId, request) ?? (magic !== 'silent' && magic?.refusal)
   if (refusal) return refuse(refusal, ids.trace())
 
-  const message = accept(deps, phoneNumberId, to, body)
+  const message = accept(deps, phoneNumberId, to, body, gupshupAppId)
   const fate = magic === 'silent' ? 'hang' : fateNow(world)
   return { ...success(request, message), ...(fate && { fate }) }
 }
 
 function outageNow({ world, ids, random }: SendDeps): Answer | undefined {
-  const { htmlErrors, refuseWithCode, errorRate } = world.behaviour
+  const { htmlErrors, refuseWithCode, errorRate, ownRefusal } = world.behaviour
   if (htmlErrors) return htmlError()
+  if (ownRefusal) return jsonAnswer({ error: { message: ownRefusal.message } }, ownRefusal.status)
   if (refuseWithCode !== null) return refuse({ code: refuseWithCode, details: 'Refused as ordered' }, ids.trace())
   if (errorRate > 0 && random() < errorRate) return refuse({ code: 2, status: 500 }, ids.trace())
   return undefined
@@ -64,8 +66,15 @@ function templateRefusal(world: World, wabaAccountId: string, request: SendReque
   return checkTemplate(template, components)
 }
 
-function accept({ world, clock, ids, announce }: SendDeps, phoneNumberId: string, to: string, body: string): Accepted {
-  const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now() }
+function accept(
+  { world, clock, ids, announce }: SendDeps,
+  phoneNumberId: string,
+  to: string,
+  body: string,
+  gupshupAppId: string | undefined,
+): Accepted {
+  const gupshup = gupshupAppId === undefined ? undefined : { id: randomUUID(), appId: gupshupAppId }
+  const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now(), ...(gupshup && { gupshup }) }
   world.messages.add(message)
   if (world.behaviour.autoStatus) announce(message)
   return message
@@ -77,8 +86,9 @@ function fateNow({ behaviour }: World): Fate | undefined {
   return behaviour.truncate ? 'truncate' : undefined
 }
 
-function success(request: SendRequest, { wamid, to }: Accepted): Answer {
+function success(request: SendRequest, { wamid, to, gupshup }: Accepted): Answer {
+  const id = gupshup?.id ?? wamid
   const contact = request.to === undefined ? { input: to, user_id: to } : { input: to, wa_id: waIdOf(to) }
-  const message = request.type === 'template' ? { id: wamid, message_status: 'accepted' } : { id: wamid }
+  const message = request.type === 'template' ? { id, message_status: 'accepted' } : { id }
   return jsonAnswer({ messaging_product: 'whatsapp', contacts: [contact], messages: [message] })
 }

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, monotonicMs } from '../clock.ts'
+import { enqueuedEvent } from '../gupshup/platform-event.ts'
 import type { Accepted, World } from '../world/world.ts'
-import { envelopeOf, numberChange } from './envelope.ts'
+import { envelopesOf, numberChange } from './envelope.ts'
 import { statusOf } from './status.ts'
 import type { Webhook } from './webhook.ts'
 
@@ -72,9 +73,14 @@ async function post({ world, webhook, clock }: StatusFeedDeps, batch: Due[], sig
     const statuses = its.map(({ message, status }) => statusOf(world, message, status, at, {}))
     return [numberChange(number, 'messages', { statuses })]
   })
-  if (changes.length === 0) return
+  // Gupshup first tells which wamid belongs to the id that it answered with.
+  const enqueued = batch.flatMap(({ message, status }) => (status === 'sent' ? (enqueuedEvent(message, at) ?? []) : []))
+  for (const body of [...enqueued, ...envelopesOf(changes, at)]) await postRepeatedly(webhook, body, signal)
+}
+
+async function postRepeatedly(webhook: Webhook, body: unknown, signal: AbortSignal): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt += 1) {
-    if ((await webhook.post(envelopeOf(changes, at))).delivered) return
+    if ((await webhook.post(body)).delivered) return
     await pause(RETRY_MS, signal)
   }
 }

@@ -15,6 +15,7 @@ export function statusOf(world: World, message: Accepted, status: string, at: Da
   const category = categoryOf(world, message.phoneNumberId, request)
   return {
     id: message.wamid,
+    ...(message.gupshup && { gs_id: message.gupshup.id }),
     status,
     timestamp: details.timestamp ?? epochSeconds(at),
     ...(request.to === undefined ? { recipient_user_id: message.to } : { recipient_id: waIdOf(message.to) }),

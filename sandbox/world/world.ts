@@ -1,4 +1,6 @@
 import { type Behaviour, calmBehaviour } from '../behaviour.ts'
+import type { Clock } from '../clock.ts'
+import { createReceiverShelf, type ReceiverShelf } from '../receivers/receiver.ts'
 import type { Account, PhoneNumber } from './account.ts'
 import { DEMO_ACCOUNT, DEMO_NUMBERS, demoTemplates } from './demo.ts'
 import { createMediaShelf, type MediaShelf } from './media-shelf.ts'
@@ -6,7 +8,18 @@ import { Ring } from './ring.ts'
 import { createTemplateBook, type TemplateBook } from './template-book.ts'
 
 /** A message that we accepted. `body` is the JSON text as it came: parsed again only when someone asks. */
-export type Accepted = { wamid: string; phoneNumberId: string; to: string; body: string; at: Date }
+export type Accepted = {
+  wamid: string
+  phoneNumberId: string
+  to: string
+  body: string
+  at: Date
+  /** Sent through Gupshup: its own id, which the answer gave, and its app. */
+  gupshup?: { id: string; appId: string } | undefined
+}
+
+/** A mail that the mail server took: from and to whom it was told, and what it got. */
+export type Received = { from: string; to: string[]; raw: Buffer; at: Date }
 
 /** Everything that the provider knows at a moment. */
 export type World = {
@@ -14,11 +27,14 @@ export type World = {
   numbers: Map<string, PhoneNumber>
   templates: TemplateBook
   messages: Ring<Accepted>
+  mails: Ring<Received>
   media: MediaShelf
   behaviour: Behaviour
+  /** The companies' own endpoints. */
+  receivers: ReceiverShelf
 }
 
-export type WorldOptions = { messageLimit: number; autoStatus: boolean }
+export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: Clock }
 
 /** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
 export const createWorld = (options: WorldOptions): World => ({
@@ -26,6 +42,8 @@ export const createWorld = (options: WorldOptions): World => ({
   numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, number])),
   templates: createTemplateBook(demoTemplates()),
   messages: new Ring<Accepted>(options.messageLimit),
+  mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),
+  receivers: createReceiverShelf(options.clock),
 })

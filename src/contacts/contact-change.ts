@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
-import type { ChangedBy, Contact, ContactWrite, CustomFields } from './contact-record.ts'
+import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
 import { type ConsentSet, type ContactState, writeContacts } from './contact-store.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
@@ -22,7 +22,7 @@ const BLANK = {
 } satisfies Omit<ContactState, 'id'>
 
 /** The contact as the write leaves it: a known one with only that changed which the write carries, or a new one. */
-export function applyWrite(id: number, known: Contact | undefined, write: ContactWrite): ContactState {
+export function applyWrite(id: number, known: ContactState | undefined, write: ContactWrite): ContactState {
   const before = known ?? BLANK
   const phone = carried(write.phone, before.phone)
   return {
@@ -61,41 +61,42 @@ export function customFieldsFault(fields: CustomFields): string | undefined {
   return undefined
 }
 
-/** A contact before, unless it is new, and after. */
-export type Change = { readonly known: Contact | undefined; readonly state: ContactState }
+/** A contact before, unless it is new, and after, with the changes of consent in between. */
+export type Change = {
+  readonly known: Contact | undefined
+  readonly state: ContactState
+  readonly consents: readonly ConsentSet[]
+}
 
-/** Writes changes to contacts that have nothing to do with each other; answers them as kept, in the order given. */
+/** Writes changes of different contacts; answers them as kept. No address goes from one of them to another. */
 export async function writeChanges(
   tx: Db,
   companyId: number,
   changes: readonly Change[],
   by: ChangedBy,
 ): Promise<Contact[]> {
-  const written = await writeContacts(
+  if (changes.length === 0) return []
+  return writeContacts(
     tx,
     companyId,
     {
       states: changes.map((change) => change.state),
       created: changes.filter((change) => change.known === undefined).length,
-      consents: changes.flatMap(consentChanges),
-      phones: changes.flatMap(phonesMoved),
+      consents: changes.flatMap((change) => change.consents),
+      phones: [...new Set(changes.flatMap(phonesMoved))],
     },
     by,
   )
-  const byId = new Map(written.map((contact) => [contact.id, contact]))
-  return changes.map((change) => byId.get(change.state.id)).filter((contact) => contact !== undefined)
 }
 
 /** Only what changes something is a change of consent. */
-function consentChanges({ known, state }: Change): ConsentSet[] {
-  const changes: ConsentSet[] = []
-  if (state.emailConsent !== null && state.emailConsent !== (known?.emailConsent ?? null)) {
-    changes.push({ contact_id: state.id, channel: 'email', value: state.emailConsent })
-  }
-  if (state.whatsappConsent !== null && state.whatsappConsent !== (known?.whatsappConsent ?? null)) {
-    changes.push({ contact_id: state.id, channel: 'whatsapp', value: state.whatsappConsent })
-  }
-  return changes
+export function consentChanges(before: ContactState | undefined, after: ContactState): ConsentSet[] {
+  const change = (channel: Channel, from: boolean | null | undefined, to: boolean | null): ConsentSet[] =>
+    to === null || to === (from ?? null) ? [] : [{ contact_id: after.id, channel, value: to }]
+  return [
+    ...change('email', before?.emailConsent, after.emailConsent),
+    ...change('whatsapp', before?.whatsappConsent, after.whatsappConsent),
+  ]
 }
 
 /** The phone identities whose oldest contact may be another one after the change. */

@@ -1,5 +1,5 @@
 import type { Db, Json } from '../db/connect.ts'
-import { emailKey } from './contact-email.ts'
+import { emailKey } from '../email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
 import { searchText } from './contact-search.ts'
 

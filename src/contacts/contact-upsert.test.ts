@@ -278,3 +278,50 @@ test('many large arrays at once hold no more locks than one of them needs', asyn
   expect(most).toBeLessThan(5000)
   await checkHouse(companyId)
 })
+
+test('an array that names one person 1,000 times ends as the last says, with every change of consent', async () => {
+  const companyId = await newCompany()
+  const writes = Array.from({ length: 1_000 }, (_, i) => ({
+    ...(i % 3 === 0 ? { email: 'ada@example.com' } : { phone: '393331110000' }),
+    ...(i === 3 && { phone: '393331110000' }),
+    firstName: `Name ${i}`,
+    emailConsent: i % 2 === 0,
+  }))
+  const contacts = await upsertContacts(db, companyId, writes, BY)
+  // Who has the phone before it is Ada's is somebody else, and stays meant by it only if he is older: he is not.
+  const [ada] = contacts
+  expect(contacts.map((contact) => contact.firstName)).toEqual(writes.map((write) => write.firstName))
+  expect(contacts.map((contact) => contact.emailConsent)).toEqual(writes.map((write) => write.emailConsent))
+  expect(new Set(contacts.slice(3).map((contact) => contact.id))).toEqual(new Set([ada!.id]))
+  const kept = await db`select contact_id, value from consent_changes where company_id = ${companyId} order by id`
+  const ofAda = contacts.flatMap(({ id }, place) => (id === ada!.id ? [writes[place]!.emailConsent] : []))
+  expect(kept.filter((change) => change.contactId === ada!.id).map((change) => change.value)).toEqual(
+    ofAda.filter((value, place) => value !== ofAda[place - 1]),
+  )
+})
+
+test('addresses and phones that are given up within an array', async () => {
+  const apart = await newCompany()
+  const together = await newCompany()
+  const writes: ContactWrite[] = [
+    { email: 'a@example.com', phone: '393331110001' },
+    { email: 'b@example.com', phone: '393331110001' },
+    { email: 'c@example.com', phone: '393331110001' },
+    { email: 'b@example.com', phone: '393331110002' },
+    { phone: '393331110001', firstName: 'who' },
+    { phone: '393331110002', firstName: 'other' },
+    { email: 'a@example.com', firstName: 'new' },
+    { email: 'c@example.com', firstName: 'c' },
+  ]
+  const one: unknown[] = []
+  for (const write of writes) one.push(...(await upsertContacts(db, apart, [write], BY)))
+  const all = await upsertContacts(db, together, writes, BY)
+  const plain = (contacts: readonly unknown[]) => {
+    const ids = new Map<unknown, number>()
+    return (contacts as Record<string, unknown>[]).map(({ id, createdAt, updatedAt, ...rest }) => {
+      if (!ids.has(id)) ids.set(id, ids.size)
+      return { ...rest, person: ids.get(id) }
+    })
+  }
+  expect(plain(all)).toEqual(plain(one))
+})

@@ -1,10 +1,11 @@
 import type { Db, Pool } from '../db/connect.ts'
+import { emailKey } from '../email-address.ts'
 import { validationError } from '../errors.ts'
 import { phoneIdentity } from '../phone.ts'
-import { applyWrite, type Change, customFieldsFault, writeChanges } from './contact-change.ts'
-import { emailKey } from './contact-email.ts'
+import { writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type Known, readMeant, takeContactIds } from './contact-store.ts'
+import { readMeant, takeContactIds } from './contact-store.ts'
+import { changesOf, type Item, type Step, takeSteps, type WhenFull } from './contact-wave.ts'
 import { checkLocked, identitiesOf, withPeopleLocked } from './people-lock.ts'
 
 /** Most contacts in one call. */
@@ -15,7 +16,7 @@ export type UpsertOptions = {
    * What happens to custom fields that would grow over their limits together with those already kept: `refuse` the
    * whole call (422), or `keep` what was there. A caller who may not learn whether somebody exists needs the latter.
    */
-  whenFull?: 'refuse' | 'keep'
+  whenFull?: WhenFull
   /** Whether faults are named by the index of their write, as they are when the caller gave an array. */
   isArray?: boolean
 }
@@ -31,92 +32,95 @@ export async function upsertContacts(
   companyId: number,
   writes: readonly ContactWrite[],
   by: ChangedBy,
-  options: UpsertOptions = {},
+  { whenFull = 'refuse', isArray = false }: UpsertOptions = {},
 ): Promise<Contact[]> {
-  const items = writes.map((write, index) => toItem(write, options.isArray ? `${index}.` : ''))
-  const identities = [...new Set(items.flatMap(identitiesOf))]
-  return withPeopleLocked(db, companyId, { identities, ids: [] }, async (tx, locked) => {
+  const items = writes.map((write) => toItem(write))
+  return withPeopleLocked(db, companyId, askedBy(items), async (tx, locked) => {
     const contacts: Contact[] = []
     while (contacts.length < items.length) {
-      const wave = await writeWave(tx, companyId, items.slice(contacts.length), locked, by, options)
-      contacts.push(...wave)
+      const steps = await stepsOf(tx, companyId, items.slice(contacts.length), locked, whenFull)
+      refuseFull(steps, contacts.length, isArray)
+      contacts.push(...(await writeSteps(tx, companyId, steps, by)))
     }
     return contacts
   })
 }
 
-type Item = { write: ContactWrite; path: string; emailKey: string | null; phoneIdentity: string | null }
+function refuseFull(steps: readonly Step[], first: number, isArray: boolean): void {
+  for (const [index, { fault }] of steps.entries()) {
+    if (fault === undefined) continue
+    throw validationError([{ path: isArray ? `${first + index}.customFields` : 'customFields', message: fault }])
+  }
+}
 
-const toItem = (write: ContactWrite, path: string): Item => ({
+export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string | undefined }
+
+/**
+ * The same for rows of a list, which are refused alone: answers what became of each to `keep`, in the transaction that
+ * writes them. Contacts that stay as they are are not written.
+ */
+export async function upsertRows(
+  db: Pool,
+  companyId: number,
+  rows: readonly { write: ContactWrite; id?: number | undefined }[],
+  by: ChangedBy,
+  keep: (tx: Db, outcomes: readonly RowOutcome[]) => Promise<void>,
+): Promise<void> {
+  const items = rows.map(({ write, id }) => toItem(write, id))
+  await withPeopleLocked(db, companyId, askedBy(items), async (tx, locked) => {
+    const outcomes: RowOutcome[] = []
+    while (outcomes.length < items.length) {
+      const steps = await stepsOf(tx, companyId, items.slice(outcomes.length), locked, 'refuse')
+      await writeChanges(tx, companyId, changesOf(steps), by)
+      outcomes.push(...steps.map(({ kind, fault }) => ({ kind, fault })))
+    }
+    await keep(tx, outcomes)
+  })
+}
+
+const toItem = (write: ContactWrite, id?: number): Item => ({
   write,
-  path,
   emailKey: write.email ? emailKey(write.email) : null,
   phoneIdentity: write.phone ? phoneIdentity(write.phone) : null,
+  id,
 })
 
-/** Writes the leading items that have nothing to do with each other; the next wave sees what they left. */
-async function writeWave(
+const askedBy = (items: readonly Item[]) => ({
+  identities: [...new Set(items.flatMap(identitiesOf))],
+  ids: idsOf(items),
+})
+
+const idsOf = (items: readonly Item[]): number[] => items.flatMap(({ id }) => (id === undefined ? [] : [id]))
+
+/** The leading items, applied in memory; the next call sees what was written of them. */
+async function stepsOf(
   tx: Db,
   companyId: number,
   items: readonly Item[],
   locked: ReadonlySet<string>,
-  by: ChangedBy,
-  options: UpsertOptions,
-): Promise<Contact[]> {
-  const strangers = leadingStrangers(items)
+  whenFull: WhenFull,
+): Promise<Step[]> {
   const known = await readMeant(tx, companyId, {
-    emailKeys: strangers.map((item) => item.emailKey).filter((key) => key !== null),
-    phones: strangers.map((item) => item.phoneIdentity).filter((identity) => identity !== null),
-    ids: [],
+    emailKeys: items.map((item) => item.emailKey).filter((key) => key !== null),
+    phones: items.map((item) => item.phoneIdentity).filter((identity) => identity !== null),
+    ids: idsOf(items),
   })
   checkLocked(locked, known)
-  const meetings = leadingApart(meet(strangers, known))
-  const newIds = await takeContactIds(tx, meetings.filter((meeting) => meeting.known === undefined).length)
-  const changes = meetings.map((meeting) => toChange(meeting, meeting.known?.id ?? newIds.shift() ?? 0, options))
-  return writeChanges(tx, companyId, changes, by)
-}
-
-/** Items up to the first whose email or phone an earlier one names too. */
-function leadingStrangers(items: readonly Item[]): Item[] {
-  const named = new Set<string>()
-  const end = items.findIndex((item) => !addAll(named, identitiesOf(item)))
-  return items.slice(0, end === -1 ? items.length : end)
-}
-
-type Meeting = { item: Item; known: Known | undefined }
-
-function meet(items: readonly Item[], known: readonly Known[]): Meeting[] {
-  const byEmail = new Map(known.map((contact) => [contact.emailKey, contact]))
-  const byPhone = new Map(known.flatMap((contact) => contact.phones.map((phone) => [phone, contact])))
-  return items.map((item) => ({
-    item,
-    known:
-      (item.emailKey === null ? undefined : byEmail.get(item.emailKey)) ??
-      (item.phoneIdentity === null ? undefined : byPhone.get(item.phoneIdentity)),
-  }))
-}
-
-/** Meetings up to the first that touches what an earlier one touches: the same contact, or an email or phone of it. */
-function leadingApart(meetings: readonly Meeting[]): Meeting[] {
-  const touched = new Set<string>()
-  const end = meetings.findIndex(
-    ({ item, known }) =>
-      !addAll(touched, [...identitiesOf(item), ...(known ? [`id:${known.id}`, ...identitiesOf(known)] : [])]),
+  const steps = takeSteps(items, known, whenFull)
+  const strangers = [...new Set(steps.map((step) => step.person))].filter(
+    (person) => person.known === undefined && person.state !== undefined,
   )
-  return meetings.slice(0, end === -1 ? meetings.length : end)
+  const ids = await takeContactIds(tx, strangers.length)
+  for (const [place, person] of strangers.entries()) person.id = ids[place] ?? person.id
+  return steps
 }
 
-/** Adds them when none of them is in the set yet, and says so. */
-function addAll(set: Set<string>, members: readonly string[]): boolean {
-  if (members.some((member) => set.has(member))) return false
-  for (const member of members) set.add(member)
-  return true
-}
-
-function toChange({ item, known }: Meeting, id: number, { whenFull = 'refuse' }: UpsertOptions): Change {
-  const state = applyWrite(id, known, item.write)
-  const fault = item.write.customFields && customFieldsFault(state.customFields)
-  if (fault === undefined) return { known, state }
-  if (whenFull === 'refuse') throw validationError([{ path: `${item.path}customFields`, message: fault }])
-  return { known, state: { ...state, customFields: known?.customFields ?? {} } }
+/** Writes everybody once; answers each step's contact as it was after that step. */
+async function writeSteps(tx: Db, companyId: number, steps: readonly Step[], by: ChangedBy): Promise<Contact[]> {
+  const written = await writeChanges(tx, companyId, changesOf(steps, { all: true }), by)
+  const byId = new Map(written.map((contact) => [contact.id, contact]))
+  return steps.flatMap(({ person, state }) => {
+    const contact = byId.get(person.id)
+    return contact === undefined ? [] : [person.state === state ? contact : { ...contact, ...state, id: person.id }]
+  })
 }

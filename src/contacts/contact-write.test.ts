@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { caller, contactsApp } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { emailKey, isEmail } from './contact-email.ts'
+import { emailKey, isEmail } from '../email-address.ts'
 import { formToWriteBody } from './contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 

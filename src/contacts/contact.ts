@@ -1,8 +1,8 @@
 import type { Db, Pool } from '../db/connect.ts'
+import { emailKey, isEmail } from '../email-address.ts'
 import { badRequest, contactNotFound, duplicateResource, validationError } from '../errors.ts'
 import { phoneIdentity } from '../phone.ts'
-import { applyWrite, customFieldsFault, writeChanges } from './contact-change.ts'
-import { emailKey, isEmail } from './contact-email.ts'
+import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import {
   type ContactState,
@@ -55,7 +55,7 @@ export async function updateContact(
     checkLocked(locked, [known])
     const state = applyWrite(id, known, write)
     await checkState(tx, companyId, known, state)
-    const [contact] = await writeChanges(tx, companyId, [{ known, state }], by)
+    const [contact] = await writeChanges(tx, companyId, [{ known, state, consents: consentChanges(known, state) }], by)
     if (contact === undefined) throw contactNotFound()
     return contact
   })

@@ -1,4 +1,5 @@
 import type { Db, Json } from '../db/connect.ts'
+import { keepWaiting } from './waiting-status-store.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {
@@ -17,6 +18,7 @@ export type InboundRecord = {
   targetWamid: string | null
   emoji: string | null
   sentAt: Date | null
+  arrivedAt: Date
   opensWindow: boolean
   senderName: string | null
   sourceType: string
@@ -24,9 +26,51 @@ export type InboundRecord = {
 
 export type Recorded = { isNew: boolean; conversationId: number | null; messageId: number | null }
 
-/** Writes many records in the order given and answers in that order (migrations: record_inbound). */
+/** Writes many records in the order given and answers in that order. */
 export async function recordInbound(tx: Db, records: readonly InboundRecord[], at: Date): Promise<Recorded[]> {
-  if (records.length === 0) return []
+  const runs = runsOfSamePeople(records)
+  if (runs.length > 1) await lockPeople(tx, records)
+  const recorded: Recorded[] = []
+  for (const run of runs) recorded.push(...(await recordRun(tx, run, at)))
+  return recorded
+}
+
+/**
+ * Cuts where a customer comes under other identities than before: who he is was decided by what came earlier, which the
+ * database must have seen (migrations: record_inbound).
+ */
+function runsOfSamePeople(records: readonly InboundRecord[]): InboundRecord[][] {
+  const runs: InboundRecord[][] = []
+  let known = new Map<string, string>()
+  for (const record of records) {
+    const { companyId, customer, other } = record
+    const names = [customer, other].filter((name) => name !== null).map((name) => `${companyId} ${name}`)
+    const person = names.join(' ')
+    const run = runs.at(-1)
+    if (run !== undefined && names.every((name) => (known.get(name) ?? person) === person)) run.push(record)
+    else {
+      runs.push([record])
+      known = new Map()
+    }
+    for (const name of names) known.set(name, person)
+  }
+  return runs
+}
+
+/** All at once, so that transactions which write in several steps never wait for each other in a circle. */
+async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<void> {
+  const people = records.flatMap(({ companyId, customer, other }) =>
+    [customer, other].filter((identity) => identity !== null).map((identity) => ({ companyId, identity })),
+  )
+  await tx`
+    select lock_customers(
+      ${people.map(({ companyId }) => companyId)}::bigint[],
+      ${people.map(({ identity }) => identity)}::text[]
+    )
+  `
+}
+
+async function recordRun(tx: Db, records: readonly InboundRecord[], at: Date): Promise<Recorded[]> {
   const items = records.map((record, ord) => ({
     ord,
     company_id: record.companyId,
@@ -43,6 +87,7 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
     target_wamid: record.targetWamid,
     emoji: record.emoji,
     sent_at: record.sentAt,
+    arrived_at: record.arrivedAt,
     opens_window: record.opensWindow,
     sender_name: record.senderName,
     source_type: record.sourceType,
@@ -56,10 +101,14 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
 
 export type StatusRecord = {
   companyId: number
+  senderId: number
   wamid: string | null
+  /** The provider's own id of the message, where it has one beside the wamid. */
+  providerMessageId: string | null
   /** Our own message id, as it travelled with the send. */
   messageId: number | null
-  status: 'sent' | 'delivered' | 'read' | 'failed'
+  /** Null: only the wamid is told. */
+  status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
   error: { code: number | null; title: string | null; details: string | null } | null
 }
@@ -70,9 +119,12 @@ export type StatusRecord = {
  */
 export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<void> {
   if (records.length === 0) return
-  const items = records.map((record) => ({
+  const items = records.map((record, ord) => ({
+    ord,
     company_id: record.companyId,
+    sender_id: record.senderId,
     wamid: record.wamid,
+    provider_message_id: record.providerMessageId,
     message_id: record.messageId,
     status: record.status,
     occurred_at: record.occurredAt,
@@ -82,37 +134,54 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     with told as materialized (
       select *
       from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
-        company_id bigint, wamid text, message_id bigint, status text, occurred_at timestamptz, error jsonb
+        ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
+        status text,
+        occurred_at timestamptz, error jsonb
       )
     ),
     matched as materialized (
-      select message.company_id, message.id as message_id, told.wamid, told.status, told.occurred_at,
+      select told.ord, message.company_id, message.id as message_id, told.wamid, told.status, told.occurred_at,
         nullif(told.error, 'null') as error
       from told
       join messages message on (message.company_id, message.wamid) = (told.company_id, told.wamid)
       where message.direction = 'outbound'
       union
       -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
-      select message.company_id, message.id, told.wamid, told.status, told.occurred_at, nullif(told.error, 'null')
+      select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
+        nullif(told.error, 'null')
       from told
       join messages message on (message.company_id, message.id) = (told.company_id, told.message_id)
+      join conversations conversation
+        on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+        and conversation.sender_id = told.sender_id
       where message.direction = 'outbound' and message.wamid is null
+      union
+      select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
+        nullif(told.error, 'null')
+      from told
+      join messages message
+        on (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
+      where message.direction = 'outbound'
     ),
     kept as (
       insert into message_status_events (company_id, message_id, status, occurred_at, error)
       select distinct on (matched.company_id, matched.message_id, matched.status)
         matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
       from matched
-      order by matched.company_id, matched.message_id, matched.status
+      where matched.status is not null
+      order by matched.company_id, matched.message_id, matched.status, matched.ord
       on conflict do nothing
     ),
     furthest as (
-      select distinct on (matched.company_id, matched.message_id) matched.*
+      select distinct on (matched.company_id, matched.message_id)
+        matched.*,
+        max(matched.wamid) over (partition by matched.company_id, matched.message_id) as told_wamid
       from matched
-      order by matched.company_id, matched.message_id, message_status_rank(matched.status) desc
+      order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc,
+        matched.ord
     ),
     locked as materialized (
-      select message.company_id, message.id
+      select message.company_id, message.id, message.status
       from messages message
       join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
       order by message.company_id, message.id
@@ -120,15 +189,21 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     )
     update messages message
     set
-      wamid = coalesce(message.wamid, furthest.wamid),
-      status = furthest.status,
-      error = furthest.error,
+      wamid = coalesce(message.wamid, furthest.told_wamid),
+      status = case when progress.is_new then furthest.status else message.status end,
+      error = case when progress.is_new then furthest.error else message.error end,
       updated_at = ${at}
     from furthest
     join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
+    cross join lateral (
+      select
+        furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new
+    ) as progress
     where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-      and message_status_rank(furthest.status) > message_status_rank(message.status)
+      and (progress.is_new or (message.wamid is null and furthest.told_wamid is not null))
   `
+  const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
+  if (byProviderId.length > 0) await keepWaiting(tx, byProviderId)
 }
 
 /** A customer got another identity: what he writes under it meets in the conversation he has, unless it has its own. */

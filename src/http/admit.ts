@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import {
+  type AppError,
   badRequest,
   forbidden,
   httpsRequired,
@@ -9,6 +10,7 @@ import {
   rateLimitExceeded,
   unauthorized,
 } from '../errors.ts'
+import { type AddressRule, addressedTo } from './address-rule.ts'
 import { type ApiKeys, createOperatorCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, trustedProxies } from './client-address.ts'
@@ -21,6 +23,8 @@ export type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
   keys: ApiKeys
   limiter: RequestLimiter
+  /** Refuses addresses that are not served here, or not any more. */
+  refuseAddress?: AddressRule
 }
 
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
@@ -35,40 +39,54 @@ export function createAdmission(deps: AdmitDeps) {
   const ownOrigin = new URL(deps.config.baseUrl).origin
   const isOperator = createOperatorCheck(deps.config.adminToken)
 
-  const admitCaller = async (request: FastifyRequest, reply: FastifyReply, permissions = ANY_SERVER_KEY) => {
+  const admitCaller = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    permissions: readonly Permission[],
+    refusal: AppError | undefined,
+  ) => {
     const origin = foreignOrigin(request, ownOrigin)
     reply.header('vary', 'Origin')
     const caller = await deps.keys.findCaller(request.headers.authorization)
-    if (caller === undefined) return refuseStranger(request, reply, origin)
+    if (caller === undefined) return refuseStranger(request, reply, origin, refusal)
 
     request.caller = caller
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
     const standing = await deps.limiter.countCompany(caller.companyId, caller.rateLimitPerMinute)
     tellStanding(reply, standing)
+    if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
     if (request.is404) throw nothingHere(request)
     if (!isOwnOrigin(caller, origin)) throw originRefused()
     checkPermission(caller, permissions)
   }
 
-  const refuseStranger = async (request: FastifyRequest, reply: FastifyReply, origin: string | undefined) => {
+  const refuseStranger = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    origin: string | undefined,
+    refusal: AppError | undefined,
+  ) => {
     if (origin !== undefined && (await deps.keys.isLiveOrigin(origin))) allowOrigin(reply, origin)
     const standing = await deps.limiter.countAddress(clientAddress(request.raw, isTrusted))
     tellStanding(reply, standing)
+    if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
     throw request.is404 ? nothingHere(request) : missingCredentials()
   }
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
-    const { surface = 'api-key', permissions } = request.routeOptions.config
+    const { surface = 'api-key', permissions = ANY_SERVER_KEY } = request.routeOptions.config
     if (surface !== 'health' && !isHttps(request)) throw httpsRequired()
     if (isPreflight(request)) {
       await answerPreflight(deps.keys, request, reply)
       return reply
     }
-    if (request.method === 'OPTIONS' && request.is404) throw notFound()
+    const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
+    if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
     if (surface !== 'api-key' && isUnreadable(request.raw)) throw nothingHere(request)
-    if (surface === 'api-key') await admitCaller(request, reply, permissions)
+    if (surface === 'api-key') await admitCaller(request, reply, permissions, refusal)
+    else if (refusal !== undefined) throw refusal
     if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
     return undefined
   }

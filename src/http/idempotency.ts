@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db } from '../db/connect.ts'
 import { idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
+import { inTime } from './deadline.ts'
 import { keepAnswer, releaseKey, reserveKey } from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
@@ -22,6 +24,7 @@ declare module 'fastify' {
 }
 
 const MAX_KEY_LENGTH = 255
+const SETTLE_PATIENCE_MS = 1_000
 // A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
@@ -54,14 +57,11 @@ export function parseKey(header: string): string {
 async function reserve(db: Db, request: FastifyRequest, reply: FastifyReply, key: string) {
   const { companyId, clientId } = request.caller
   const [path = ''] = request.url.split('?', 1)
-  const found = await reserveKey(db, {
-    companyId,
-    clientId,
-    method: request.method,
-    path,
-    key,
-    digest: digestOf(request),
-  })
+  const asked = { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
+  const found = await inTime(
+    reserveKey(db, asked),
+    (late) => late.state === 'reserved' && free(db, request, companyId, late.id),
+  )
   if (found.state === 'reserved') {
     request.idempotency = { id: found.id, settled: false }
     return
@@ -97,13 +97,21 @@ async function settle(db: Db, request: FastifyRequest, reply: FastifyReply, payl
   const { idempotency, caller, refusal } = request
   if (idempotency === undefined || idempotency.settled) return
   const isFinal = refusal?.final ?? (reply.statusCode >= 200 && reply.statusCode < 300)
+  const settling = isFinal
+    ? keepAnswer(db, caller.companyId, idempotency.id, reply.statusCode, textOf(payload))
+    : releaseKey(db, caller.companyId, idempotency.id)
   try {
-    if (isFinal) await keepAnswer(db, caller.companyId, idempotency.id, reply.statusCode, textOf(payload))
-    else await releaseKey(db, caller.companyId, idempotency.id)
+    // It is written all the same when the database is silent for longer; the answer does not wait for it.
+    await Promise.race([settling, sleep(SETTLE_PATIENCE_MS, undefined, { ref: false })])
     idempotency.settled = true
   } catch (error) {
     request.log.error({ reason: String(error) }, 'idempotency.not_settled')
   }
 }
+
+const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>
+  releaseKey(db, companyId, id).catch((error) =>
+    request.log.error({ reason: String(error) }, 'idempotency.not_settled'),
+  )
 
 const textOf = (payload: unknown): string => (typeof payload === 'string' ? payload : '')

@@ -9,8 +9,10 @@ import type { Pool } from '../db/connect.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
+import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
+import { boundHandlers, inTime } from './deadline.ts'
 import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
 import { readJsonBodies } from './json-body.ts'
@@ -26,6 +28,7 @@ export type ServerDeps = {
   metrics: Metrics
   apiKeys: ApiKeys
   limiter: RequestLimiter
+  refuseAddress?: AddressRule
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -62,12 +65,13 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   readJsonBodies(app)
   answerErrors(app)
 
-  const admit = createAdmission({ config: deps.config, keys: deps.apiKeys, limiter: deps.limiter })
+  const admit = createAdmission({ ...deps, keys: deps.apiKeys })
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
-    return await admit(request, reply)
+    return await inTime(admit(request, reply))
   })
   keepIdempotencyKeys(app, deps.db)
+  boundHandlers(app)
   recordRequests(app, deps.metrics)
   app.setNotFoundHandler(() => {
     throw notFound()

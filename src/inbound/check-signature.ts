@@ -1,56 +1,85 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Db } from '../db/connect.ts'
 import { parseInbound } from './parse-inbound.ts'
-import { findAppSecrets, hasAppSecret } from './routing-store.ts'
+import { findSecrets, hasSecret, type SenderSecrets } from './routing-store.ts'
 import { verifyHubSignature } from './signature.ts'
 
 /** How long it is believed which senders carry which secrets. */
 const TTL_MS = 3_000
 const MAX_IDS = 20_000
 
-export type SignatureCheck = (body: Buffer, header: string | undefined) => Promise<boolean>
+/** What came with a body to prove where it is from. */
+export type Proof = { signature: string | undefined; secret: string | undefined }
+
+export type SignatureCheck = (body: Buffer, proof: Proof) => Promise<boolean>
+
+type Wanted = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
 
 /**
- * Makes the check of `X-Hub-Signature-256` (decisions: Provider-facing webhook): a body about senders that carry an app
- * secret must be signed with it, over its raw bytes. Which senders a body is about is read by the very parser that
- * handles it later. While no sender carries a secret, bodies are not parsed here.
+ * Makes the check of what a body proves (decisions: Provider-facing webhook): a body about senders that carry an app
+ * secret must be signed with it in `X-Hub-Signature-256`, over its raw bytes; about senders that carry a webhook secret
+ * it must bring that. Which senders a body is about is read by the very parser that handles it later. While no sender
+ * carries a secret, bodies are not parsed here.
  */
 export function createSignatureCheck(deps: { db: Db; decrypt: (sealed: string) => string }): SignatureCheck {
-  const secretsOf = new LRUCache<string, readonly string[]>({ max: MAX_IDS, ttl: TTL_MS })
-  const isAnySigned = new LRUCache<'any', { value: boolean }>({
+  const wantedBy = new LRUCache<string, Wanted>({ max: MAX_IDS, ttl: TTL_MS })
+  const isAnySecret = new LRUCache<'any', { value: boolean }>({
     max: 1,
     ttl: TTL_MS,
-    fetchMethod: async () => ({ value: await hasAppSecret(deps.db) }),
+    fetchMethod: async () => ({ value: await hasSecret(deps.db) }),
   })
 
-  const load = async (ids: readonly string[]): Promise<void> => {
-    const rows = await findAppSecrets(deps.db, ids)
-    for (const id of ids) {
-      const own = rows.filter((row) => row.phoneNumberId === id || row.wabaAccountId === id)
-      secretsOf.set(
-        id,
-        own.map((row) => deps.decrypt(row.appSecret)),
-      )
-    }
+  const load = async (ids: readonly string[]): Promise<Map<string, Wanted>> => {
+    const rows = await findSecrets(deps.db, ids)
+    const opened = (sealed: (string | null)[]) => sealed.filter((one) => one !== null).map(deps.decrypt)
+    return new Map(
+      ids.map((id) => {
+        const own = rows.filter((row) => namesOf(row).includes(id))
+        const appSecrets = opened(own.map((row) => row.appSecret))
+        return [id, { appSecrets, webhookSecrets: opened(own.map((row) => row.webhookSecret)) }]
+      }),
+    )
   }
 
-  return async (body, header) => {
-    if (!(await isAnySigned.fetch('any'))?.value) return true
+  return async (body, { signature, secret }) => {
+    if (!(await isAnySecret.fetch('any'))?.value) return true
     const ids = idsOf(body)
-    const missing = ids.filter((id) => !secretsOf.has(id))
-    if (missing.length > 0) await load(missing)
-    const wanted = new Set(ids.flatMap((id) => secretsOf.get(id) ?? []))
-    return [...wanted].every((secret) => verifyHubSignature(body, header, secret))
+    const found = new Map(ids.flatMap((id) => entryOf(id, wantedBy.get(id))))
+    const missing = ids.filter((id) => !found.has(id))
+    const loaded = missing.length > 0 ? await load(missing) : new Map<string, Wanted>()
+    for (const [id, wanted] of loaded) wantedBy.set(id, wanted)
+    const all = [...found.values(), ...loaded.values()]
+    return (
+      [...new Set(all.flatMap((wanted) => wanted.appSecrets))].every((one) =>
+        verifyHubSignature(body, signature, one),
+      ) && [...new Set(all.flatMap((wanted) => wanted.webhookSecrets))].every((one) => isSame(secret, one))
+    )
   }
 }
 
-/** The numbers and accounts that a body's items are about. */
+const entryOf = (id: string, wanted: Wanted | undefined): [string, Wanted][] => (wanted ? [[id, wanted]] : [])
+
+const namesOf = ({ phoneNumberId, wabaAccountId, appId, appName }: SenderSecrets): (string | null)[] => [
+  phoneNumberId,
+  wabaAccountId,
+  appId,
+  appName,
+]
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const isSame = (given: string | undefined, expected: string): boolean =>
+  given !== undefined && timingSafeEqual(digest(given), digest(expected))
+
+/** The numbers, accounts and apps that a body's items are about. */
 function idsOf(body: Buffer): string[] {
   const parsed = parseInbound(body)
   if (parsed.kind === 'unreadable') return []
   const ids = parsed.items.flatMap(({ route }) => {
     if (route.by === 'sender') return [route.phoneNumberId]
-    return route.by === 'account' ? [route.wabaAccountId] : []
+    if (route.by === 'account') return [route.wabaAccountId]
+    return route.by === 'app' ? [route.gupshupAppId] : []
   })
   return [...new Set(ids)]
 }

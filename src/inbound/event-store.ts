@@ -1,7 +1,14 @@
 import type { Db } from '../db/connect.ts'
 
 /** A raw event to keep: see migrations/0009_inbound.sql for what lane, part and others mean. */
-export type NewEvent = { lane: number; part: string; others: readonly string[]; body: Buffer }
+export type NewEvent = {
+  lane: number
+  part: string
+  others: readonly string[]
+  body: Buffer
+  /** Null: now. */
+  receivedAt: Date | null
+}
 
 export type StoredEvent = { id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
 
@@ -10,14 +17,17 @@ const LANE_LOCKS = 5_201_312
 /** Keeps raw events, in the order given. When it returns they are on disk. */
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   await db`
-    insert into inbound_events (lane, part, others, body)
-    select event.lane, event.part, string_to_array(event.others, chr(10)), decode(event.body, 'hex')
+    insert into inbound_events (lane, part, others, body, received_at)
+    select
+      event.lane, event.part, string_to_array(event.others, chr(10)), decode(event.body, 'hex'),
+      coalesce(event.received_at::timestamptz, now())
     from unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
       ${events.map(({ part }) => part)}::text[],
       ${events.map(({ others }) => others.join('\n'))}::text[],
-      ${events.map(({ body }) => body.toString('hex'))}::text[]
-    ) with ordinality as event (lane, part, others, body, place)
+      ${events.map(({ body }) => body.toString('hex'))}::text[],
+      ${events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null)}::text[]
+    ) with ordinality as event (lane, part, others, body, received_at, place)
     order by event.place
   `
 }
@@ -47,14 +57,26 @@ export async function claimLane(tx: Db, lane: number): Promise<boolean> {
   return row?.isClaimed ?? false
 }
 
-/** The oldest events of a lane, in order. The caller holds the lane. */
-export function readEvents(tx: Db, lane: number, limit: number): Promise<StoredEvent[]> {
+/** The oldest events of a lane, in order: as many as fit, at least one. The caller holds the lane. */
+export function readEvents(
+  tx: Db,
+  lane: number,
+  { limit, bytes }: { limit: number; bytes: number },
+): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
     select id, part, others, body, received_at
-    from inbound_events
-    where lane = ${lane}
+    from (
+      select event.*, sum(octet_length(event.body)) over (order by event.id) - octet_length(event.body) as bytes_before
+      from (
+        select id, part, others, body, received_at
+        from inbound_events
+        where lane = ${lane}
+        order by id
+        limit ${limit}
+      ) as event
+    ) as event
+    where bytes_before < ${bytes}
     order by id
-    limit ${limit}
   `
 }
 

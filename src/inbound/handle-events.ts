@@ -3,12 +3,13 @@ import type { Db, Pool } from '../db/connect.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { belongsToPart } from './accept.ts'
 import { claimLane, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
-import { type HandleDeps, handleItems } from './handle-items.ts'
+import { type Arrived, type HandleDeps, handleItems } from './handle-items.ts'
 import type { InboundItem } from './inbound-item.ts'
 import { type SetAside, setAside } from './item-store.ts'
 import { parseInbound } from './parse-inbound.ts'
 
-const EVENTS_AT_ONCE = 200
+/** What one transaction takes at most. */
+const EVENTS_AT_ONCE = { limit: 200, bytes: 8 * 1024 * 1024 }
 
 export type HandleEventsDeps = HandleDeps & {
   db: Pool
@@ -39,47 +40,48 @@ export function handleLane(deps: HandleEventsDeps, lane: number): Promise<number
 }
 
 type Parsed = { event: StoredEvent; items: InboundItem[]; aside: SetAside[] }
+type Owned = Arrived & { event: StoredEvent }
 
-/** All at once; when something of it fails, item by item, so that the bad one fails alone. */
 async function handleTogether(deps: HandleEventsDeps, tx: Db, events: readonly StoredEvent[]): Promise<SetAside[]> {
   const parsed = events.map(parseEvent)
-  const at = deps.clock.now()
   const unreadable = parsed.flatMap(({ aside }) => aside)
-  const owner = new Map(parsed.flatMap(({ event, items }) => items.map((item) => [item, event] as const)))
-  const items = [...owner.keys()]
-  try {
-    const unroutable = await savepoint(tx, (inner) => handleItems(deps, inner, items, at))
-    return [...unreadable, ...unroutable.map((item) => unroutableOf(item, owner.get(item)))]
-  } catch (error) {
-    if (isNobodysFault(error)) throw error
-  }
-  return [...unreadable, ...(await handleApart(deps, tx, owner, at))]
+  const owned = parsed.flatMap(({ event, items }) =>
+    items.map((item): Owned => ({ item, receivedAt: event.receivedAt, event })),
+  )
+  return [...unreadable, ...(await handleOwned(deps, tx, owned, deps.clock.now()))]
 }
 
-async function handleApart(
-  deps: HandleEventsDeps,
-  tx: Db,
-  owner: ReadonlyMap<InboundItem, StoredEvent>,
-  at: Date,
-): Promise<SetAside[]> {
-  const aside: SetAside[] = []
-  for (const [item, event] of owner) {
-    try {
-      const unroutable = await savepoint(tx, (inner) => handleItems(deps, inner, [item], at))
-      aside.push(...unroutable.map((one) => unroutableOf(one, event)))
-    } catch (error) {
-      if (isNobodysFault(error)) throw error
-      aside.push(asideOf('failed', error instanceof Error ? error.message : 'refused by the database', item, event))
-    }
+/** All at once; when something of it fails, one half after the other, so that the bad one fails alone. */
+async function handleOwned(deps: HandleEventsDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<SetAside[]> {
+  const [first] = owned
+  if (first === undefined) return []
+  try {
+    const aside = await savepoint(tx, (inner) => handleItems(deps, inner, owned, at))
+    const events = new Map(owned.map(({ item, event }) => [item, event]))
+    return aside.map(({ item, state, reason }) => asideOf(state, reason, item, events.get(item)))
+  } catch (error) {
+    if (isNobodysFault(error)) throw error
+    if (owned.length === 1) return [asideOf('failed', reasonOfError(error), first.item, first.event)]
   }
-  return aside
+  const half = Math.ceil(owned.length / 2)
+  const before = await handleOwned(deps, tx, owned.slice(0, half), at)
+  return [...before, ...(await handleOwned(deps, tx, owned.slice(half), at))]
 }
+
+const reasonOfError = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')
 
 function parseEvent(event: StoredEvent): Parsed {
   const parsed = parseInbound(event.body)
   if (parsed.kind === 'unreadable') {
-    const whole = { phoneNumberId: null, wabaAccountId: null, body: event.body, receivedAt: event.receivedAt }
-    return { event, items: [], aside: [{ state: 'unreadable', reason: parsed.reason, ...whole }] }
+    const whole = {
+      phoneNumberId: null,
+      wabaAccountId: null,
+      app: null,
+      body: event.body,
+      receivedAt: event.receivedAt,
+    }
+    const isFirst = belongsToPart(event, null)
+    return { event, items: [], aside: isFirst ? [{ state: 'unreadable', reason: parsed.reason, ...whole }] : [] }
   }
   const own = parsed.items.filter(({ route }) =>
     belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
@@ -94,9 +96,6 @@ function parseEvent(event: StoredEvent): Parsed {
 
 const reasonOf = (item: InboundItem): string => ('reason' in item ? item.reason : item.kind)
 
-const unroutableOf = (item: InboundItem, event: StoredEvent | undefined): SetAside =>
-  asideOf('unroutable', 'no connected number wants it', item, event)
-
 function asideOf(
   state: SetAside['state'],
   reason: string,
@@ -109,6 +108,7 @@ function asideOf(
     reason,
     phoneNumberId: route.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route.by === 'account' ? route.wabaAccountId : null,
+    app: route.by === 'app' ? route.gupshupAppId : null,
     body: rawOf(item, event),
     receivedAt: event?.receivedAt ?? new Date(0),
   }

@@ -11,8 +11,16 @@ import { phoneIdentity } from '../phone.ts'
 import { applyNumberLimits } from '../senders/sender-event-store.ts'
 import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
-import type { Customer, InboundItem, MessageItem, ReactionItem, StatusItem } from './inbound-item.ts'
-import { findSendersByAccount, findSendersByNumber, type RoutedSender } from './routing-store.ts'
+import type {
+  Customer,
+  InboundItem,
+  MessageItem,
+  NumberChangedItem,
+  ReactionItem,
+  StatusItem,
+  UserIdChangedItem,
+} from './inbound-item.ts'
+import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
 /** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
 export type Follow = {
@@ -27,50 +35,61 @@ export type MediaToCopy = { companyId: number; senderId: number; messageId: numb
 
 export type HandleDeps = Follow & { sourceType: string }
 
-type Routed<T> = { item: T; sender: RoutedSender }
+/** An item, and when its event came. */
+export type Arrived = { item: InboundItem; receivedAt: Date }
+/** An item that nothing could be made of, and why. */
+export type NotHandled = { item: InboundItem; state: 'unroutable' | 'failed'; reason: string }
+
+type Routed<T> = { item: T; receivedAt: Date; sender: RoutedSender }
+type Conversing = Routed<MessageItem | ReactionItem>
 
 /**
- * Writes everything that follows from items, in their order, and answers those that no connected number wants.
- * The caller's transaction holds it all together.
+ * Writes everything that follows from items, in their order, and answers those that no connected number wants or that
+ * name nobody. The caller's transaction holds it all together.
  */
 export async function handleItems(
   deps: HandleDeps,
   tx: Db,
-  items: readonly InboundItem[],
+  arrived: readonly Arrived[],
   at: Date,
-): Promise<InboundItem[]> {
-  const { routed, unroutable } = await routeItems(tx, items)
-  await handleConversational(deps, tx, routed.filter(isConversational), at)
-  await recordStatuses(tx, routed.filter(isStatus).flatMap(toStatusRecord), at)
+): Promise<NotHandled[]> {
+  const { routed, unroutable } = await routeItems(tx, arrived)
+  await handlePeople(deps, tx, routed, at)
+  await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
-  for (const renaming of routed.flatMap(toRenaming)) {
-    await aliasCustomer(tx, renaming)
-    await addIdentity(tx, renaming.companyId, renaming.from, renaming.to)
-  }
-  return unroutable
+  const nameless = routed.filter((one) => isConversational(one) && identityOf(one.item.customer) === null)
+  return [
+    ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
+    ...nameless.map(({ item }): NotHandled => ({ item, state: 'failed', reason: 'it names no customer' })),
+  ]
 }
 
-async function routeItems(tx: Db, items: readonly InboundItem[]) {
-  const wanted = items.filter(({ kind }) => kind !== 'ignored' && kind !== 'unreadable-item')
+async function routeItems(tx: Db, arrived: readonly Arrived[]) {
+  const wanted = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
   const accounts = new Set<string>()
-  for (const { route } of wanted) {
-    if (route.by === 'sender') numbers.add(route.phoneNumberId)
-    if (route.by === 'account') accounts.add(route.wabaAccountId)
+  const apps = new Set<string>()
+  for (const { item } of wanted) {
+    if (item.route.by === 'sender') numbers.add(item.route.phoneNumberId)
+    if (item.route.by === 'account') accounts.add(item.route.wabaAccountId)
+    if (item.route.by === 'app') apps.add(item.route.gupshupAppId)
   }
   const byNumber = numbers.size === 0 ? [] : await findSendersByNumber(tx, [...numbers])
   const byAccount = accounts.size === 0 ? [] : await findSendersByAccount(tx, [...accounts])
+  const byApp = apps.size === 0 ? [] : await findSendersByApp(tx, [...apps])
   const senderOfNumber = new Map(byNumber.map((sender) => [sender.phoneNumberId, sender]))
   const sendersOfAccount = Map.groupBy(byAccount, (sender) => sender.wabaAccountId)
 
+  const sendersOfApp = Map.groupBy(byApp, (sender) => sender.app)
+
   const routed: Routed<InboundItem>[] = []
   const unroutable: InboundItem[] = []
-  for (const item of wanted) {
-    const senders = sendersOf(item)
-    for (const sender of senders) routed.push({ item, sender })
-    if (senders.length === 0) unroutable.push(item)
+  for (const one of wanted) {
+    const senders = sendersOf(one.item)
+    for (const sender of senders) routed.push({ ...one, sender })
+    if (senders.length === 0) unroutable.push(one.item)
   }
   return { routed, unroutable }
 
@@ -79,19 +98,31 @@ async function routeItems(tx: Db, items: readonly InboundItem[]) {
       const sender = senderOfNumber.get(route.phoneNumberId)
       return sender === undefined ? [] : [sender]
     }
-    if (route.by !== 'account') return []
-    const senders = sendersOfAccount.get(route.wabaAccountId) ?? []
+    if (route.by === 'nothing') return []
+    const senders =
+      route.by === 'app' ? sendersOfApp.get(route.gupshupAppId) : sendersOfAccount.get(route.wabaAccountId)
     // An account event concerns a company once, however many numbers it has on the account.
-    return [...new Map(senders.map((sender) => [sender.companyId, sender])).values()]
+    return [...new Map((senders ?? []).map((sender) => [sender.companyId, sender])).values()]
   }
 }
 
-async function handleConversational(
-  deps: HandleDeps,
-  tx: Db,
-  routed: readonly Routed<MessageItem | ReactionItem>[],
-  at: Date,
-): Promise<void> {
+/** Messages, and between them in their places the changes of who a customer is. */
+async function handlePeople(deps: HandleDeps, tx: Db, routed: readonly Routed<InboundItem>[], at: Date): Promise<void> {
+  let conversing: Conversing[] = []
+  for (const one of routed) {
+    if (isConversational(one)) conversing.push(one)
+    if (!isRenaming(one)) continue
+    await handleConversational(deps, tx, conversing, at)
+    conversing = []
+    const renaming = toRenaming(one)
+    if (renaming === undefined) continue
+    await aliasCustomer(tx, renaming)
+    await addIdentity(tx, renaming.companyId, renaming.from, renaming.to)
+  }
+  await handleConversational(deps, tx, conversing, at)
+}
+
+async function handleConversational(deps: HandleDeps, tx: Db, routed: readonly Conversing[], at: Date): Promise<void> {
   const known = routed.flatMap((one) => {
     const record = toRecord(deps, one)
     return record === undefined ? [] : [{ ...one, record }]
@@ -109,7 +140,7 @@ async function handleConversational(
   await deps.forward(tx, fresh.flatMap(toForwarded))
 }
 
-function toRecord(deps: HandleDeps, { item, sender }: Routed<MessageItem | ReactionItem>): InboundRecord | undefined {
+function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): InboundRecord | undefined {
   const { phone, userId, profileName } = item.customer
   const customer = identityOf(item.customer)
   if (customer === null) return undefined
@@ -129,18 +160,19 @@ function toRecord(deps: HandleDeps, { item, sender }: Routed<MessageItem | React
     targetWamid: isMessage ? null : item.targetWamid,
     emoji: isMessage ? null : item.emoji,
     sentAt: toDate(item.timestamp),
+    arrivedAt: receivedAt,
     opensWindow: item.opensWindow,
     senderName: item.isEcho ? sender.phoneName : profileName,
     sourceType: deps.sourceType,
   }
 }
 
-const toMedia = ({ item, sender, messageId }: Routed<MessageItem | ReactionItem> & { messageId: number | null }) =>
+const toMedia = ({ item, sender, messageId }: Conversing & { messageId: number | null }) =>
   item.kind === 'message' && item.media?.providerMediaId && messageId !== null
     ? [{ companyId: sender.companyId, senderId: sender.id, messageId, providerMediaId: item.media.providerMediaId }]
     : []
 
-function toForwarded({ item, sender, messageId }: Routed<MessageItem | ReactionItem> & { messageId: number | null }) {
+function toForwarded({ item, sender, messageId }: Conversing & { messageId: number | null }) {
   if (!isForwardable(item)) return []
   const forwardable: Forwardable = item
   const body = buildEnvelope(forwardable, {
@@ -152,19 +184,31 @@ function toForwarded({ item, sender, messageId }: Routed<MessageItem | ReactionI
   return [{ companyId: sender.companyId, wamid: forwardable.wamid, messageId, body }]
 }
 
-/** Our message id is digits; another tool's callback data may be anything. */
-function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord[] {
-  if (item.status === 'enqueued') return []
+/**
+ * Our message id is digits; another tool's callback data may be anything. That a message was enqueued tells no more than
+ * which wamid belongs to the provider's id; where both are the same, it is no wamid.
+ */
+function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
   const messageId = /^[1-9][0-9]{0,14}$/.test(item.callbackData ?? '') ? Number(item.callbackData) : null
-  const { wamid, status, error } = item
-  return [{ companyId: sender.companyId, wamid, messageId, status, occurredAt: toDate(item.timestamp), error }]
+  return {
+    companyId: sender.companyId,
+    senderId: sender.id,
+    wamid: item.wamid === item.gupshupId ? null : item.wamid,
+    providerMessageId: item.gupshupId,
+    messageId,
+    status: item.status === 'enqueued' ? null : item.status,
+    occurredAt: toDate(item.timestamp),
+    error: item.error,
+  }
 }
 
 function toTemplateEvent({ item, sender }: Routed<InboundItem>): TemplateEvent[] {
   const { companyId, wabaAccountId } = sender
   if (item.kind === 'template-status' || item.kind === 'template-quality' || item.kind === 'template-category') {
     const { templateId, name, language } = item
-    const place = { companyId, wabaAccountId, externalId: templateId, name, language }
+    // An app's own events call a template by an id of their own: there its name counts.
+    const externalId = item.route.by === 'app' ? null : templateId
+    const place = { companyId, wabaAccountId, externalId, name, language }
     if (item.kind === 'template-quality') return [{ ...place, qualityScore: item.score }]
     if (item.kind === 'template-category') return [{ ...place, category: item.category }]
     return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]
@@ -186,19 +230,20 @@ const toNumberLimit = ({ item, sender }: Routed<InboundItem>) =>
 
 function toPreference({ item, sender }: Routed<InboundItem>) {
   if (item.kind !== 'preference') return []
-  const identity = identityOf(item.customer)
-  return identity === null ? [] : [{ companyId: sender.companyId, identity, value: item.marketing === 'resume' }]
+  const { phone, userId } = item.customer
+  const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
+  return [{ companyId: sender.companyId, identities, value: item.marketing === 'resume' }]
 }
 
-function toRenaming({ item, sender }: Routed<InboundItem>) {
+/** A new user id whose old one is not told belongs to the number that is. */
+function toRenaming({ item, sender }: Routed<NumberChangedItem | UserIdChangedItem>) {
   const place = { companyId: sender.companyId, senderId: sender.id }
   if (item.kind === 'number-changed') {
-    return [{ ...place, from: phoneIdentity(item.from), to: phoneIdentity(item.to) }]
+    return { ...place, from: phoneIdentity(item.from), to: phoneIdentity(item.to) }
   }
-  if (item.kind === 'user-id-changed' && item.previousUserId !== null) {
-    return [{ ...place, from: item.previousUserId, to: item.userId }]
-  }
-  return []
+  const { phone } = item.customer
+  const from = item.previousUserId ?? (phone === null ? null : phoneIdentity(phone))
+  return from === null ? undefined : { ...place, from, to: item.userId }
 }
 
 const identityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : phoneIdentity(phone))
@@ -208,6 +253,8 @@ const toDate = (seconds: number | null): Date | null => {
   return date === null || Number.isNaN(date.getTime()) ? null : date
 }
 
-const isConversational = (one: Routed<InboundItem>): one is Routed<MessageItem | ReactionItem> =>
+const isRenaming = (one: Routed<InboundItem>): one is Routed<NumberChangedItem | UserIdChangedItem> =>
+  one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
+const isConversational = (one: Routed<InboundItem>): one is Conversing =>
   one.item.kind === 'message' || one.item.kind === 'reaction'
 const isStatus = (one: Routed<InboundItem>): one is Routed<StatusItem> => one.item.kind === 'status'

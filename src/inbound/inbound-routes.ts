@@ -1,19 +1,25 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SignatureCheck } from './check-signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
+/** For providers that do not sign: the secret as the last segment. */
+const PATH_WITH_SECRET = `${PATH}/:secret`
 const BODY_LIMIT = 4 * 1024 * 1024
 /** Past it the provider is told to send again; what was stored after all is recognised then. */
 const STORE_DEADLINE_MS = 4_500
 
+/** A member that comes twice is an array, and refused like a wrong one. */
+const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': true }))
+
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  /** Resolves when the bytes are on disk. */
-  accept: (body: Buffer) => Promise<void>
+  /** Resolves when the bytes are on disk; gives up when told to. */
+  accept: (body: Buffer, signal: AbortSignal) => Promise<void>
   checkSignature: SignatureCheck
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
@@ -33,52 +39,77 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           tags: ['Provider'],
           summary: 'Verification handshake',
           security: [],
-          querystring: Type.Object({
-            'hub.mode': Type.Optional(Type.String()),
-            'hub.verify_token': Type.Optional(Type.String()),
-            'hub.challenge': Type.Optional(Type.String()),
-          }),
+          querystring: Type.Object({ 'hub.mode': Word, 'hub.verify_token': Word, 'hub.challenge': Word }),
           response: { 200: Type.String({ description: 'The challenge, verbatim' }), 403: errorResponses()[403] },
         },
       },
       async (request, reply) => {
-        const { 'hub.mode': mode, 'hub.verify_token': token = '', 'hub.challenge': challenge = '' } = request.query
-        if (mode !== 'subscribe' || !isSame(token, deps.verifyToken)) throw forbidden('The verify token is wrong')
+        const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge = '' } = request.query
+        const isRight = mode === 'subscribe' && typeof token === 'string' && isSame(token, deps.verifyToken)
+        if (!isRight || typeof challenge !== 'string') throw forbidden('The verify token is wrong')
         return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
       },
     )
 
+    const receive = async (request: FastifyRequest, secret: string | undefined) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const proof = { signature: headerOf(request, 'x-hub-signature-256'), secret }
+      await within(STORE_DEADLINE_MS, async (signal) => {
+        if (!(await deps.checkSignature(body, proof))) {
+          throw unauthorized('The signature or secret of the body is missing or wrong')
+        }
+        await deps.accept(body, signal)
+      })
+      deps.onStored()
+      return { success: true as const }
+    }
+
     app.post(
       PATH,
       {
-        config: { surface: 'provider' },
+        // It has a deadline of its own, to give up what waits.
+        config: { surface: 'provider', waitsForOthers: true },
         bodyLimit: BODY_LIMIT,
         schema: {
           tags: ['Provider'],
           summary: 'Receive events',
           security: [],
           description:
-            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong. 503: it could not be stored, send it again.',
+            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is wrong. 503: it could not be stored, send it again.',
           response: {
             200: Type.Object({ success: Type.Literal(true) }),
             ...errorResponses({ 401: 'coded', 413: 'coded' }),
           },
         },
       },
-      async (request) => {
-        const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-        const header = request.headers['x-hub-signature-256']
-        await within(STORE_DEADLINE_MS, async () => {
-          if (!(await deps.checkSignature(body, typeof header === 'string' ? header : undefined))) {
-            throw unauthorized('The signature of the body is missing or wrong')
-          }
-          await deps.accept(body)
-        })
-        deps.onStored()
-        return { success: true as const }
+      (request) => receive(request, headerOf(request, 'x-webhook-secret')),
+    )
+
+    app.post(
+      PATH_WITH_SECRET,
+      {
+        config: { surface: 'provider', waitsForOthers: true },
+        bodyLimit: BODY_LIMIT,
+        schema: {
+          tags: ['Provider'],
+          summary: 'Receive events, with the secret in the path',
+          security: [],
+          description: 'For providers that can neither sign nor send a header of their own.',
+          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender' }) }),
+          response: {
+            200: Type.Object({ success: Type.Literal(true) }),
+            ...errorResponses({ 401: 'coded', 413: 'coded' }),
+          },
+        },
       },
+      (request) => receive(request, request.params.secret),
     )
   }
+}
+
+const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : undefined
 }
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
@@ -86,13 +117,15 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 const isSame = (given: string, expected: string | undefined): boolean =>
   expected !== undefined && timingSafeEqual(digest(given), digest(expected))
 
-async function within<T>(ms: number, work: () => Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(serviceUnavailable('The event could not be stored in time: send it again')), ms)
-  })
+async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const { promise: deadline, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    late.abort()
+    reject(serviceUnavailable('The event could not be stored in time: send it again'))
+  }, ms)
   try {
-    return await Promise.race([work(), deadline])
+    return await Promise.race([work(late.signal), deadline])
   } finally {
     clearTimeout(timer)
   }

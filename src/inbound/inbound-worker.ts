@@ -81,7 +81,9 @@ async function handleBusyLanes(deps: InboundWorkerDeps, isStopping: () => boolea
       if (count > 0) deps.onHandled()
     }
   }
-  await Promise.all(Array.from({ length: Math.min(CONCURRENT_LANES, lanes.length) }, drain))
+  const drains = Array.from({ length: Math.min(CONCURRENT_LANES, lanes.length) }, drain)
+  const ends = await Promise.allSettled(drains)
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
   return handled
 }
 

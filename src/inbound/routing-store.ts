@@ -36,22 +36,50 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
   `
 }
 
-/** The app secrets, still encrypted, of the senders that carry one: a body about such a sender must be signed. */
-export function findAppSecrets(
-  db: Db,
-  ids: readonly string[],
-): Promise<{ phoneNumberId: string; wabaAccountId: string; appSecret: string }[]> {
-  return db`
-    select phone_number_id, waba_account_id, app_secret
-    from senders
-    where app_secret is not null
-      and deleted_at is null
-      and (phone_number_id = any(${ids as string[]}) or waba_account_id = any(${ids as string[]}))
+/** The senders whose app Gupshup's own events name, by id or by name. */
+export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
+  return db<(RoutedSender & { app: string })[]>`
+    select
+      sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
+      sender.phone_number_id, sender.waba_account_id, named.app
+    from unnest(${apps as string[]}::text[]) as named (app)
+    join senders sender on sender.app_id = named.app or sender.app_name = named.app
+    where sender.deleted_at is null
   `
 }
 
-/** Whether any connected sender carries an app secret. */
-export async function hasAppSecret(db: Db): Promise<boolean> {
-  const rows = await db`select from senders where app_secret is not null and deleted_at is null limit 1`
+/** What bodies about a sender must prove: both still encrypted. */
+export type SenderSecrets = {
+  phoneNumberId: string
+  wabaAccountId: string
+  appId: string | null
+  appName: string | null
+  appSecret: string | null
+  webhookSecret: string | null
+}
+
+/** The secrets of those senders, named in any of the ways that events name them, that carry one. */
+export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecrets[]> {
+  return db<SenderSecrets[]>`
+    select phone_number_id, waba_account_id, app_id, app_name, app_secret, webhook_secret
+    from senders
+    where (app_secret is not null or webhook_secret is not null)
+      and deleted_at is null
+      and (
+        phone_number_id = any(${ids as string[]})
+        or waba_account_id = any(${ids as string[]})
+        or app_id = any(${ids as string[]})
+        or app_name = any(${ids as string[]})
+      )
+  `
+}
+
+/** Whether any connected sender carries a secret. */
+export async function hasSecret(db: Db): Promise<boolean> {
+  const rows = await db`
+    (select from senders where app_secret is not null and deleted_at is null limit 1)
+    union all
+    (select from senders where webhook_secret is not null and deleted_at is null limit 1)
+  `
   return rows.length > 0
 }

@@ -1,24 +1,30 @@
 import type { Db } from '../db/connect.ts'
 import { acceptBodies } from './accept.ts'
-import { takeFailed, takeUnroutable } from './item-store.ts'
+import { takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-store.ts'
 
 /**
- * Puts the events that waited for a number, or for its account, back among those to be handled: in the transaction
+ * Puts the events that waited for a number, its account or its app, back among those to be handled: in the transaction
  * that connects the number.
  */
-export async function takeUpEvents(
-  tx: Db,
-  _companyId: number,
-  sender: { phoneNumberId: string; wabaAccountId: string },
-): Promise<void> {
-  const bodies = await takeUnroutable(tx, sender.phoneNumberId, sender.wabaAccountId)
-  if (bodies.length > 0) await acceptBodies(tx, bodies)
+export async function takeUpEvents(tx: Db, _companyId: number, sender: Waited): Promise<void> {
+  const taken = await takeUnroutable(tx, sender)
+  if (taken.length > 0) await acceptBodies(tx, taken)
+}
+
+/**
+ * The same for what was set aside while its number was being connected, which that transaction could not see. Answers
+ * how many events there were.
+ */
+export async function takeUpLatecomers(tx: Db): Promise<number> {
+  const taken = await takeRoutable(tx)
+  if (taken.length > 0) await acceptBodies(tx, taken)
+  return taken.length
 }
 
 /** Puts one failed item back; false when there is none of that id. */
 export async function retryFailed(tx: Db, id: number): Promise<boolean> {
-  const body = await takeFailed(tx, id)
-  if (body === undefined) return false
-  await acceptBodies(tx, [body])
+  const taken = await takeFailed(tx, id)
+  if (taken === undefined) return false
+  await acceptBodies(tx, [taken])
   return true
 }

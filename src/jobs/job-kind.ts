@@ -11,6 +11,8 @@ type Caps = {
   concurrency?: number
   /** Runs that may throw before the job is set aside. */
   maxAttempts?: number
+  /** Leases that may run out before the job is set aside, since it may be what kills its workers. */
+  mostLapses?: number
   /** Waits after runs that threw. */
   backoff?: Backoff
   /** With a lane cap of 1: a job that has to be retried keeps its lane closed, so that nothing overtakes it. */
@@ -37,9 +39,10 @@ export type JobKind = SingleKind | BatchKind
 const NO_CAP = 2_147_483_647
 const CONCURRENCY = 50
 const MAX_ATTEMPTS = 10
+const MOST_LAPSES = 10
 
 export type Limits = Required<
-  Pick<Caps, 'laneCap' | 'companyCap' | 'concurrency' | 'maxAttempts' | 'backoff' | 'ordered'>
+  Pick<Caps, 'laneCap' | 'companyCap' | 'concurrency' | 'maxAttempts' | 'mostLapses' | 'backoff' | 'ordered'>
 >
 
 /** The limits of a kind with what it left open filled in; throws on a contradiction, which is a fault of the program. */
@@ -50,6 +53,7 @@ export function limitsOf(kind: JobKind): Limits {
     companyCap: kind.companyCap ?? NO_CAP,
     concurrency: kind.concurrency ?? CONCURRENCY,
     maxAttempts: kind.maxAttempts ?? MAX_ATTEMPTS,
+    mostLapses: kind.mostLapses ?? MOST_LAPSES,
     backoff: kind.backoff ?? DEFAULT_BACKOFF,
     ordered: kind.ordered ?? false,
   }

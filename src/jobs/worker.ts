@@ -4,14 +4,12 @@ import { createBatcher } from './batcher.ts'
 import { type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
-import type { JobKind } from './job-kind.ts'
+import { type JobKind, limitsOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
 import { claimsOf, createLeases, type Unit } from './lease.ts'
 import { type RunDeps, runUnit } from './run.ts'
 
 const RECOVER_EVERY_MS = 1_000
-/** A job whose lease ran out this often is set aside: it may be what kills its workers. */
-const MOST_LAPSES = 10
 const MOST_WRITES = 1_000
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 1_000
@@ -46,10 +44,7 @@ export type Worker = {
 export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worker {
   const { db, log, random = Math.random } = deps
   const leases = createLeases({ db, log })
-  const recovery = createRecovery(
-    db,
-    kinds.map(({ kind }) => kind),
-  )
+  const recovery = createRecovery(db, kinds)
   const counts = new Map<string, number>()
   const loops = new Map<string, ClaimLoop>()
   let stopping = false
@@ -131,12 +126,17 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
 }
 
 /** Recovers at most once a second, however many loops ask. */
-function createRecovery(db: Db, kinds: string[]): () => Promise<void> {
+function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> {
+  const byLapses = new Map<number, string[]>()
+  for (const kind of kinds) {
+    const { mostLapses } = limitsOf(kind)
+    byLapses.set(mostLapses, [...(byLapses.get(mostLapses) ?? []), kind.kind])
+  }
   let recoveredAtMs = Number.NEGATIVE_INFINITY
   let running: Promise<void> | undefined
   const recover = async () => {
     const startedAtMs = monotonicMs()
-    await withDeadline(recoverJobs(db, kinds, MOST_LAPSES))
+    for (const [mostLapses, alike] of byLapses) await withDeadline(recoverJobs(db, alike, mostLapses))
     recoveredAtMs = startedAtMs
   }
   return async () => {

@@ -41,6 +41,7 @@ beforeAll(async () => {
       wabaAccountId: 'W',
       accessToken: 'token',
       apiBaseUrl,
+      appId: null,
     }),
   }
 })

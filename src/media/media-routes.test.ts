@@ -43,6 +43,7 @@ beforeAll(async () => {
       wabaAccountId: 'W',
       accessToken: 'token',
       apiBaseUrl,
+      appId: null,
     }),
     signer: createMediaSigner({ baseUrl: '', encryptionKeys: [randomBytes(32).toString('base64')], clock }),
     enqueue: async (_tx, more) => {

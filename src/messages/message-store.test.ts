@@ -26,6 +26,7 @@ async function world() {
     needsWindow: false,
     needsConsent: false,
     dailyLimit: null,
+    slotSeconds: null,
     type: 'text',
     text: 'Hello',
     media: null,

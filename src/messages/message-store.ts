@@ -1,4 +1,5 @@
 import type { Db, Json } from '../db/connect.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
 
 /** One send, before the provider is called. */
 export type SendToPrepare = {
@@ -14,6 +15,8 @@ export type SendToPrepare = {
   needsConsent: boolean
   /** Null: the daily limit does not concern this send. */
   dailyLimit: number | null
+  /** Seconds between two messages of the sender; null: it is not paced, neither by itself nor per customer. */
+  slotSeconds: number | null
   type: string
   text: string | null
   media: object | null
@@ -25,7 +28,10 @@ export type PreparedSend =
   | { refusal: 'consent' }
   | { refusal: 'window'; lastInboundAt: Date | null }
   | { refusal: 'limit'; retryAt: Date }
-  | { refusal: null; conversationId: number; messageId: number }
+  /** Its turn comes later than anyone is kept waiting. */
+  | { refusal: 'pace'; waitSeconds: number }
+  /** It may go out when it has waited. */
+  | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }
 
 /**
  * Decides for many sends at once whether each may go out, and writes the pending messages of those that may:
@@ -43,6 +49,7 @@ export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: 
     needs_window: send.needsWindow,
     needs_consent: send.needsConsent,
     daily_limit: send.dailyLimit,
+    slot_seconds: send.slotSeconds,
     type: send.type,
     text: send.text,
     media: send.media,
@@ -50,15 +57,20 @@ export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: 
     idempotency_id: send.idempotencyId,
   }))
   const rows = await db<PreparedRow[]>`
-    select * from prepare_sends(${db.json(items as unknown as Json)}, ${at}) order by ord
+    select *
+    from prepare_sends(
+      ${db.json(items as unknown as Json)}, ${at}, ${PAIR_SECONDS}, ${PAIR_BURST}, ${LONGEST_WAIT_SECONDS}
+    )
+    order by ord
   `
   return rows.map(toPrepared)
 }
 
 type PreparedRow = {
-  refusal: 'consent' | 'window' | 'limit' | null
+  refusal: 'consent' | 'window' | 'limit' | 'pace' | null
   lastInboundAt: Date | null
   retryAt: Date | null
+  waitSeconds: number
   conversationId: number | null
   messageId: number | null
 }
@@ -67,8 +79,10 @@ function toPrepared(row: PreparedRow): PreparedSend {
   if (row.refusal === 'consent') return { refusal: 'consent' }
   if (row.refusal === 'window') return { refusal: 'window', lastInboundAt: row.lastInboundAt }
   if (row.refusal === 'limit' && row.retryAt !== null) return { refusal: 'limit', retryAt: row.retryAt }
+  if (row.refusal === 'pace') return { refusal: 'pace', waitSeconds: row.waitSeconds }
   if (row.conversationId === null || row.messageId === null) throw new Error('A send was neither refused nor written')
-  return { refusal: null, conversationId: row.conversationId, messageId: row.messageId }
+  const { conversationId, messageId, waitSeconds } = row
+  return { refusal: null, conversationId, messageId, waitSeconds }
 }
 
 /** How a send ended. */
@@ -166,12 +180,12 @@ export async function settleAbandoned(db: Db, olderThanSeconds: number): Promise
   return result.count
 }
 
-export type SentMessage = { conversationId: number; id: number; wamid: string | null; status: string }
+export type SentMessage = { conversationId: number; id: number; wamid: string | null; status: string; isTaken: boolean }
 
 /** The message of an earlier request, to answer it again. */
 export async function findSentMessage(db: Db, companyId: number, messageId: number): Promise<SentMessage | undefined> {
   const rows = await db<SentMessage[]>`
-    select conversation_id, id, wamid, status
+    select conversation_id, id, wamid, status, wamid is not null or provider_message_id is not null as is_taken
     from messages
     where company_id = ${companyId} and id = ${messageId}
   `

@@ -1,5 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { Answer } from '../http/idempotency.ts'
@@ -9,13 +10,15 @@ import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
 import { parseSend, SendBody } from './send-request.ts'
 
-const SendReplyShape = Type.Object({
+export const SendReplyShape = Type.Object({
   success: Type.Literal(true),
   data: Type.Object({
     success: Type.Literal(true),
     chatId: Type.Integer({ description: 'The conversation' }),
     messageId: Type.Integer(),
-    wamid: Type.Union([Type.String(), Type.Null()], { description: "The provider's message id" }),
+    wamid: Type.Union([Type.String(), Type.Null()], {
+      description: "The provider's message id; null where the provider tells it later (Gupshup)",
+    }),
   }),
 })
 
@@ -28,7 +31,8 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           permissions: ['WhatsApp', 'Transactional'],
           onInvalid: refuseSend,
           onFailure: sendFailed,
-          recoverAnswer: (companyId, messageId) => recoverAnswer(deps.db, companyId, messageId),
+          waitsForOthers: true,
+          recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
         },
         schema: {
           tags: ['WhatsApp'],
@@ -49,16 +53,19 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           },
         },
       },
-      async (request) => {
-        const { companyId, keyName } = request.caller
-        const { idempotency } = request
-        const send = parseSend(request.body)
-        const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
-        if (idempotency) idempotency.settled = true
-        return reply
-      },
+      (request) => handleSend(deps, request, request.body),
     )
   }
+}
+
+/** A send as its request asks for it; what an Idempotency-Key keeps is kept with the message. */
+export async function handleSend(deps: SendDeps, request: FastifyRequest, body: Static<typeof SendBody>) {
+  const { companyId, keyName } = request.caller
+  const { idempotency } = request
+  const send = parseSend(body)
+  const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
+  if (idempotency) idempotency.settled = true
+  return reply
 }
 
 const SEND_DESCRIPTION = `Sends a text, a template or a media message, chosen by \`type\`.
@@ -68,12 +75,16 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 
 \`success\` means that the provider took the message; what becomes of it later is in the conversation's messages. After
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
-have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.`
+have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
+
+Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to
+one customer 50 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a
+later one the answer is 429 with \`retry_after\`, and nothing was written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
-async function recoverAnswer(db: Db, companyId: number, messageId: number): Promise<Answer> {
+export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<Answer> {
   const message = await findSentMessage(db, companyId, messageId)
   if (message === undefined || message.status === 'failed') return sendFailed()
-  if (message.wamid === null) return sendOutcomeUnknown()
+  if (!message.isTaken) return sendOutcomeUnknown()
   return { status: 200, body: toReply({ ...message, messageId: message.id }, message.wamid) }
 }

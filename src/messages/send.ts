@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../clock.ts'
 import {
   type AppError,
@@ -19,7 +20,7 @@ import { customerIdentity, USER_ID } from '../phone.ts'
 import type { Breaker } from '../providers/breaker.ts'
 import type { Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
-import { resolveSender } from '../senders/sender.ts'
+import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
@@ -66,6 +67,7 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
       await deps.prepareSend(toPrepare(deps, caller, sender, request, outbound, template)),
       deps.clock,
     )
+    if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
     return {
       message,
       outcome: await callProvider(deps, sender, toProviderBody(request.recipient, outbound, message.messageId)),
@@ -106,6 +108,7 @@ function toPrepare(
     needsWindow: needsWindow(deps, template),
     needsConsent: isMarketing,
     dailyLimit: sender.dailyLimit,
+    slotSeconds: slotSecondsOf(sender),
     type: outbound.type,
     text: outbound.text,
     media: outbound.media,
@@ -121,7 +124,7 @@ function needsWindow(deps: SendDeps, template: Template | undefined): boolean {
   return template.category === 'MARKETING' && deps.marketingWindow === 'strict'
 }
 
-function accepted(prepared: PreparedSend, clock: Clock): { conversationId: number; messageId: number } {
+function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, { refusal: null }> {
   switch (prepared.refusal) {
     case 'consent':
       throw marketingRefused()
@@ -129,6 +132,8 @@ function accepted(prepared: PreparedSend, clock: Clock): { conversationId: numbe
       throw sessionWindowClosed(prepared.lastInboundAt, closedAt(prepared.lastInboundAt))
     case 'limit':
       throw dailyLimitReached(Math.max(1, Math.ceil((prepared.retryAt.getTime() - clock.now().getTime()) / 1000)))
+    case 'pace':
+      throw rateLimitExceeded(Math.ceil(prepared.waitSeconds), 'The sender, or this customer, gets no more at present')
     default:
       return prepared
   }

@@ -125,6 +125,16 @@ describe('sender', () => {
     expect(await json('sender', 'list', id)).toEqual([{ ...changed, isPreferred: true }])
   })
 
+  it('is told where its events have to come; a list has no room for that', async () => {
+    const id = await newCompany()
+    const given = ['--app-id', 'app-1', '--app-name', 'Acme', '--throughput-per-second', '20']
+    const connected = await parley(['sender', 'connect', id, ...number(), ...given])
+    expect(connected.out).toMatch(/^webhookUrl +https:.*\/public\/v1\/webhooks\/whatsapp$/m)
+    expect(connected.out).toMatch(/^webhookSteps +\S/m)
+    expect(connected.out).toMatch(/^throughputPerSecond +20$/m)
+    expect((await parley(['sender', 'list', id])).out).not.toContain('webhookSteps')
+  })
+
   it('takes secrets from standard input, a line each, and never prints them', async () => {
     const id = await newCompany()
     const given = number({ 'access-token': '-', 'app-secret': '-' })

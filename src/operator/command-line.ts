@@ -1,6 +1,9 @@
 import type { Command } from 'commander'
 import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
+import { contactCommands } from './contact-commands.ts'
+import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
+import { eventCommands } from './event-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -12,10 +15,17 @@ import { senderCommands, templateCommands } from './sender-commands.ts'
 export function operatorCommands(
   program: Command,
   open: OpenOperator,
-  { stdin = process.stdin }: { stdin?: NodeJS.ReadableStream } = {},
+  {
+    stdin = process.stdin,
+    isTerminal = process.stderr.isTTY,
+  }: { stdin?: NodeJS.ReadableStream; isTerminal?: boolean } = {},
 ): void {
   companyCommands(program, open)
   keyCommands(program, open)
   senderCommands(program, open, stdin)
   templateCommands(program, open)
+  contactCommands(program, open, isTerminal)
+  emailTemplateCommands(program, open, stdin)
+  emailSettingsCommands(program, open, stdin)
+  eventCommands(program, open)
 }

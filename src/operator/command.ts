@@ -16,7 +16,12 @@ export type Group = {
   /** Adds a command, with `--json`. */
   add(usage: string, description: string): Command
   /** Does a command's work and shows what came of it; an error ends the program with exit code 1. */
-  run(command: Command, work: (deps: OperatorDeps) => Promise<Row | Row[]>): Promise<void>
+  run(
+    command: Command,
+    work: (deps: OperatorDeps) => Promise<Row | Row[]>,
+    /** What a table shows of each of several rows. */
+    inTable?: (row: Row) => Row,
+  ): Promise<void>
 }
 
 /** A group of commands, such as `parley company …`. */
@@ -25,9 +30,9 @@ export function commandGroup(program: Command, name: string, description: string
   return {
     add: (usage, about) =>
       group.command(usage).description(about).option('--json', 'print the answer as JSON, for machines'),
-    run: async (command, work) => {
+    run: async (command, work, inTable = (row) => row) => {
       try {
-        show(command, await opened(open, work))
+        show(command, await opened(open, work), inTable)
       } catch (error) {
         command.error(toErrorLine(error), { exitCode: 1 })
       }
@@ -44,8 +49,9 @@ async function opened<Result>(open: OpenOperator, work: (deps: OperatorDeps) => 
   }
 }
 
-function show(command: Command, shown: Row | Row[]): void {
-  const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(shown)
+function show(command: Command, shown: Row | Row[], inTable: (row: Row) => Row): void {
+  const rows = Array.isArray(shown) ? shown.map(inTable) : shown
+  const written = command.opts().json ? `${JSON.stringify(shown, null, 2)}\n` : toTable(rows)
   command.configureOutput().writeOut?.(written)
 }
 

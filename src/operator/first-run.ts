@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApiKey, listApiKeys } from '../companies/api-key.ts'
 import { createCompany, listCompanies } from '../companies/company.ts'
+import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
+import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
 import type { OperatorDeps } from './operator.ts'
 
@@ -29,6 +31,7 @@ export async function openDemo(
   const { id } = demo ?? (await createCompany(deps.db, { name: DEMO_NAME }))
   const token = await keyOf(deps, id, join(dataDir, TOKEN_FILE))
   await connectDemoNumber(deps, id, sandboxUrl)
+  await setUpDemoEmail(deps, id)
   return token
 }
 
@@ -52,6 +55,20 @@ async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxU
   } else if (known.apiBaseUrl !== sandboxUrl) {
     await updateSender(deps, companyId, known.id, { apiBaseUrl: sandboxUrl })
   }
+}
+
+/** The demo's sender address and an email template; the mails end in the sandbox's mailbox. */
+async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<void> {
+  if ((await getEmailSettings(deps, companyId)) === undefined) {
+    await setEmailSettings(deps, companyId, { from: 'demo@parley.example', fromName: 'Parley Demo', smtpUrl: null })
+  }
+  if ((await listEmailTemplates(deps.db, companyId)).length > 0) return
+  await createEmailTemplate(deps.db, companyId, {
+    name: 'order_update',
+    subject: 'Your order {{ order }}',
+    html: '<p>Hello {{ name }}, <a href="https://example.com/orders/{{ order }}">your order {{ order }}</a> is on its way.</p>',
+    text: 'Hello {{ name }}, your order {{ order }} is on its way.',
+  })
 }
 
 /** Lets the demo's customer write, which opens the window for a text to him. */
@@ -79,6 +96,10 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
     { type: 'text', text: 'Ada' },
     { type: 'text', text: 'A-10423' },
   ]
+  const customerWrites = `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'`
+  const receiver = `${sandboxUrl}/sandbox/receivers/demo`
+  const events = ['whatsapp.message.received']
+  const registration = { name: 'Demo receiver', url: receiver, events, secret: 'demo-secret-of-16-or-more' }
   return [
     `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
     `Token:    ${token}`,
@@ -97,7 +118,16 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
     `curl -s ${baseUrl}/public/v1/templates/whatsapp/senders ${header}`,
     '',
     '# A customer writes: the conversation shows it',
-    `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    `${customerWrites}; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
+    '',
+    '# Register a receiver: from now on it gets what customers write, signed',
+    `curl -s ${baseUrl}/public/v1/webhooks/registrations ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(registration)}'`,
+    '',
+    '# A customer writes: the sandbox shows the last delivery that the receiver got, with its signature',
+    `${customerWrites}; echo; sleep 1; curl -s '${receiver}/requests?limit=1'`,
+    '',
+    '# Send an email: the sandbox plays the mail server and has it in its mailbox',
+    `curl -s ${baseUrl}/public/v1/emails ${header} -H 'Content-Type: application/json' -d '${JSON.stringify({ to: 'ada@example.com', subject: 'Hello from Parley', html: '<p>See <a href="https://example.com/">the shop</a></p>' })}'; sleep 1; curl -s ${sandboxUrl}/sandbox/emails`,
     '',
     '# What the sandbox, which plays the provider, received',
     `curl -s ${sandboxUrl}/sandbox/messages`,

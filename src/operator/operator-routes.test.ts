@@ -202,6 +202,13 @@ describe('senders', () => {
       tier: 2,
       dailyLimit: null,
       apiBaseUrl: 'http://127.0.0.1:3001',
+      appId: null,
+      appName: null,
+      throughputPerSecond: null,
+      isSharedWithApp: false,
+      webhookUrl: expect.stringContaining('/public/v1/webhooks/whatsapp'),
+      webhookVerifyToken: null,
+      webhookSteps: expect.any(String),
       createdAt: expect.any(String),
     })
     const everywhere = text + (await call('GET', `/companies/${id}/senders`)).text
@@ -265,7 +272,7 @@ describe('senders', () => {
   it('are refused with 400 that names every absent field', async () => {
     const answer = await call('POST', `/companies/${await newCompany()}/senders`, { provider: 'meta' })
     expect(answer.status).toBe(400)
-    expect(fieldsOf(answer.body)).toEqual(['phoneNumber', 'phoneName', 'phoneNumberId', 'wabaAccountId', 'accessToken'])
+    expect(fieldsOf(answer.body)).toEqual(['phoneNumberId', 'wabaAccountId', 'accessToken'])
   })
 
   it('of another company are 404 exactly as those that never were', async () => {

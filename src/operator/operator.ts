@@ -1,18 +1,38 @@
+import type { Readable } from 'node:stream'
 import type { Clock } from '../clock.ts'
 import { listApiKeys, revokeAllApiKeys } from '../companies/api-key.ts'
 import { type Company, type CompanyChange, getCompany, removeCompany, updateCompany } from '../companies/company.ts'
+import type { ListFormat } from '../contacts/contact-export.ts'
+import type { ImportReceipt } from '../contacts/contact-import.ts'
+import type { ContactImport } from '../contacts/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, eventNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
+import { retryFailed } from '../inbound/take-up.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+import type { WebhookGuide } from './sender-shape.ts'
+
+/** Lists of contacts, taken in and worked off. */
+export type ImportVerbs = {
+  take(companyId: number, format: ListFormat, body: Readable): Promise<ImportReceipt>
+  read(companyId: number, id: number): Promise<ContactImport>
+  /** Works imports off until it is stopped. */
+  work(): { stop(): Promise<void> }
+}
 
 /** What the operator's verbs work with, by HTTP and on the command line alike. */
 export type OperatorDeps = SenderAdminDeps & {
   db: Pool
   clock: Clock
+  imports: ImportVerbs
   apiKeyPrefix: string
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
+  /** Where the events of a sender have to come, and what to enter at its provider. */
+  webhookGuide(sender: SenderRecord): WebhookGuide
+  /** Says that inbound events are there to be handled. */
+  onEventsStored(): void
   /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
@@ -50,4 +70,11 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   })
   for (const clientId of clientIds) deps.onKeyChanged(clientId)
   deps.onSendersChanged(companyId)
+}
+
+/** Puts a failed inbound event back among those to be handled; whatever names none is 404. */
+export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
+  const id = parseId(text)
+  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(tx, id)))) throw eventNotFound()
+  deps.onEventsStored()
 }

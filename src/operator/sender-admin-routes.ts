@@ -1,12 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
 import { InCompany, Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
+/** The provider is asked for the templates before the answer. */
+const asking = { ...config, waitsForOthers: true } as const
 const tags = ['Operator']
 
 const OneSender = Type.Object({
@@ -16,18 +19,21 @@ const OneSender = Type.Object({
 
 /** A company's connected numbers and their templates (decisions: The operator's side). */
 export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  const toReply = (sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
   return async (app) => {
     app.post(
       '/admin/v1/companies/:id/senders',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Connect a WhatsApp number',
+          description:
+            'The credential is tried at the provider, which is asked for name and number unless both are given; 422 names accessToken when it refuses it. A provider that cannot be reached does not stop a number whose name and number are given. The answer says where its events have to come.',
           params: InCompany,
           body: NewSenderBody,
           response: {
-            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
+            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded', 503: 'coded' }),
             201: SenderReply,
           },
         },
@@ -35,7 +41,8 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       async (request, reply) => {
         const company = await companyNamed(deps.db, request.params.id)
         reply.code(201)
-        return toSenderReply(await connectSender(deps, company.id, request.body))
+        const sender = await connectSender(deps, company.id, request.body)
+        return toReply(sender)
       },
     )
 
@@ -52,7 +59,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
-        return (await listSenders(deps.db, company.id)).map(toSenderReply)
+        return (await listSenders(deps.db, company.id)).map(toReply)
       },
     )
 
@@ -69,14 +76,14 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       },
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
-        return toSenderReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
+        return toReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
       },
     )
 
     app.patch(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Change a connected number',
@@ -92,7 +99,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
         const senderId = senderIdNamed(request.params.channelId)
-        return toSenderReply(await updateSender(deps, company.id, senderId, request.body))
+        return toReply(await updateSender(deps, company.id, senderId, request.body))
       },
     )
 
@@ -118,7 +125,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.post(
       '/admin/v1/companies/:id/templates/sync',
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Take over the WhatsApp templates from the providers now',

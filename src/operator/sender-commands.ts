@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { PROVIDERS } from '../senders/sender.ts'
+import { PROVIDERS, type SenderRecord } from '../senders/sender.ts'
 import { connectSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import {
   commandGroup,
@@ -10,21 +10,29 @@ import {
   withNone,
   withSecrets,
 } from './command.ts'
-import { companyNamed, senderIdNamed } from './operator.ts'
+import type { Row } from './command-output.ts'
+import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, toSenderReply } from './sender-shape.ts'
 
 /** What every connection has; `update` may change each of them. */
 const REQUIRED = [
   ['--provider <name>', `one of ${PROVIDERS.join(', ')}`],
-  ['--phone-number <number>', 'telephone number with country code'],
-  ['--phone-name <name>', 'display name of the business'],
   ['--phone-number-id <id>', "the provider's id of the number"],
   ['--waba-account-id <id>', "the provider's id of the business account"],
   ['--access-token <token>', "the provider's credential; - reads it from standard input"],
 ] as const
 
-const SECRETS = ['accessToken', 'appSecret']
-const NULLABLE = ['appSecret', 'apiBaseUrl', 'tier', 'dailyLimit']
+const SECRETS = ['accessToken', 'appSecret', 'webhookSecret']
+const NULLABLE = [
+  'appSecret',
+  'webhookSecret',
+  'apiBaseUrl',
+  'appId',
+  'appName',
+  'tier',
+  'dailyLimit',
+  'throughputPerSecond',
+]
 
 /** `parley sender …` */
 export function senderCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
@@ -36,16 +44,20 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
     run(command, async (deps) => {
       const { id } = await companyNamed(deps.db, company)
       const body = parseOptions(NewSenderBody, await toBody(options, stdin))
-      return toSenderReply(await connectSender(deps, id, body))
+      return toReply(deps, await connectSender(deps, id, body))
     }),
   )
 
   add('list <company>', 'list the connected numbers of a company').action(
     (company: string, _options: Options, command: Command) =>
-      run(command, async ({ db }) => {
-        const { id } = await companyNamed(db, company)
-        return (await listSenders(db, id)).map(toSenderReply)
-      }),
+      run(
+        command,
+        async (deps) => {
+          const { id } = await companyNamed(deps.db, company)
+          return (await listSenders(deps.db, id)).map((sender) => toReply(deps, sender))
+        },
+        withoutGuide,
+      ),
   )
 
   const update = add('update <company> <channelId>', 'change a connected number; none takes an optional value away')
@@ -54,7 +66,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
     run(command, async (deps) => {
       const { id } = await companyNamed(deps.db, company)
       const body = parseOptions(SenderChangeBody, await toBody(options, stdin))
-      return toSenderReply(await updateSender(deps, id, senderIdNamed(channelId), body))
+      return toReply(deps, await updateSender(deps, id, senderIdNamed(channelId), body))
     }),
   )
 
@@ -68,9 +80,20 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
   )
 }
 
+const toReply = (deps: OperatorDeps, sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
+
+/** A table has no room for what is to be entered at the provider. */
+const withoutGuide = ({ webhookUrl: _url, webhookVerifyToken: _token, webhookSteps: _steps, ...row }: Row): Row => row
+
 const withOptional = (command: Command): Command =>
   command
     .option('--app-secret <secret>', 'refuse events that it did not sign; - reads it from standard input')
+    .option('--phone-number <number>', 'telephone number with country code; asked of the provider unless given')
+    .option('--phone-name <name>', 'display name of the business; asked of the provider unless given')
+    .option('--webhook-secret <secret>', 'refuse events that do not bring it; - reads it from standard input')
+    .option('--app-id <id>', 'Gupshup: the app that holds the number')
+    .option('--app-name <name>', "Gupshup: the app's name, by which its template events call it")
+    .option('--throughput-per-second <number>', 'messages a second; 80 or 20 unless set', toNumberOrNone)
     .option('--api-base-url <address>', "address to which the provider's paths are added")
     .option('--preferred', 'sends that name no sender use it')
     .option('--tier <number>', "the provider's tier, 1 to 4", toNumberOrNone)

@@ -14,7 +14,7 @@ export type Call = {
   method: 'GET' | 'POST'
   url: string
   headers: Record<string, string>
-  body?: string
+  body?: string | Buffer
   /** Over everything: connecting, writing, headers and body. */
   timeoutMs: number
 }

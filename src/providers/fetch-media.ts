@@ -15,6 +15,8 @@ export type MediaRequest = {
   resolveDownload: (url: URL) => URL | undefined
   /** For the question alone; the bytes have until the signal. */
   timeoutMs: number
+  /** How long a throttle lasts that does not say so itself. */
+  waitSeconds?: number
 }
 
 type Description = {
@@ -48,7 +50,7 @@ async function describeAndDownload(request: MediaRequest, signal: AbortSignal): 
 }
 
 async function describe(request: MediaRequest): Promise<Description | MediaOutcome> {
-  const { dispatcher, address, headers, timeoutMs } = request
+  const { dispatcher, address, headers, timeoutMs, waitSeconds = DEFAULT_WAIT_SECONDS } = request
   const answer = await exchange(dispatcher, { method: 'GET', url: address, headers, timeoutMs })
   if (answer.kind !== 'answered') return failed(answer.detail)
   const body = readJsonObject(answer.body)
@@ -56,7 +58,7 @@ async function describe(request: MediaRequest): Promise<Description | MediaOutco
   const error = body && readGraphError(body)
   const refusal = error && refusalOf(error, wait)
   if (refusal?.kind === 'throttled') return { kind: 'throttled', retryAfterSeconds: refusal.retryAfterSeconds }
-  if (answer.status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
+  if (answer.status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? waitSeconds }
   if (answer.status === 404 || (answer.status === 400 && MISSING.has(error?.code ?? 0))) return { kind: 'gone' }
   if (error) return { kind: 'failed', error }
   const media = answer.status < 300 ? body && readDescription(body) : undefined
@@ -82,10 +84,20 @@ function readDigest(given: string): string | null {
   return /^[A-Za-z0-9+/]{43}=$/.test(given) ? Buffer.from(given, 'base64').toString('hex') : null
 }
 
-async function download(
-  { dispatcher, headers }: MediaRequest,
+/** Fetches media of which the provider has nothing but the bytes to tell. */
+export async function openMedia(
+  request: Pick<MediaRequest, 'dispatcher' | 'headers'>,
   address: URL,
-  { mimeType, sizeBytes, sha256 }: Description,
+  signal: AbortSignal,
+): Promise<MediaOutcome> {
+  const outcome = await download(request, address, { mimeType: null, sizeBytes: null, sha256: null }, signal)
+  return outcome === 'address-died' ? { kind: 'gone' } : outcome
+}
+
+async function download(
+  { dispatcher, headers }: Pick<MediaRequest, 'dispatcher' | 'headers'>,
+  address: URL,
+  { mimeType, sizeBytes, sha256 }: Pick<Description, 'mimeType' | 'sizeBytes' | 'sha256'>,
   signal: AbortSignal,
 ): Promise<MediaOutcome | 'address-died'> {
   try {

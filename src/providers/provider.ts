@@ -14,7 +14,24 @@ export type SenderAccess = {
   readonly accessToken: string
   /** Where the provider's own paths begin; null: the provider's public address. */
   readonly apiBaseUrl: string | null
+  /** The provider's app that holds the number, where it has such. */
+  readonly appId: string | null
 }
+
+/** A number as its provider knows it; members that it does not tell are null. */
+export type ProviderNumber = {
+  phoneNumberId: string | null
+  /** As displayed. */
+  phoneNumber: string | null
+  phoneName: string | null
+  /** Also used in the phone app, which lowers what the number may send. */
+  isSharedWithApp: boolean
+}
+
+export type MediaFile = { bytes: Buffer; mimeType: string; filename: string }
+
+/** Where the provider is to post its events. */
+export type WebhookPlace = { url: string; verifyToken: string | undefined; hasSecret: boolean }
 
 /** Why a provider refused, in our own words; `other` is everything that no caller can act upon. */
 export type RefusalReason =
@@ -82,7 +99,10 @@ export type TemplateButton = {
 }
 
 /** A question that the provider answered, or why it did not. */
-export type Fetched<T> = { kind: 'fetched'; value: T } | { kind: 'failed'; error: ProviderError }
+export type Fetched<T> =
+  | { kind: 'fetched'; value: T }
+  /** `isDenied`: the credential itself was refused. */
+  | { kind: 'failed'; isDenied: boolean; error: ProviderError }
 
 export type MediaOutcome =
   | {
@@ -104,8 +124,16 @@ export type Provider = {
   send(access: SenderAccess, body: string): Promise<SendOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
+  /** The numbers that the credential may use, as far as the provider tells. */
+  listNumbers(access: SenderAccess): Promise<Fetched<ProviderNumber[]>>
+  /** Stores a file at the provider for sends of this number; answers the media id. */
+  uploadMedia(access: SenderAccess, file: MediaFile): Promise<Fetched<string>>
   /** Opens media that a customer sent or that was uploaded to the sender; the signal ends the reading, too. */
   fetchMedia(access: SenderAccess, mediaId: string, signal: AbortSignal): Promise<MediaOutcome>
+  /** What an operator has to enter at the provider so that its events come here, as one line of text. */
+  webhookSteps(place: WebhookPlace): string
+  /** By what the provider's events name the app, read from what the operator gave; null where it has no apps. */
+  appIdOf(access: SenderAccess): string | null
 }
 
 export type Providers = Readonly<Partial<Record<ProviderName, Provider>>>

@@ -1,9 +1,13 @@
 import type { ProviderError, RefusalReason, SendOutcome } from './provider.ts'
 
-/** One table from the providers' codes to what we make of them. The HTTP status says nothing reliable. */
+/**
+ * One table from the providers' codes to what we make of them. The HTTP status says nothing reliable. Four digits are
+ * Gupshup's own codes; what has no place here is `other`.
+ */
 const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [100, 'invalid_parameter'],
   [131026, 'not_on_whatsapp'],
+  [1002, 'not_on_whatsapp'],
   [131047, 'window_closed'],
   [132000, 'parameter_mismatch'],
   [132008, 'parameter_mismatch'],
@@ -28,9 +32,15 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
   [130429, 1],
   [131048, 3600],
   [131056, 6],
+  [4001, 60],
   [131064, 3600],
   [132069, 60],
 ])
+
+/** Codes that refuse the credential itself, whatever was asked. */
+const DENIALS: ReadonlySet<number> = new Set([0, 190])
+
+export const isDenial = (error: ProviderError): boolean => error.code !== null && DENIALS.has(error.code)
 
 /** The outcome of a refusal, by its code alone. */
 export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendOutcome {

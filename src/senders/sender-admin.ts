@@ -1,12 +1,7 @@
 import type { Db, Pool } from '../db/connect.ts'
-import {
-  companyNotFound,
-  duplicateResource,
-  type FieldFault,
-  senderRecordNotFound,
-  validationError,
-} from '../errors.ts'
-import { type Cipher, type ProviderName, parseSenderPhone, type SenderRecord } from './sender.ts'
+import { companyNotFound, duplicateResource, senderRecordNotFound } from '../errors.ts'
+import { appIdOf, type ConnectionDeps, checkConnection, completeFrom } from './check-connection.ts'
+import type { Cipher, SenderRecord } from './sender.ts'
 import {
   deleteRoute,
   findSender,
@@ -23,23 +18,11 @@ import {
   selectSenders,
   updateSenderRow,
 } from './sender-store.ts'
+import { type NewSender, parseGiven, type SenderChange } from './sender-values.ts'
 
-export type NewSender = {
-  provider: ProviderName
-  phoneNumber: string
-  phoneName: string
-  phoneNumberId: string
-  wabaAccountId: string
-  accessToken: string
-  appSecret?: string | null
-  apiBaseUrl?: string | null
-  isPreferred?: boolean
-  tier?: number | null
-  dailyLimit?: number | null
-}
-export type SenderChange = Partial<NewSender>
+export type { NewSender, SenderChange } from './sender-values.ts'
 
-export type SenderAdminDeps = {
+export type SenderAdminDeps = ConnectionDeps & {
   db: Pool
   cipher: Cipher
   /** Makes the process forget what it remembers of the company's senders; called after the commit. */
@@ -54,11 +37,13 @@ export type SenderAdminDeps = {
 }
 
 /**
- * Connects a number to a company. The first one is preferred; a later one takes that over when it says so.
- * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value.
+ * Connects a number to a company, with its name and number read from the provider where they are not given. The first
+ * one is preferred; a later one takes that over when it says so.
+ * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, the
+ * credential among them when the provider refuses it; 503 when nobody tells name and number.
  */
 export async function connectSender(deps: SenderAdminDeps, companyId: number, given: NewSender): Promise<SenderRecord> {
-  const values = parseSender(given, deps.cipher)
+  const values = await toValues(deps, given)
   const connected = await change(deps, companyId, async (tx) => {
     const { id } = await insertSender(tx, companyId, values)
     await route(tx, companyId, id, values.phoneNumberId)
@@ -93,11 +78,12 @@ export async function updateSender(
   senderId: number,
   given: SenderChange,
 ): Promise<SenderRecord> {
+  if (given.accessToken !== undefined) await checkCredential(deps, companyId, senderId, given)
   let isMoved = false
   const sender = await change(deps, companyId, async (tx) => {
     const before = await lockSender(tx, companyId, senderId)
     if (before === undefined) throw senderRecordNotFound()
-    const values = parseSenderChange(before, given, deps.cipher)
+    const values = parseChange(before, given, deps.cipher)
     await updateSenderRow(tx, companyId, senderId, values)
     if (given.isPreferred) await preferSender(tx, companyId, senderId)
 
@@ -107,7 +93,7 @@ export async function updateSender(
       await route(tx, companyId, senderId, values.phoneNumberId)
     }
     const changed = await getSender(tx, companyId, senderId)
-    isMoved = rerouted || values.wabaAccountId !== before.wabaAccountId
+    isMoved = rerouted || values.wabaAccountId !== before.wabaAccountId || values.appId !== before.appId
     if (isMoved) await deps.onSenderConnected(tx, companyId, changed)
     return changed
   })
@@ -146,74 +132,55 @@ async function route(tx: Db, companyId: number, senderId: number, phoneNumberId:
   throw duplicateResource('A number with this phoneNumberId is connected already')
 }
 
-function withoutSecrets({ accessToken: _accessToken, appSecret: _appSecret, ...record }: SenderRow): SenderRecord {
-  return record
+function withoutSecrets(row: SenderRow): SenderRecord {
+  const { accessToken: _accessToken, appSecret: _appSecret, webhookSecret, ...record } = row
+  return { ...record, hasWebhookSecret: webhookSecret !== null }
 }
 
-function parseSender(given: NewSender, cipher: Cipher): SenderValues {
-  const faults: FieldFault[] = []
-  const values = {
+const UNSET = {
+  appSecret: null,
+  webhookSecret: null,
+  apiBaseUrl: null,
+  appId: null,
+  appName: null,
+  tier: null,
+  dailyLimit: null,
+  throughputPerSecond: null,
+}
+
+/** All that is kept of a new number: checked first, then with its provider's help. */
+async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<SenderValues> {
+  const parsed = { ...UNSET, ...parseGiven(given, deps.cipher) }
+  const { apiBaseUrl, appId } = parsed
+  const phoneNumberId = given.phoneNumberId.trim()
+  const wabaAccountId = given.wabaAccountId.trim()
+  const connection = { ...given, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
+  const number = await checkConnection(deps, connection)
+  const { phone = '', ...named } = parseGiven(completeFrom(number, given), deps.cipher)
+  return {
+    ...parsed,
     provider: given.provider,
-    ...parsePhone(given.phoneNumber, faults),
-    phoneName: parseText('phoneName', given.phoneName, faults),
-    phoneNumberId: parseText('phoneNumberId', given.phoneNumberId, faults),
-    wabaAccountId: parseText('wabaAccountId', given.wabaAccountId, faults),
-    accessToken: cipher.encrypt(given.accessToken),
-    appSecret: seal(cipher, given.appSecret ?? null),
-    apiBaseUrl: parseBaseUrl(given.apiBaseUrl ?? null, faults),
-    tier: given.tier ?? null,
-    dailyLimit: given.dailyLimit ?? null,
+    phoneNumberId,
+    wabaAccountId,
+    accessToken: parsed.accessToken ?? deps.cipher.encrypt(given.accessToken),
+    appId: appIdOf(deps, connection),
+    phone,
+    phoneNumber: named.phoneNumber ?? '',
+    phoneName: named.phoneName ?? '',
+    isSharedWithApp: number?.isSharedWithApp ?? false,
   }
-  if (faults.length > 0) throw validationError(faults)
-  return values
 }
 
-function parseSenderChange(before: SenderRow, given: SenderChange, cipher: Cipher): SenderValues {
-  const faults: FieldFault[] = []
-  if (given.isPreferred === false && before.isPreferred) {
-    faults.push({ path: 'isPreferred', message: 'cannot be taken away: prefer another sender instead' })
-  }
-  const text = (path: 'phoneName' | 'phoneNumberId' | 'wabaAccountId') =>
-    given[path] === undefined ? before[path] : parseText(path, given[path], faults)
-  const values = {
-    provider: given.provider ?? before.provider,
-    ...(given.phoneNumber === undefined
-      ? { phoneNumber: before.phoneNumber, phone: before.phone }
-      : parsePhone(given.phoneNumber, faults)),
-    phoneName: text('phoneName'),
-    phoneNumberId: text('phoneNumberId'),
-    wabaAccountId: text('wabaAccountId'),
-    accessToken: given.accessToken === undefined ? before.accessToken : cipher.encrypt(given.accessToken),
-    appSecret: given.appSecret === undefined ? before.appSecret : seal(cipher, given.appSecret),
-    apiBaseUrl: given.apiBaseUrl === undefined ? before.apiBaseUrl : parseBaseUrl(given.apiBaseUrl, faults),
-    tier: given.tier === undefined ? before.tier : given.tier,
-    dailyLimit: given.dailyLimit === undefined ? before.dailyLimit : given.dailyLimit,
-  }
-  if (faults.length > 0) throw validationError(faults)
-  return values
+/** A new credential is tried at the provider before it replaces the old one. */
+async function checkCredential(deps: SenderAdminDeps, companyId: number, senderId: number, given: SenderChange) {
+  const before = await findSender(deps.db, companyId, senderId)
+  if (before === undefined) throw senderRecordNotFound()
+  const accessToken = given.accessToken ?? ''
+  await checkConnection(deps, { ...before, ...parseGiven(given, deps.cipher), accessToken })
 }
 
-const seal = (cipher: Cipher, secret: string | null): string | null => (secret === null ? null : cipher.encrypt(secret))
-
-function parsePhone(given: string, faults: FieldFault[]): { phoneNumber: string; phone: string } {
-  const phone = parseSenderPhone(given)
-  if (phone === undefined) faults.push({ path: 'phoneNumber', message: 'must hold 7 to 15 digits and no letters' })
-  return { phoneNumber: given.trim(), phone: phone ?? '' }
-}
-
-function parseText(path: string, given: string, faults: FieldFault[]): string {
-  const text = given.trim()
-  if (text === '') faults.push({ path, message: 'must not be blank' })
-  return text
-}
-
-/** Kept without a slash at the end, because the provider's paths begin with one. */
-function parseBaseUrl(given: string | null, faults: FieldFault[]): string | null {
-  if (given === null) return null
-  const url = URL.parse(given)
-  const usable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (!usable || /[?#\s]/.test(given)) {
-    faults.push({ path: 'apiBaseUrl', message: 'must be an http or https address without query or credentials' })
-  }
-  return given.replace(/\/+$/, '')
+function parseChange(before: SenderRow, given: SenderChange, cipher: Cipher): SenderValues {
+  const kept = 'cannot be taken away: prefer another sender instead'
+  const faults = given.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
+  return { ...before, ...parseGiven(given, cipher, faults) }
 }

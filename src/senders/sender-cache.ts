@@ -41,6 +41,7 @@ function unseal({ tier, dailyLimit, createdAt: _createdAt, ...row }: SenderRow, 
     ...row,
     accessToken: cipher.decrypt(row.accessToken),
     appSecret: row.appSecret === null ? null : cipher.decrypt(row.appSecret),
+    webhookSecret: row.webhookSecret === null ? null : cipher.decrypt(row.webhookSecret),
     dailyLimit: effectiveDailyLimit({ tier, dailyLimit }),
   }
 }

@@ -3,8 +3,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
 import { errorResponses, Pagination } from '../http/shapes.ts'
-import type { SenderRecord } from './sender.ts'
-import { selectSenderPage } from './sender-store.ts'
+import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
 export type SenderRoutesDeps = { db: Db }
 
@@ -47,7 +46,7 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
 }
 
 /** What a company sees of its number: nothing of how it is connected. */
-const toSenderReply = (sender: SenderRecord) => ({
+const toSenderReply = (sender: SenderRow) => ({
   phoneNumber: sender.phoneNumber,
   phoneName: sender.phoneName,
   phoneNumberId: sender.phoneNumberId,

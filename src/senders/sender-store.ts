@@ -1,13 +1,18 @@
 import type { Db } from '../db/connect.ts'
 import type { SenderRecord } from './sender.ts'
 
-/** A sender as it is kept: both secrets are sealed. */
-export type SenderRow = SenderRecord & { readonly accessToken: string; readonly appSecret: string | null }
+/** A sender as it is kept: its secrets are sealed. */
+export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
+  readonly accessToken: string
+  readonly appSecret: string | null
+  readonly webhookSecret: string | null
+}
 export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt'>
 
 const columns = (db: Db) => db`
   id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token, app_secret,
-  api_base_url, is_preferred, tier, daily_limit, created_at`
+  webhook_secret, api_base_url, app_id, app_name, is_preferred, tier, daily_limit, throughput_per_second,
+  is_shared_with_app, created_at`
 
 /**
  * Holds the company until the transaction ends, so that changes of its senders happen one after another.
@@ -82,12 +87,14 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
   const [row] = await tx<[SenderRow]>`
     insert into senders (
       company_id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id,
-      access_token, app_secret, api_base_url, tier, daily_limit
+      access_token, app_secret, webhook_secret, api_base_url, app_id, app_name, tier, daily_limit,
+      throughput_per_second, is_shared_with_app
     )
     values (
       ${companyId}, ${values.provider}, ${values.phoneNumber}, ${values.phone}, ${values.phoneName},
       ${values.phoneNumberId}, ${values.wabaAccountId}, ${values.accessToken}, ${values.appSecret},
-      ${values.apiBaseUrl}, ${values.tier}, ${values.dailyLimit}
+      ${values.webhookSecret}, ${values.apiBaseUrl}, ${values.appId}, ${values.appName}, ${values.tier},
+      ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}
     )
     returning ${columns(tx)}`
   await tx`
@@ -112,9 +119,14 @@ export async function updateSenderRow(
         waba_account_id = ${values.wabaAccountId},
         access_token = ${values.accessToken},
         app_secret = ${values.appSecret},
+        webhook_secret = ${values.webhookSecret},
         api_base_url = ${values.apiBaseUrl},
+        app_id = ${values.appId},
+        app_name = ${values.appName},
         tier = ${values.tier},
         daily_limit = ${values.dailyLimit},
+        throughput_per_second = ${values.throughputPerSecond},
+        is_shared_with_app = ${values.isSharedWithApp},
         updated_at = now()
     where company_id = ${companyId}
       and id = ${senderId}

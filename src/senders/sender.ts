@@ -22,18 +22,28 @@ export type Sender = {
   readonly wabaAccountId: string
   readonly accessToken: string
   readonly appSecret: string | null
+  /** What events about the number must bring along, where the provider does not sign. */
+  readonly webhookSecret: string | null
   /** Null: the provider's public address. */
   readonly apiBaseUrl: string | null
+  /** The provider's app that holds the number, and its name; null where the provider has no apps. */
+  readonly appId: string | null
+  readonly appName: string | null
   readonly isPreferred: boolean
   /** Customers whom it may be the first to write to within 24 hours; null: as many as it likes. */
   readonly dailyLimit: number | null
+  /** Messages a second, as set by the operator; null: what the provider usually allows. */
+  readonly throughputPerSecond: number | null
+  /** Also used in the phone app. */
+  readonly isSharedWithApp: boolean
 }
 
 /** A connected number as its operator sees it: without secrets. */
-export type SenderRecord = Omit<Sender, 'accessToken' | 'appSecret' | 'dailyLimit'> & {
+export type SenderRecord = Omit<Sender, 'accessToken' | 'appSecret' | 'webhookSecret' | 'dailyLimit'> & {
   readonly tier: number | null
   /** As set by the operator; null: the tier decides. */
   readonly dailyLimit: number | null
+  readonly hasWebhookSecret: boolean
   readonly createdAt: Date
 }
 
@@ -76,3 +86,15 @@ const TIER_LIMITS = new Map([
 /** What is set explicitly, else what the provider's tier allows; null: no limit. */
 export const effectiveDailyLimit = (set: { tier: number | null; dailyLimit: number | null }): number | null =>
   set.dailyLimit ?? TIER_LIMITS.get(set.tier ?? 0) ?? null
+
+const USUAL_THROUGHPUT = 80
+const THROUGHPUT_WITH_APP = 20
+/** No provider allows more: a sender set higher is not paced at all, so that counting turns holds up nobody. */
+const HIGHEST_THROUGHPUT = 1_000
+
+/** Seconds between two messages of the sender; null: it is not paced, neither by itself nor per customer. */
+export function slotSecondsOf(sender: Pick<Sender, 'throughputPerSecond' | 'isSharedWithApp'>): number | null {
+  const usual = sender.isSharedWithApp ? THROUGHPUT_WITH_APP : USUAL_THROUGHPUT
+  const throughput = sender.throughputPerSecond ?? usual
+  return throughput > HIGHEST_THROUGHPUT ? null : 1 / throughput
+}

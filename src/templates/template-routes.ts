@@ -52,7 +52,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
   }
 }
 
-const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
+export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
   id: row.familyId,
   name: row.name,
   language: row.language,

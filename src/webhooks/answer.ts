@@ -31,6 +31,8 @@ export function answerText(answer: Answer): string {
   const text = new TextDecoder('utf-8')
     .decode(Buffer.concat(answer.chunks), { stream: isCut })
     .replaceAll('\0', '\ufffd')
+  // A unit of a string is at most three bytes: what is short needs no measuring, and most answers are.
+  if (text.length * 3 <= MAX_ANSWER_BYTES) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ANSWER_BYTES))
   return text.slice(0, read)
 }

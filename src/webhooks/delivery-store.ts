@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import type { Claim } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
 import type { StaticHeader } from './static-header.ts'
 
@@ -100,36 +101,11 @@ export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[]
 export async function beginAttempts(db: Db, deliveries: readonly DeliveryRef[]): Promise<BegunAttempt[]> {
   if (deliveries.length === 0) return []
   return await db<BegunAttempt[]>`
-    with due as materialized (
-      select
-        delivery.company_id, delivery.id as delivery_id, delivery.registration_id, delivery.round,
-        delivery.attempts + 1 as attempt, delivery.wamid, registration.url, registration.method,
-        registration.headers, registration.secret,
-        registration.status = 'active' and registration.deleted_at is null as is_wanted
-      from unnest(
-        ${deliveries.map((one) => one.companyId)}::bigint[],
-        ${deliveries.map((one) => one.deliveryId)}::bigint[]
-      ) as given (company_id, delivery_id)
-      join deliveries delivery on (delivery.company_id, delivery.id) = (given.company_id, given.delivery_id)
-      join registrations registration
-        on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
-      where delivery.status = 'pending'
-      for share of registration
-    ),
-    skipped as (
-      update deliveries delivery
-      set status = 'skipped', next_attempt_at = null, updated_at = now()
-      from due
-      where (delivery.company_id, delivery.id) = (due.company_id, due.delivery_id)
-        and delivery.status = 'pending'
-        and not due.is_wanted
+    select *
+    from begin_attempts(
+      ${deliveries.map((one) => one.companyId)}::bigint[],
+      ${deliveries.map((one) => one.deliveryId)}::bigint[]
     )
-    select
-      due.company_id, due.delivery_id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event,
-      envelope.body, due.url, due.method, due.headers, due.secret
-    from due
-    join envelopes envelope on (envelope.company_id, envelope.wamid) = (due.company_id, due.wamid)
-    where due.is_wanted
   `
 }
 
@@ -139,51 +115,44 @@ export async function beginAttempts(db: Db, deliveries: readonly DeliveryRef[]):
  */
 export async function recordAttempts(db: Db, attempts: readonly AttemptRecord[]): Promise<void> {
   if (attempts.length === 0) return
+  await db`select record_attempts(${db.json(attempts.map(toItem))})`
+}
+
+export type Settlement = {
+  claim: Claim
+  record: AttemptRecord
+  /** Until the job is due again, by the database's clock; undefined: it has ended. */
+  afterMs: number | undefined
+}
+
+/** The same with the attempts' jobs, which end or get another time; an attempt whose job is another's changes nothing. */
+export async function settleAttempts(db: Db, settlements: readonly Settlement[]): Promise<void> {
+  const ended = settlements.filter(({ afterMs }) => afterMs === undefined).map(({ claim }) => claim)
+  const again = settlements.flatMap(({ claim, afterMs = null }) =>
+    afterMs === null ? [] : [{ id: claim.id, claim_id: claim.claimId, after_ms: afterMs, counts: false, ...NO_MARKS }],
+  )
+  const items = settlements.map(({ claim, record }) => ({ job_id: claim.id, ...toItem(record) }))
   await db`
-    with made as materialized (
-      select *
-      from unnest(
-        ${attempts.map((one) => one.companyId)}::bigint[],
-        ${attempts.map((one) => one.deliveryId)}::bigint[],
-        ${attempts.map((one) => one.registrationId)}::bigint[],
-        ${attempts.map((one) => one.round)}::integer[],
-        ${attempts.map((one) => one.attempt)}::integer[],
-        ${attempts.map((one) => one.statusCode)}::integer[],
-        ${attempts.map((one) => one.response)}::text[],
-        ${attempts.map((one) => one.errorMessage)}::text[],
-        ${attempts.map((one) => one.durationMs)}::integer[],
-        ${attempts.map((one) => one.sentAt.toISOString())}::timestamptz[],
-        ${attempts.map(statusAfter)}::text[],
-        ${attempts.map((one) => (one.next instanceof Date ? one.next.toISOString() : null))}::timestamptz[]
-      ) with ordinality as made (
-        company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-        sent_at, status_after, next_attempt_at, ord
-      )
-    ),
-    logged as (
-      insert into delivery_attempts (
-        company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-        dead_lettered, sent_at
-      )
-      select
-        company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-        status_after = 'dead', sent_at
-      from made
-      order by ord
-      on conflict on constraint delivery_attempts_once do nothing
+    select settle_attempts(
+      ${ended.map(({ id }) => id)}::bigint[], ${ended.map(({ claimId }) => claimId)}::uuid[], ${db.json(again)},
+      ${db.json(items)}
     )
-    update deliveries delivery
-    set
-      attempts = made.attempt,
-      status = made.status_after,
-      next_attempt_at = made.next_attempt_at,
-      updated_at = now()
-    from made
-    where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
-      and delivery.round = made.round
-      and delivery.attempts = made.attempt - 1
-      and delivery.status = 'pending'
   `
 }
 
-const statusAfter = ({ next }: AttemptRecord): string => (next instanceof Date ? 'pending' : next)
+const NO_MARKS = { hold: false, set_aside: false }
+
+const toItem = ({ companyId, deliveryId, registrationId, next, ...one }: AttemptRecord) => ({
+  company_id: companyId,
+  delivery_id: deliveryId,
+  registration_id: registrationId,
+  round: one.round,
+  attempt: one.attempt,
+  status_code: one.statusCode,
+  response: one.response,
+  error_message: one.errorMessage,
+  duration_ms: one.durationMs,
+  sent_at: one.sentAt.toISOString(),
+  status_after: next instanceof Date ? 'pending' : next,
+  next_attempt_at: next instanceof Date ? next.toISOString() : null,
+})

@@ -34,7 +34,7 @@ beforeAll(async () => {
     seen.push(request)
     answer(request, response)
   })
-  access = { phoneNumberId: 'PN1', wabaAccountId: 'W1', accessToken: 'secret', apiBaseUrl: base }
+  access = { phoneNumberId: 'PN1', wabaAccountId: 'W1', accessToken: 'secret', apiBaseUrl: base, appId: null }
 })
 afterEach(() => {
   seen = []

@@ -1,12 +1,17 @@
-import { isObject } from '../exchange.ts'
-import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
+import { isObject } from './exchange.ts'
+import { idOf } from './graph-answer.ts'
+import { text } from './graph-error.ts'
+import type { ProviderTemplate, TemplateComponent } from './provider.ts'
 
-/** Reads one item of Meta's template list; undefined when it lacks what a template cannot do without. */
-export function readTemplate(item: Record<string, unknown>, namespace: string | null): ProviderTemplate | undefined {
+/**
+ * Reads a template as Meta and those who pass its API on write it; undefined when it lacks what a template cannot do
+ * without. What only some of them tell stays null.
+ */
+export function readTemplate(item: Record<string, unknown>): ProviderTemplate | undefined {
   const { id, name, language, status, category, components, rejected_reason: rejected } = item
   if (typeof name !== 'string' || typeof language !== 'string' || typeof status !== 'string') return undefined
   return {
-    externalId: typeof id === 'string' || typeof id === 'number' ? String(id) : null,
+    externalId: idOf(id),
     name,
     language,
     status: status.toUpperCase(),
@@ -15,7 +20,7 @@ export function readTemplate(item: Record<string, unknown>, namespace: string | 
     components: Array.isArray(components) ? components.filter(isComponent) : [],
     qualityScore: isObject(item.quality_score) ? item.quality_score : null,
     rejectedReason: typeof rejected === 'string' && rejected !== 'NONE' ? rejected : '',
-    namespace,
+    namespace: text(item.namespace),
     partnerId: null,
     createdBy: null,
     modifiedBy: null,

@@ -1,0 +1,205 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Bench, BenchContext } from './bench.ts'
+import { figure, ratioFigure } from './figure.ts'
+import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { type Company, onStage, type Stage } from './stage.ts'
+
+const ARRAY = 1_000
+const ROWS = { full: 200_000, quick: 20_000 }
+const CONTACTS = { full: 1_000_000, quick: 100_000 }
+const BARE_AT_ONCE = 10_000
+const ROUNDS = 5
+
+/** Upserts alone and in arrays, a list imported beside a bare insert of the same rows, pages of a million contacts. */
+export const contactsBench: Bench = (context) =>
+  onStage(async (stage) => {
+    const company = await stage.createCompany(0)
+    await measureUpserts(context, stage, company)
+    await measureArrays(context, stage, company)
+    await measureImport(context, stage)
+    await measurePages(context, stage)
+  })
+
+const post = (stage: Stage, company: Company, body: string): Omit<LoadOrder, 'concurrency'> => ({
+  url: stage.url,
+  method: 'POST',
+  path: '/public/v1/contacts',
+  headers: company.headers,
+  body,
+  phones: 1_000_000,
+  fits: '^\\{"data":\\[\\{"id":',
+})
+
+async function measureUpserts({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
+  const body = '{"email":"person{n}@example.com","phone":"{phone}","firstName":"Ada","customFields":{"n":"{n}"}}'
+  const order = post(stage, company, body)
+  await stage.load.run({ ...order, concurrency: 16, seconds: 1 })
+  const upserts = await stage.load.run({ ...order, concurrency: 64, seconds: quick ? 3 : 10 })
+  insistOnClean('upserts', upserts)
+  report(figure('single upserts, 64 in flight', upserts.perSecond, 'contacts/s'))
+  report(figure('single upserts, p99', upserts.p99Ms, 'ms'))
+}
+
+async function measureArrays({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
+  const items = Array.from({ length: ARRAY }, (_, i) => `{"email":"array{n}-${i}@example.com","firstName":"Ada"}`)
+  const order = post(stage, company, `[${items.join()}]`)
+  const arrays = await stage.load.run({ ...order, concurrency: 2, requests: quick ? 10 : 40 })
+  insistOnClean('arrays', arrays)
+  report(figure('upserts in arrays of 1,000, 2 in flight', arrays.perSecond * ARRAY, 'contacts/s'))
+  report(figure('an array of 1,000, median', arrays.p50Ms, 'ms'))
+  const one = Array.from({ length: ARRAY }, (_, i) => `{"email":"one{n}@example.com","firstName":"Ada ${i}"}`)
+  const named = await stage.load.run({ ...post(stage, company, `[${one.join()}]`), concurrency: 1, requests: 5 })
+  insistOnClean('arrays of one person', named)
+  report(figure('an array that names one person 1,000 times, median', named.p50Ms, 'ms'))
+}
+
+/** The bare insert before and after the import, into the same table, of the same rows. */
+async function measureImport({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
+  const rows = quick ? ROWS.quick : ROWS.full
+  const bare = [await insertBare(stage, rows)]
+  const company = await stage.createCompany(0)
+  const lines = Array.from({ length: rows }, (_, i) => `${emailOf(i)},+${phoneOf(i)},Ada,${lastNameOf(i)},${i}`)
+  const list = `email,phone,first_name,last_name,custom_fields.number\r\n${lines.join('\r\n')}\r\n`
+  const cpu = await stage.cpu()
+  const startedAt = performance.now()
+  const headers = { ...company.headers, 'content-type': 'text/csv' }
+  const taken = await fetch(`${stage.url}/public/v1/contacts/import`, { method: 'POST', headers, body: list })
+  if (taken.status !== 202) throw new Error(await taken.text())
+  const takenMs = performance.now() - startedAt
+  const { data } = (await taken.json()) as { data: { id: number } }
+  const created = await waitForEnd(stage, company, data.id)
+  const seconds = (performance.now() - startedAt) / 1_000
+  const used = await stage.cpu()
+  bare.push(await insertBare(stage, rows))
+  if (created !== rows) throw new Error(`${created} of ${rows} were created`)
+  say(
+    `taken in after ${Math.round(takenMs)} ms; bare insert: ${bare.map((rate) => Math.round(rate)).join(', ')} rows/s`,
+  )
+  const per = (now: number, then: number) => `${(((now - then) / rows) * 1_000).toFixed(3)} ms`
+  say(`processor time per row: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`)
+  report(
+    ratioFigure(
+      `import of ${rows.toLocaleString('en-US')} rows, from first byte to end`,
+      rows / seconds,
+      'rows/s',
+      { baseline: 'bare insert select unnest', baselineValue: bare.reduce((sum, rate) => sum + rate, 0) / bare.length },
+      { atLeast: 0.3 },
+    ),
+  )
+}
+
+const emailOf = (i: number) => `person.number${i}@example.com`
+const phoneOf = (i: number) => String(393_310_000_000 + i)
+const lastNameOf = (i: number) => `Lovelace ${i}`
+
+async function waitForEnd(stage: Stage, { headers }: Company, id: number): Promise<number> {
+  for (;;) {
+    const answer = await fetch(`${stage.url}/public/v1/contacts/imports/${id}`, { headers })
+    const { data } = (await answer.json()) as { data: { status: string; created: number; failure: string } }
+    if (data.status === 'completed') return data.created
+    if (data.status === 'failed') throw new Error(data.failure)
+    await sleep(50)
+  }
+}
+
+/** Rows per second of inserts without a rule, 10,000 rows each, with all that the table's indexes need. */
+async function insertBare(stage: Stage, rows: number): Promise<number> {
+  const { companyId } = await stage.createCompany(0)
+  const startedAt = performance.now()
+  for (let from = 0; from < rows; from += BARE_AT_ONCE) {
+    const part = Array.from({ length: Math.min(BARE_AT_ONCE, rows - from) }, (_, i) => from + i)
+    await stage.db`
+      insert into contacts (
+        company_id, email, email_key, phone, phone_identity, first_name, last_name, search_text, source, source_type,
+        custom_fields
+      )
+      select
+        ${companyId}, email, email, phone, phone, 'Ada', last_name,
+        'ada ' || lower(last_name) || E'\n' || email || E'\n' || phone, 'API', 'database',
+        jsonb_build_object('number', number)
+      from unnest(
+        ${part.map(emailOf)}::text[], ${part.map(phoneOf)}::text[], ${part.map(lastNameOf)}::text[],
+        ${part.map(String)}::text[]
+      ) as given (email, phone, last_name, number)
+    `
+  }
+  return rows / ((performance.now() - startedAt) / 1_000)
+}
+
+/** First and deepest page by cursor, of the list and of two searches, in turn. */
+async function measurePages({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
+  const contacts = quick ? CONTACTS.quick : CONTACTS.full
+  const company = await fillCompany(stage, contacts, say)
+  const { companyId } = company
+  const [ends] = await stage.db<{ deep: number; rare: number }[]>`
+    select
+      (select id from contacts where company_id = ${companyId} order by created_at, id offset 30 limit 1) as deep,
+      (select id from contacts where company_id = ${companyId} and strpos(search_text, 'lovelace 3933100077') > 0
+        order by created_at, id offset 30 limit 1) as rare
+  `
+  const lists = {
+    list: { first: '', deepest: `&before=${ends?.deep}` },
+    'search with few matches': {
+      first: '&search=lovelace%203933100077',
+      deepest: `&search=lovelace%203933100077&before=${ends?.rare}`,
+    },
+    'search that all match': { first: '&search=ada', deepest: `&search=ada&before=${ends?.deep}` },
+  }
+  for (const [name, pages] of Object.entries(lists)) {
+    const reports = { first: [] as LoadReport[], deepest: [] as LoadReport[] }
+    const read = (query: string) => {
+      const path = `/public/v1/contacts?limit=25${query}`
+      const fits = '^\\{"data":\\[(?:\\{"id":.*){25}\\],"pagination"'
+      const { headers } = company
+      return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 20 : 60, fits } as const
+    }
+    for (const query of Object.values(pages)) await stage.load.run(read(query))
+    const before = await countScans(stage)
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const page of ['first', 'deepest'] as const) reports[page].push(await stage.load.run(read(pages[page])))
+    }
+    const [first, deepest] = [joinReports(reports.first), joinReports(reports.deepest)]
+    insistOnClean(`${name}, first page`, first)
+    insistOnClean(`${name}, deepest page`, deepest)
+    const beside = { baseline: 'first page', baselineValue: first.p50Ms }
+    const what = `${name}, deepest page by cursor, of ${contacts.toLocaleString('en-US')}, median`
+    report(ratioFigure(what, deepest.p50Ms, 'ms', beside, { atMost: 1.5 }))
+    report(figure(`${name}: sequential scans`, (await countScans(stage)) - before, 'scans', { atMost: 0 }))
+  }
+}
+
+async function countScans({ db }: Stage): Promise<number> {
+  // Sessions tell what they did at most once a second.
+  await sleep(1_500)
+  const [row] = await db<{ scans: number }[]>`
+    select seq_scan::int as scans from pg_stat_user_tables where relname = 'contacts'
+  `
+  return row?.scans ?? 0
+}
+
+/** Filled by SQL; the index of runs is made afterwards, as it would take most of the time. */
+async function fillCompany(stage: Stage, contacts: number, say: BenchContext['say']): Promise<Company> {
+  const company = await stage.createCompany(0)
+  const { companyId } = company
+  say(`filling in ${contacts} contacts`)
+  const [index] = await stage.db<{ definition: string }[]>`
+    select pg_get_indexdef('contacts_by_gram'::regclass) as definition
+  `
+  await stage.db`drop index contacts_by_gram`
+  await stage.db`
+    insert into contacts (
+      company_id, email, email_key, phone, phone_identity, first_name, last_name, search_text, source, source_type,
+      created_at, updated_at
+    )
+    select
+      ${companyId}::bigint, 'p' || i || '@example.com', 'p' || i || '@example.com', i::text, i::text, 'Ada',
+      'Lovelace ' || i, 'ada lovelace ' || i || E'\np' || i || '@example.com\n' || i, 'API', 'database',
+      now() - (i - 393310000000) * interval '1 second', now() - (i - 393310000000) * interval '1 second'
+    from generate_series(393310000000, 393310000000 + ${contacts}::bigint - 1) as i
+  `
+  await stage.db`insert into contact_counts (company_id, living) values (${companyId}, ${contacts})`
+  say('making the index of runs')
+  await stage.db.unsafe(index?.definition ?? '')
+  await stage.db`vacuum analyze contacts`
+  return company
+}

@@ -1,0 +1,219 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import type { Bench, BenchContext } from './bench.ts'
+import { timeClaims } from './claim.ts'
+import { figure, ratioFigure } from './figure.ts'
+import { insistOnClean } from './load.ts'
+import { residentMegabytes } from './process.ts'
+import type { ReceiverReport } from './receiver.ts'
+import { type Company, onStage, type Stage } from './stage.ts'
+
+const CUSTOMERS = 10_000
+const NUMBERS = 8
+const REGISTRATIONS = '/public/v1/webhooks/registrations'
+/** As many as the service has in flight at one receiver. */
+const BARE_CONCURRENCY = 20
+
+type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string }
+
+/** Inbound webhook in to receiver out, signed, logged and durable, beside the bare client posting the same body. */
+export const forwardBench: Bench = (context) =>
+  onStage(async (stage) => {
+    await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
+    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const company = await stage.createCompany(NUMBERS)
+    const play = { context, stage, company, receiverUrl }
+
+    const [first] = await register(play, 1)
+    context.say('warming up')
+    await forwardMany(play, 1, 2)
+    const { lastBody: body } = await reportOf(play)
+    await measureQueue(play, first ?? 0, body)
+    const one = await measureEndToEnd(play, 1, body)
+    await measureHalfLoad(play, 1, one / 2)
+    const before = residentMegabytes(stage.service.pid).now
+    await register(play, 9)
+    const ten = await measureEndToEnd(play, 10, body)
+    await measureHalfLoad(play, 10, ten / 2)
+    await forwardMany(play, 10, context.quick ? 3 : 20)
+    const { now } = residentMegabytes(stage.service.pid)
+    context.report(figure('resident memory before the ten registrations', before, 'MB'))
+    context.report(figure('resident memory at the end', now, 'MB'))
+    await measureClaims(play)
+  })
+
+async function register({ company, receiverUrl, stage }: Play, count: number): Promise<number[]> {
+  const ids: number[] = []
+  for (let i = 0; i < count; i += 1) {
+    const answer = await fetch(`${stage.url}${REGISTRATIONS}`, {
+      method: 'POST',
+      headers: company.headers,
+      body: JSON.stringify({
+        name: 'Bench',
+        url: `${receiverUrl}/${i}`,
+        events: ['whatsapp.message.received'],
+        secret: 'a secret of the benchmark',
+      }),
+    })
+    if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
+    ids.push(((await answer.json()) as { id: number }).id)
+  }
+  return ids
+}
+
+const reportOf = async ({ receiverUrl }: Play): Promise<ReceiverReport> =>
+  (await (await fetch(`${receiverUrl}/report`)).json()) as ReceiverReport
+const reset = ({ receiverUrl }: Play) => fetch(`${receiverUrl}/reset`)
+
+/** Waits until the receiver has got so many, and the service has written so. */
+async function waitFor(play: Play, count: number): Promise<ReceiverReport> {
+  const endsAt = performance.now() + 120_000
+  for (;;) {
+    const report = await reportOf(play)
+    const [row] = await play.stage.db<{ isWaiting: boolean }[]>`
+      select exists (select from jobs where kind = 'webhook.deliver') as is_waiting
+    `
+    if (report.count >= count && row?.isWaiting === false) return report
+    if (performance.now() > endsAt) throw new Error(`${report.count} of ${count} deliveries came`)
+    await sleep(50)
+  }
+}
+
+const bareRate = async ({ stage, receiverUrl, context }: Play, body: string): Promise<number> => {
+  const headers = { 'content-type': 'application/json' }
+  const order = { url: receiverUrl, method: 'POST', path: '/', headers, body, fits: 'ok' } as const
+  const seconds = context.quick ? 1 : 3
+  const report = await stage.load.run({ ...order, concurrency: BARE_CONCURRENCY, seconds })
+  insistOnClean('bare client', report)
+  return report.perSecond
+}
+
+/** Deliveries that wait already, with nothing else to do. */
+async function measureQueue(play: Play, registrationId: number, body: string): Promise<void> {
+  const { context, company, stage } = play
+  const count = context.quick ? 10_000 : 40_000
+  const bare = [await bareRate(play, body)]
+  await reset(play)
+  const cpu = await stage.cpu()
+  await fillQueue(play, registrationId, body, count)
+  const { seconds } = await waitFor(play, count)
+  const used = await stage.cpu()
+  const per = (now: number, then: number) => `${(((now - then) / count) * 1_000).toFixed(3)} ms`
+  context.say(
+    `processor time per delivery: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
+  )
+  bare.push(await bareRate(play, body))
+  const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
+  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, { atLeast: 0.5 }))
+  const [row] = await stage.db<{ rows: number }[]>`
+    select count(*)::int as rows
+    from delivery_attempts
+    where company_id = ${company.companyId} and registration_id = ${registrationId} and status_code = 200
+  `
+  context.say(`${row?.rows} attempts are logged`)
+}
+
+async function fillQueue({ stage, company: { companyId } }: Play, id: number, body: string, count: number) {
+  await stage.db.begin(async (tx) => {
+    await tx`
+      insert into envelopes (company_id, wamid, event, body)
+      select ${companyId}, 'wamid.Q' || n, 'whatsapp.message.received', ${body} from generate_series(1, ${count}::int) as n
+    `
+    await tx`
+      with made as (
+        insert into deliveries (company_id, registration_id, wamid)
+        select ${companyId}, ${id}, 'wamid.Q' || n from generate_series(1, ${count}::int) as n
+        returning id
+      )
+      insert into jobs (kind, lane, company_id, subject_id)
+      select 'webhook.deliver', ${String(id)}, ${companyId}, made.id from made
+    `
+  })
+}
+
+/** As many events as the service accepts, until the last of them has been delivered; answers messages per second. */
+async function measureEndToEnd(play: Play, registrations: number, body: string): Promise<number> {
+  const { report, quick } = play.context
+  const bare = [await bareRate(play, body)]
+  const { messages, seconds } = await forwardMany(play, registrations, quick ? 3 : 10)
+  bare.push(await bareRate(play, body))
+  const goal = registrations === 1 ? { atLeast: 0.2 } : undefined
+  const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
+  const rate = (messages * registrations) / seconds
+  report(ratioFigure(`forwarded, ${registrations} registration(s)`, rate, 'forwards/s', beside, goal))
+  return messages / seconds
+}
+
+async function forwardMany(play: Play, registrations: number, seconds: number) {
+  const { stage, company } = play
+  await reset(play)
+  const startedAtMs = performance.timeOrigin + performance.now()
+  const events = await stage.load.run({
+    url: stage.url,
+    method: 'POST',
+    path: '/public/v1/webhooks/whatsapp',
+    headers: { 'content-type': 'application/json' },
+    body: eventOf('{choice}', '{phone}', 'wamid.HBgL{n}'),
+    phones: CUSTOMERS,
+    choices: company.senders.map(({ phoneNumberId }) => phoneNumberId),
+    concurrency: 32,
+    seconds,
+  })
+  insistOnClean('webhooks', events)
+  const { lastAtMs, count } = await waitFor(play, events.answered * registrations)
+  if (count !== events.answered * registrations) throw new Error(`${count} deliveries of ${events.answered} messages`)
+  return { messages: events.answered, seconds: (lastAtMs - startedAtMs) / 1_000 }
+}
+
+/** Events at an even pace, whatever becomes of them: from before the post to the receiver. */
+async function measureHalfLoad(play: Play, registrations: number, perSecond: number): Promise<void> {
+  const { context, stage, company } = play
+  await reset(play)
+  const pool = new Pool(stage.url, { connections: 64 })
+  const total = Math.ceil(perSecond * (context.quick ? 3 : 10))
+  const posts: Promise<unknown>[] = []
+  const startedAt = performance.now()
+  while (posts.length < total) {
+    const due = Math.min(total, ((performance.now() - startedAt) / 1_000) * perSecond)
+    while (posts.length < due) {
+      const n = posts.length
+      const number = company.senders[n % company.senders.length]?.phoneNumberId ?? ''
+      const postedAt = (performance.timeOrigin + performance.now()).toFixed(3)
+      const body = eventOf(number, String(393_300_000_000 + (n % CUSTOMERS)), `wamid.T${postedAt}-${n}`)
+      const headers = { 'content-type': 'application/json' }
+      const answer = pool.request({ method: 'POST', path: '/public/v1/webhooks/whatsapp', headers, body })
+      posts.push(answer.then(({ body }) => body.dump()))
+    }
+    await sleep(1)
+  }
+  await Promise.all(posts)
+  const { p50Ms, p99Ms, maxMs } = await waitFor(play, total * registrations)
+  await pool.close()
+  const what = `end to end at half load, ${registrations} registration(s)`
+  context.say(`${what}: ${Math.round(perSecond)} messages/s, longest ${Math.round(maxMs)} ms`)
+  context.report(figure(`${what}, p50`, p50Ms, 'ms'))
+  context.report(figure(`${what}, p99`, p99Ms, 'ms', { atMost: 100 }))
+}
+
+async function measureClaims({ context, stage }: Play): Promise<void> {
+  const many = context.quick ? 100_000 : 1_000_000
+  const few = await timeClaims(stage.db, 1_000, 1_000)
+  const lots = await timeClaims(stage.db, many, 1_000)
+  const beside = { baseline: '1,000 due', baselineValue: few }
+  const what = `claim of 100 of ${many.toLocaleString('en-US')} due jobs over 1,000 lanes`
+  context.report(ratioFigure(what, lots, 'ms', beside, { atMost: 1.5 }))
+}
+
+function eventOf(phoneNumberId: string, from: string, wamid: string): string {
+  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const value = {
+    messaging_product: 'whatsapp',
+    metadata: { display_phone_number: '390000000000', phone_number_id: phoneNumberId },
+    contacts: [{ profile: { name: 'Ada Lovelace' }, wa_id: from }],
+    messages: [{ from, id: wamid, timestamp, type: 'text', text: { body: 'Is my order ready?' } }],
+  }
+  const changes = [{ value, field: 'messages' }]
+  return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '200000000000001', changes }] })
+}
+
+const meanOf = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

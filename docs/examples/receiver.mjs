@@ -1,0 +1,20 @@
+// A receiver that believes only what is signed: SECRET=… PORT=8080 node receiver.mjs
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createServer } from 'node:http'
+
+const seen = new Set() // a delivery may come twice: keep its id where your data is, so that it outlives a restart
+const receiver = createServer((request, response) => {
+  const chunks = []
+  request.on('data', (chunk) => chunks.push(chunk))
+  request.on('end', () => {
+    const body = Buffer.concat(chunks) // the bytes as they came: parsed and written again they may differ
+    const expected = createHmac('sha256', process.env.SECRET).update(body).digest()
+    const given = Buffer.from(request.headers['x-service-signature'] ?? '', 'hex')
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return response.writeHead(401).end()
+    const id = request.headers['x-service-delivery']
+    if (!seen.has(id)) console.log(id, JSON.parse(body).message.text)
+    seen.add(id)
+    response.end('ok')
+  })
+})
+receiver.listen(process.env.PORT)

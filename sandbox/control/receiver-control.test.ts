@@ -1,0 +1,46 @@
+import { afterAll, expect, test } from 'vitest'
+import { startSandbox } from '../sandbox.ts'
+import { call } from '../test/client.ts'
+
+const sandbox = await startSandbox()
+afterAll(sandbox.stop)
+
+const behave = (name: string, behaviour: object) =>
+  call(sandbox, 'PUT', `/sandbox/receivers/${name}/behaviour`, behaviour)
+const post = (name: string, options: RequestInit = {}) =>
+  fetch(`${sandbox.url}/sandbox/receivers/${name}`, { method: 'POST', body: '{"n":1.10}', ...options })
+
+test('a receiver takes any method, keeps the request as it came and answers 200', async () => {
+  expect((await post('plain', { headers: { 'X-Own': 'yes' } })).status).toBe(200)
+  expect((await post('plain', { method: 'PUT', body: 'second' })).status).toBe(200)
+  const { body } = await call(sandbox, 'GET', '/sandbox/receivers/plain/requests')
+  expect(body).toMatchObject([
+    { method: 'PUT', body: 'second' },
+    { method: 'POST', body: '{"n":1.10}', headers: { 'x-own': 'yes' }, at: expect.stringMatching(/^2.*Z$/) },
+  ])
+  expect((await call(sandbox, 'GET', '/sandbox/receivers/plain/requests?limit=1')).body).toHaveLength(1)
+  expect((await call(sandbox, 'GET', '/sandbox/receivers/other/requests')).body).toEqual([])
+})
+
+test('it answers as it is told, until it is told otherwise', async () => {
+  await behave('told', { statusCode: 503, body: 'later', delayMs: 20 })
+  const answer = await post('told')
+  expect([answer.status, await answer.text()]).toEqual([503, 'later'])
+  await behave('told', {})
+  expect((await post('told')).status).toBe(200)
+  expect((await behave('told', { statusCode: 42 })).status).toBe(400)
+  expect((await behave('told', { unknown: true })).status).toBe(400)
+})
+
+test('it hangs, drips and resets', async () => {
+  const signal = () => AbortSignal.timeout(700)
+  await behave('bad', { hang: true })
+  await expect(post('bad', { signal: signal() })).rejects.toThrow(/timeout/)
+  await behave('bad', { reset: true })
+  await expect(post('bad')).rejects.toThrow(/fetch failed/)
+  await behave('bad', { drip: true })
+  const dripping = await post('bad', { signal: signal() })
+  expect(dripping.status).toBe(200)
+  await expect(dripping.text()).rejects.toThrow(/timeout/)
+  expect((await call(sandbox, 'GET', '/sandbox/receivers/bad/requests')).body).toHaveLength(3)
+})

@@ -1,0 +1,84 @@
+import { type Answer, jsonAnswer, type Received } from '../answer.ts'
+import { readForm } from '../graph/media.ts'
+import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
+import { answerSend } from '../graph/send.ts'
+import { digitsOf } from '../phone.ts'
+import type { PhoneNumber } from '../world/account.ts'
+import { sha256Of } from '../world/sample-media.ts'
+import type { World } from '../world/world.ts'
+import { templateOf } from './template-list.ts'
+
+const BASE = '/gupshup/partner/app/'
+const PATH = /^\/gupshup\/partner\/app\/([^/?]+)\/([^?]*)/
+
+export const isGupshupPath = (url: string): boolean => url.startsWith(BASE)
+
+/** Plays Gupshup's partner API: the number is the one of that app, else the first one. The token comes bare. */
+export function answerGupshup(deps: GraphDeps, request: Received): Answer | Promise<Answer> {
+  const { ownRefusal } = deps.world.behaviour
+  if (ownRefusal) return ownError(ownRefusal.message, ownRefusal.status)
+  const token = request.authorization
+  if (!token || token === REFUSED_CREDENTIAL || /^bearer /i.test(token)) return ownError('Unauthorised access', 401)
+  const [, appId = '', path = ''] = PATH.exec(request.url) ?? []
+  const number = numberOf(deps.world, appId)
+  if (number === undefined) return ownError('App not found', 400)
+  return answerApp(deps, number, appId, `${request.method} ${path}`, request)
+}
+
+const ownError = (message: string, status: number): Answer => jsonAnswer({ status: 'error', message }, status)
+
+const numberOf = ({ numbers }: World, appId: string): PhoneNumber | undefined =>
+  [...numbers.values()].find(({ app }) => app?.id === appId) ?? numbers.values().next().value
+
+function answerApp(
+  deps: GraphDeps,
+  number: PhoneNumber,
+  appId: string,
+  call: string,
+  request: Received,
+): Answer | Promise<Answer> {
+  switch (call) {
+    case 'POST v3/message':
+      return answerSend(deps, number.id, request.body.toString(), appId)
+    case 'POST media':
+      return uploadMedia(deps, number.id, request)
+    case 'GET templates':
+      return jsonAnswer({
+        status: 'success',
+        templates: deps.world.templates.list(number.wabaAccountId).map((template) => templateOf(template, appId)),
+      })
+    case 'GET waba/info':
+      return jsonAnswer({ status: 'success', wabaInfo: infoOf(number) })
+    default:
+      return answerMedia(deps.world, call)
+  }
+}
+
+/** Bytes at once, without a description before them. */
+function answerMedia(world: World, call: string): Answer {
+  const id = /^GET media\/([0-9]+)$/.exec(call)?.[1]
+  const media = id === undefined ? undefined : world.media.find(id)
+  if (media === undefined) return ownError('Not found', 404)
+  return { status: 200, contentType: media.mimeType, body: media.bytes }
+}
+
+async function uploadMedia({ world, ids }: GraphDeps, phoneNumberId: string, request: Received): Promise<Answer> {
+  const form = await readForm(request.contentType ?? '', request.body)
+  const file = form?.get('file')
+  const type = form?.get('file_type')
+  if (!(file instanceof File) || typeof type !== 'string') return ownError('file and file_type are required', 400)
+  const bytes = Buffer.from(await file.arrayBuffer())
+  const id = ids.number()
+  world.media.add({ id, phoneNumberId, sha256: sha256Of(bytes), mimeType: type, bytes })
+  return jsonAnswer({ mediaId: id, status: 'success' })
+}
+
+const infoOf = (number: PhoneNumber) => ({
+  accountStatus: 'ACTIVE',
+  canSendMessage: 'AVAILABLE',
+  messagingLimit: 'TIER_1K',
+  phone: digitsOf(number.displayPhoneNumber),
+  phoneQuality: 'GREEN',
+  verifiedName: number.verifiedName,
+  wabaId: number.wabaAccountId,
+})

@@ -1,0 +1,168 @@
+import { isDeepStrictEqual } from 'node:util'
+import { parseId } from '../ids.ts'
+import { formToWriteBody } from './contact-form.ts'
+import type { Contact } from './contact-record.ts'
+
+/**
+ * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an
+ * object, or a text that begins like that itself, goes out and comes back unharmed. An empty cell says nothing.
+ */
+const COLUMNS = [
+  'id',
+  'email',
+  'phone',
+  'first_name',
+  'last_name',
+  'status',
+  'source',
+  'source_type',
+  'tags',
+  'marketing_consent.email',
+  'marketing_consent.whatsapp',
+] as const
+
+const CUSTOM_FIELD = 'custom_fields.'
+const JSON_MARK = 'json:'
+const TAG_SEPARATOR = ';'
+
+/** The names that the write body has for columns of the record. */
+const BODY_NAMES = new Map([
+  ['first_name', 'firstName'],
+  ['last_name', 'lastName'],
+  ['custom_fields', 'customFields'],
+  ['marketing_consent', 'marketingConsent'],
+])
+
+/** A column by its name in a form: `first_name` and `firstName` are one, as are the parts before a dot. */
+function formName(column: string): string {
+  const [head = '', ...rest] = column.split('.')
+  return [BODY_NAMES.get(head) ?? head, ...rest].join('.')
+}
+
+const FORM_NAMES = new Set<string>(COLUMNS.map(formName))
+const isKnown = (name: string): boolean => FORM_NAMES.has(name) || /^customFields\../s.test(name)
+
+/** The header of a list, or what is wrong with it; `ignored` are columns that mean nothing here. */
+export function readHeader(columns: readonly string[]): { ignored: string[]; fault?: string } {
+  const names = columns.map((column) => formName(column))
+  const ignored = columns.filter((_, place) => !isKnown(names[place] ?? ''))
+  const twice = columns.find((_, place) => isKnown(names[place] ?? '') && names.indexOf(names[place] ?? '') !== place)
+  if (twice !== undefined) return { ignored, fault: `the column ${twice} is there twice` }
+  if (!names.includes('email') && !names.includes('phone')) {
+    return { ignored, fault: 'the first line must name the columns, email or phone among them' }
+  }
+  return { ignored }
+}
+
+/** What a row asks for: a write body that is still to be checked, and the contact it names, if any. */
+export type RowBody = { readonly body: unknown; readonly id: number | undefined }
+
+/** The fields of a row under its columns; an error when a cell is marked as JSON and is none. */
+export function cellsToBody(columns: readonly string[], fields: readonly string[]): RowBody | { reason: string } {
+  if (fields.length !== columns.length) {
+    return { reason: `has ${fields.length} fields where the header has ${columns.length}` }
+  }
+  const entries: [string, unknown][] = []
+  let id: number | undefined
+  for (const [place, column] of columns.entries()) {
+    const cell = fields[place] ?? ''
+    if (cell === '') continue
+    const name = formName(column)
+    const value = name === 'tags' || name.startsWith('customFields.') ? readCell(cell) : { value: cell }
+    if (value === undefined) return { reason: `${column} begins with ${JSON_MARK} and is not JSON` }
+    if (name === 'id') id = parseId(cell)
+    else if (name === 'tags') for (const tag of readTags(value.value)) entries.push([name, tag])
+    else entries.push([name, value.value])
+  }
+  return { body: formToWriteBody(entries), id }
+}
+
+function readCell(cell: string): { value: unknown } | undefined {
+  if (!cell.startsWith(JSON_MARK)) return { value: cell }
+  try {
+    return { value: JSON.parse(cell.slice(JSON_MARK.length)) }
+  } catch {
+    return undefined
+  }
+}
+
+/** Tags stand between semicolons, without the spaces around them. */
+function readTags(value: unknown): unknown[] {
+  if (Array.isArray(value)) return value
+  if (typeof value !== 'string') return [value]
+  return value
+    .split(TAG_SEPARATOR)
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '')
+}
+
+/** A line of JSON, with the names of the record or those of the write body. */
+export function lineToBody(line: string): RowBody | { reason: string } {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return { reason: 'is not JSON' }
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return { reason: 'is not an object' }
+  const { id, ...members } = Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [BODY_NAMES.get(name) ?? name, member]),
+  )
+  return { body: members, id: parseId(String(id)) }
+}
+
+/** The columns of an export: the fixed ones, then one for each custom field. */
+export const exportColumns = (customKeys: readonly string[]): string[] => [
+  ...COLUMNS,
+  ...customKeys.map((key) => `${CUSTOM_FIELD}${key}`),
+]
+
+/** A contact as the cells of its row; what it does not have is empty. */
+export function toCells(contact: Contact, customKeys: readonly string[]): string[] {
+  const own = new Map(Object.entries(contact.customFields))
+  return [
+    String(contact.id),
+    contact.email ?? '',
+    contact.phone === null ? '' : `+${contact.phone}`,
+    contact.firstName ?? '',
+    contact.lastName ?? '',
+    contact.status,
+    contact.source,
+    contact.sourceType,
+    writeTags(contact.tags),
+    String(contact.emailConsent ?? ''),
+    String(contact.whatsappConsent ?? ''),
+    ...customKeys.map((key) => (own.has(key) ? writeCell(own.get(key)) : '')),
+  ]
+}
+
+const writeJson = (value: unknown): string => `${JSON_MARK}${JSON.stringify(value)}`
+
+const writeCell = (value: unknown): string =>
+  typeof value === 'string' && value !== '' && !value.startsWith(JSON_MARK) ? value : writeJson(value)
+
+function writeTags(tags: readonly string[]): string {
+  const text = tags.join(TAG_SEPARATOR)
+  return !text.startsWith(JSON_MARK) && isDeepStrictEqual(readTags(text), [...tags]) ? text : writeJson(tags)
+}
+
+/** A contact as a line of JSON, with the names of the record; what it does not have is left out. */
+export function toLine(contact: Contact): string {
+  const { email, phone, firstName, lastName, emailConsent, whatsappConsent } = contact
+  return JSON.stringify({
+    id: contact.id,
+    ...(email !== null && { email }),
+    ...(phone !== null && { phone: `+${phone}` }),
+    ...(firstName !== null && { first_name: firstName }),
+    ...(lastName !== null && { last_name: lastName }),
+    status: contact.status,
+    source: contact.source,
+    source_type: contact.sourceType,
+    tags: contact.tags,
+    marketing_consent: {
+      ...(emailConsent !== null && { email: emailConsent }),
+      ...(whatsappConsent !== null && { whatsapp: whatsappConsent }),
+    },
+    custom_fields: contact.customFields,
+  })
+}

@@ -1,0 +1,159 @@
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import type { Pool } from '../db/connect.ts'
+import type { Vault } from '../media/vault.ts'
+import { cellsToBody, lineToBody, type RowBody } from './contact-columns.ts'
+import { toText } from './contact-import.ts'
+import {
+  beginImport,
+  type ContactImport,
+  endImport,
+  findImport,
+  type Refusal,
+  recordProgress,
+} from './contact-import-store.ts'
+import type { ContactWrite } from './contact-record.ts'
+import { upsertRows } from './contact-upsert.ts'
+import { readContactRow } from './contact-write.ts'
+import { parseCsvRow } from './csv.ts'
+import { createRecordReader, type ListRecord } from './record-reader.ts'
+
+const ROWS_AT_ONCE = 1_000
+
+export type RunDeps = {
+  db: Pool
+  vault: Vault
+  /** What contacts have that the service made by itself: a row that says so says nothing. */
+  sourceType: string
+}
+
+/**
+ * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
+ * whatever is killed when. Answers whether it is over; it is not when `pause` says that others should have their turn.
+ * Throws when `signal` tells it to end, and what the vault and the database throw.
+ */
+export async function runImport(
+  deps: RunDeps,
+  companyId: number,
+  id: number,
+  { signal, pause = () => false }: { signal: AbortSignal; pause?: () => boolean },
+): Promise<boolean> {
+  const begun = await beginImport(deps.db, companyId, id)
+  if (begun === undefined) return true
+  let place: Place = { readBytes: begun.readBytes, readLines: begun.readLines }
+  let writing: Promise<void> = Promise.resolve()
+  // The next rows are read and checked while these are being written.
+  for await (const records of readBatches(deps, begun)) {
+    const batch = checkBatch(deps, begun, records, place)
+    await writing
+    signal.throwIfAborted()
+    if (pause()) return false
+    writing = writeBatch(deps, companyId, begun, batch)
+    // Awaited above or below; until then its failure is nobody's.
+    writing.catch(() => {})
+    place = batch.to
+  }
+  await writing
+  await endImport(deps.db, companyId, id, null)
+  await deps.vault.remove(begun.storageKey)
+  return true
+}
+
+/** Gives an import up: what was written of it stays. */
+export async function abandonImport(deps: RunDeps, companyId: number, id: number, reason: string): Promise<void> {
+  const given = await findImport(deps.db, companyId, id)
+  await endImport(deps.db, companyId, id, reason)
+  // What cannot be taken away now is not worth another failure.
+  if (given) await deps.vault.remove(given.storageKey).catch(() => {})
+}
+
+type Place = { readBytes: number; readLines: number }
+
+async function* readBatches({ vault }: RunDeps, begun: ContactImport): AsyncGenerator<ListRecord[]> {
+  if (begun.readBytes >= begun.sizeBytes) return
+  const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
+  const bytes: Readable | undefined = await vault.open(begun.storageKey, range)
+  if (bytes === undefined) throw new Error('The list is not in the vault')
+  const reader = createRecordReader(begun.format === 'csv', { byte: begun.readBytes, line: begun.readLines + 1 })
+  let waiting: ListRecord[] = []
+  for await (const chunk of bytes) {
+    waiting.push(...reader.push(chunk))
+    while (waiting.length >= ROWS_AT_ONCE) {
+      yield waiting.slice(0, ROWS_AT_ONCE)
+      waiting = waiting.slice(ROWS_AT_ONCE)
+    }
+  }
+  waiting.push(...reader.end())
+  for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+}
+
+type Row = {
+  readonly line: number
+  readonly fields: readonly string[]
+  readonly write: ContactWrite
+  readonly id?: number | undefined
+}
+type Batch = { from: Place; to: Place; rows: Row[]; refusals: Refusal[] }
+
+function checkBatch(deps: RunDeps, begun: ContactImport, records: readonly ListRecord[], from: Place): Batch {
+  const batch: Batch = { from, to: placeAfter(records, from), rows: [], refusals: [] }
+  for (const record of records) {
+    const { fields, ...read } = readRow(begun, record)
+    const checked = 'reason' in read ? read : readContactRow(withoutOwnSource(deps, read.body))
+    if ('write' in checked)
+      batch.rows.push({ line: record.line, fields, write: checked.write, id: 'id' in read ? read.id : undefined })
+    else batch.refusals.push({ line: record.line, reason: checked.reason, fields })
+  }
+  return batch
+}
+
+function placeAfter(records: readonly ListRecord[], from: Place): Place {
+  const last = records.at(-1)
+  return last === undefined ? from : { readBytes: last.end, readLines: last.nextLine - 1 }
+}
+
+type ReadRow = (RowBody | { reason: string }) & { fields: readonly string[] }
+
+function readRow({ format, columns }: ContactImport, record: ListRecord): ReadRow {
+  if (record.isTooLong) return { reason: 'is too long', fields: [] }
+  if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
+  const text = toText(record)
+  if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
+  const { fields, fault } = parseCsvRow(text)
+  return fault === undefined ? { ...cellsToBody(columns, fields), fields } : { reason: fault, fields }
+}
+
+/** The service's own `source_type` cannot be written: a list that was exported has it all the same. */
+function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const given = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
+  if (given !== sourceType) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'source_type'))
+}
+
+async function writeBatch(deps: RunDeps, companyId: number, begun: ContactImport, batch: Batch): Promise<void> {
+  const by = { clientId: begun.clientId, source: 'import' }
+  await upsertRows(deps.db, companyId, batch.rows, by, async (tx, outcomes) => {
+    const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
+    const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
+      const fault = outcomes[place]?.fault
+      return fault === undefined ? [] : [{ line, fields, reason: `custom_fields ${fault}` }]
+    })
+    const isMine = await recordProgress(tx, companyId, begun.id, {
+      from: batch.from.readBytes,
+      ...batch.to,
+      created: count('created'),
+      updated: count('updated'),
+      unchanged: count('unchanged'),
+      refusals: [...batch.refusals, ...full].map(storable),
+    })
+    if (!isMine) throw new Error('Another process went on with this import')
+  })
+}
+
+/** PostgreSQL keeps no NUL. */
+const storable = ({ line, reason, fields }: Refusal): Refusal => ({
+  line,
+  reason: reason.replaceAll('\0', '\uFFFD').toWellFormed(),
+  fields: fields.map((field) => field.replaceAll('\0', '\uFFFD').toWellFormed()),
+})

@@ -1,0 +1,112 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { FIELD_MAX_BYTES, parseCsvRow, toCsvRow } from './csv.ts'
+import { createRecordReader, type ListRecord, RECORD_MAX_BYTES } from './record-reader.ts'
+
+function read(bytes: Buffer, sizes: readonly number[] = [bytes.length], isQuoted = true): ListRecord[] {
+  const reader = createRecordReader(isQuoted)
+  const records: ListRecord[] = []
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = Math.max(1, sizes[turn % sizes.length] ?? 1)
+    records.push(...reader.push(bytes.subarray(at, at + size)))
+    at += size
+  }
+  return [...records, ...reader.end()]
+}
+
+const rows = (text: string) => read(Buffer.from(text)).map(({ bytes }) => parseCsvRow(bytes.toString()).fields)
+
+const anyField = fc.oneof(
+  fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
+  fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'é', '😀', ';') }),
+)
+
+test('what is written is read again, however it is cut', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(anyField, { minLength: 1, maxLength: 5 }), { maxLength: 6 }),
+      fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+      (list, sizes) => {
+        const bytes = Buffer.from(list.map(toCsvRow).join(''))
+        const records = read(bytes, sizes)
+        expect(records.map((record) => parseCsvRow(record.bytes.toString()).fields)).toEqual(list)
+        expect(records).toEqual(read(bytes))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+test('reading can go on at the end of any record, with the same lines', () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(anyField, { minLength: 1, maxLength: 3 }), { maxLength: 5 }), (list) => {
+      const bytes = Buffer.from(list.map(toCsvRow).join(''))
+      const records = read(bytes)
+      for (const [place, record] of records.entries()) {
+        const line = bytes.subarray(0, record.end).toString('latin1').split('\n').length
+        const reader = createRecordReader(true, { byte: record.end, line })
+        const rest = [...reader.push(bytes.subarray(record.end)), ...reader.end()]
+        expect(rest).toEqual(records.slice(place + 1))
+      }
+    }),
+  )
+})
+
+test.each([
+  [
+    'a,b\r\n1,2\r\n',
+    [
+      ['a', 'b'],
+      ['1', '2'],
+    ],
+  ],
+  [
+    'a,b\n1,2',
+    [
+      ['a', 'b'],
+      ['1', '2'],
+    ],
+  ],
+  ['"a ""b""","c\r\nd"\r\n', [['a "b"', 'c\r\nd']]],
+  [
+    'a,\n,\n',
+    [
+      ['a', ''],
+      ['', ''],
+    ],
+  ],
+  ['\r\n\n a \n\n', [[' a ']]],
+  [
+    '5" pipe,x\n2,y\n',
+    [
+      ['5" pipe', 'x'],
+      ['2', 'y'],
+    ],
+  ],
+  ['""\n', [['']]],
+])('%j', (text, expected) => expect(rows(text)).toEqual(expected))
+
+test('records know the line they begin on and where the next begins', () => {
+  const text = 'a\r\n"1\n2"\n\n3'
+  expect(read(Buffer.from(text)).map(({ line, end }) => [line, end])).toEqual([
+    [1, 3],
+    [2, 9],
+    [5, 11],
+  ])
+})
+
+test('a field that does not end is told, and holds no memory', () => {
+  const [, open] = read(Buffer.from(`a\n"b${'x'.repeat(RECORD_MAX_BYTES)}`), [1000])
+  expect([open?.isOpen, open?.isTooLong, open?.bytes.length]).toEqual([true, true, 0])
+  expect(parseCsvRow('a,"b')).toEqual({ fields: ['a'], fault: 'a quoted field does not end' })
+  expect(parseCsvRow('"a"b').fault).toBe('there is text after the end of a quoted field')
+})
+
+test('a field of 64 KiB is read, a larger one is at fault', () => {
+  expect(parseCsvRow('é'.repeat(FIELD_MAX_BYTES / 2)).fault).toBeUndefined()
+  expect(parseCsvRow(`x,${'é'.repeat(FIELD_MAX_BYTES / 2)}a`).fault).toBe('a field is larger than 65536 bytes')
+})
+
+test('without quotes a quote is a character like any other', () => {
+  expect(read(Buffer.from('{"a":1}\n"\n'), [3], false).map(({ bytes }) => bytes.toString())).toEqual(['{"a":1}', '"'])
+})

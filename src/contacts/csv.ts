@@ -1,0 +1,55 @@
+/** Largest field of a row, in bytes. */
+export const FIELD_MAX_BYTES = 64 * 1024
+
+/** The fields of one row of CSV (RFC 4180), or what is wrong with it. */
+export type CsvRow = { readonly fields: readonly string[]; readonly fault?: string }
+
+/**
+ * One row, without its line end, → its fields. Quotes begin a quoted field only where the field begins; elsewhere they
+ * are characters like any other. With a fault, the fields are those read so far.
+ */
+export function parseCsvRow(text: string): CsvRow {
+  if (!text.includes('"')) return checkSizes(text.split(','))
+  const fields: string[] = []
+  for (let at = 0; ; ) {
+    const field = text[at] === '"' ? readQuoted(text, at) : readPlain(text, at)
+    if (typeof field === 'string') return { fields, fault: field }
+    fields.push(field.value)
+    if (field.end >= text.length) return checkSizes(fields)
+    at = field.end + 1
+  }
+}
+
+function readPlain(text: string, at: number): { value: string; end: number } {
+  const comma = text.indexOf(',', at)
+  const end = comma === -1 ? text.length : comma
+  return { value: text.slice(at, end), end }
+}
+
+function readQuoted(text: string, at: number): { value: string; end: number } | string {
+  const parts: string[] = []
+  for (let from = at + 1; ; ) {
+    const quote = text.indexOf('"', from)
+    if (quote === -1) return 'a quoted field does not end'
+    parts.push(text.slice(from, quote))
+    const next = text[quote + 1]
+    if (next === undefined || next === ',') return { value: parts.join(''), end: quote + 1 }
+    if (next !== '"') return 'there is text after the end of a quoted field'
+    parts.push('"')
+    from = quote + 2
+  }
+}
+
+function checkSizes(fields: readonly string[]): CsvRow {
+  const isHuge = fields.some(
+    (field) => field.length > FIELD_MAX_BYTES / 4 && Buffer.byteLength(field) > FIELD_MAX_BYTES,
+  )
+  return isHuge ? { fields, fault: `a field is larger than ${FIELD_MAX_BYTES} bytes` } : { fields }
+}
+
+/** Fields as a row of CSV, with its line end: quoted where they need to be. */
+export const toCsvRow = (fields: readonly string[]): string =>
+  // A row of one empty field would be an empty line, which is no row.
+  `${fields.length === 1 && fields[0] === '' ? '""' : fields.map(toCsvField).join(',')}\r\n`
+
+const toCsvField = (field: string): string => (/[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)

@@ -1,0 +1,68 @@
+import type { Db, Json } from '../db/connect.ts'
+import type { StatusRecord } from './record-store.ts'
+
+/** Taken up at once at most. */
+const BATCH = 500
+
+/**
+ * Keeps the statuses that name a message by an id of the provider's which no message has yet: the answer to its send
+ * may still be on its way to the database.
+ */
+export async function keepWaiting(tx: Db, records: readonly StatusRecord[]): Promise<void> {
+  const items = records.map((record) => ({
+    company_id: record.companyId,
+    provider_message_id: record.providerMessageId,
+    message_id: record.messageId,
+    wamid: record.wamid,
+    status: record.status,
+    error: record.error,
+    occurred_at: record.occurredAt,
+  }))
+  await tx`
+    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, occurred_at)
+    select told.company_id, told.provider_message_id, told.wamid, told.status, nullif(told.error, 'null'), told.occurred_at
+    from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
+      company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
+      occurred_at timestamptz
+    )
+    where not exists (
+      select
+      from messages message
+      where (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
+    )
+    and not exists (
+      select
+      from messages message
+      where (message.company_id, message.wamid) = (told.company_id, told.wamid)
+    )
+    and not exists (
+      select
+      from messages message
+      where (message.company_id, message.id) = (told.company_id, told.message_id)
+    )
+  `
+}
+
+/** Takes out the waiting statuses whose message is known by now. */
+export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
+  return tx<StatusRecord[]>`
+    delete from waiting_statuses waiting
+    where (waiting.company_id, waiting.id) in (
+      select candidate.company_id, candidate.id
+      from waiting_statuses candidate
+      join messages message
+        on (message.company_id, message.provider_message_id) = (candidate.company_id, candidate.provider_message_id)
+      order by candidate.company_id, candidate.id
+      limit ${BATCH}
+      for update of candidate skip locked
+    )
+    returning waiting.company_id, waiting.provider_message_id, null::bigint as message_id, waiting.wamid,
+      waiting.status, waiting.error, waiting.occurred_at
+  `
+}
+
+/** Forgets statuses of messages that other tools sent: ours would have been known long ago. Answers how many. */
+export async function forgetWaiting(db: Db): Promise<number> {
+  const result = await db`delete from waiting_statuses where created_at < now() - interval '1 hour'`
+  return result.count
+}

@@ -1,0 +1,44 @@
+import { createBatcher } from './batch.ts'
+import { recordConsent } from './contacts/consent-store.ts'
+import { findContactByEmail } from './contacts/contact-store.ts'
+import { upsertContacts } from './contacts/contact-upsert.ts'
+import type { Deps } from './deps.ts'
+import type { EmailDeps } from './emails/email.ts'
+import type { DeliveryDeps } from './emails/email-delivery.ts'
+import { type AcceptedEmail, insertEmails } from './emails/email-store.ts'
+import type { TrackingDeps } from './emails/tracking-routes.ts'
+
+const MAX_BATCH = 100
+const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
+
+/** What email works with: accepting, sending and tracking. What it asks about contacts is asked here. */
+export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
+  const { db, config, log } = deps
+  return {
+    ...deps,
+    baseUrl: config.baseUrl,
+    smtpUrl: config.smtpUrl,
+    acceptEmail: createBatcher<AcceptedEmail, void>({
+      run: async (emails) => {
+        await insertEmails(db, emails)
+        return emails.map(() => undefined)
+      },
+      maxItems: MAX_BATCH,
+      maxRunning: 2,
+    }),
+    onAccepted: deps.emailsAccepted.raise,
+    hasRefusedMarketing: async (companyId, address) =>
+      (await findContactByEmail(db, companyId, address))?.emailConsent === false,
+    unsubscribe: async (companyId, address) => {
+      const contact = await findContactByEmail(db, companyId, address)
+      // A stranger's no is kept as well, or the next mail would go out.
+      if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
+      else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
+    },
+    onAttempt: ({ companyId, id }, outcome, durationMs) => {
+      const words = 'words' in outcome ? outcome.words : undefined
+      const line = { companyId, emailId: id, outcome: outcome.kind, words, durationMs: Math.round(durationMs) }
+      log.info(line, 'email.attempted')
+    },
+  }
+}

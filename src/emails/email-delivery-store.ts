@@ -1,0 +1,102 @@
+import type { Db } from '../db/connect.ts'
+import type { EmailStatus } from './email-store.ts'
+
+export type EmailKey = { companyId: number; id: number }
+
+/** A mail as an attempt needs it. */
+export type EmailToSend = EmailKey & {
+  status: EmailStatus
+  recipient: string
+  subject: string
+  messageId: string
+  secret: Buffer
+  isMarketing: boolean
+  handedOverAt: Date | null
+  createdAt: Date
+  fromAddress: string
+  fromName: string | null
+  replyTo: string | null
+  html: string
+  text: string | null
+  headers: Record<string, string>
+  trackOpens: boolean
+  trackClicks: boolean
+  /** The company's own mail server, encrypted. */
+  smtpUrl: string | null
+}
+
+const split = (keys: readonly EmailKey[]) => ({
+  companyIds: keys.map(({ companyId }) => companyId),
+  ids: keys.map(({ id }) => id),
+})
+const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
+
+/** Mails that are still to be sent, in the order asked; undefined where there is no such mail, or it is settled. */
+export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
+  const { companyIds, ids } = split(keys)
+  const rows = await db<EmailToSend[]>`
+    select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, handed_over_at,
+      created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
+      settings.smtp_url
+    from unnest(${companyIds}::bigint[], ${ids}::bigint[]) as wanted (company_id, id)
+    join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id)
+    join email_contents contents on (contents.company_id, contents.email_id) = (emails.company_id, emails.id)
+    left join email_settings settings on settings.company_id = emails.company_id
+    where emails.status = 'pending'
+  `
+  const found = new Map(rows.map((row) => [keyOf(row), row]))
+  return keys.map((key) => found.get(keyOf(key)))
+}
+
+export type HandOver = EmailKey & { targets: readonly string[] }
+
+/**
+ * Marks mails as being handed over to their server now, and keeps where their links lead. Answers for each whether it
+ * may be: exactly one attempt gets a yes until that one is settled.
+ */
+export async function markHandedOver(db: Db, items: readonly HandOver[]): Promise<boolean[]> {
+  const rows = await db<EmailKey[]>`
+    with item as materialized (
+      select distinct on (given.company_id, given.id) given.*
+      from jsonb_to_recordset(${db.json(items.map((item) => ({ company_id: item.companyId, id: item.id, targets: [...item.targets] })))})
+        as given (company_id bigint, id bigint, targets text[])
+      order by given.company_id, given.id
+    ),
+    locked as materialized (
+      select emails.company_id, emails.id, item.targets
+      from item
+      join emails on (emails.company_id, emails.id) = (item.company_id, item.id)
+      where emails.status = 'pending' and emails.handed_over_at is null
+      order by emails.company_id, emails.id
+      for no key update of emails
+    ),
+    linked as (
+      insert into email_links (company_id, email_id, targets)
+      select company_id, id, targets
+      from locked
+      where targets <> '{}'
+      on conflict (company_id, email_id) do update set targets = excluded.targets
+    )
+    update emails
+    set handed_over_at = clock_timestamp()
+    from locked
+    where (emails.company_id, emails.id) = (locked.company_id, locked.id)
+    returning emails.company_id, emails.id
+  `
+  const marked = new Set(rows.map(keyOf))
+  // Of two attempts at one mail that meet in this statement, the first has it.
+  return items.map((item) => marked.delete(keyOf(item)))
+}
+
+export type Settlement = EmailKey & { status: EmailStatus; failureReason: string | null }
+
+/** Writes how attempts ended; `pending` is one that may be repeated. */
+export async function settleEmails(db: Db, settlements: readonly Settlement[]): Promise<void> {
+  const items = settlements.map(({ companyId, id, status, failureReason }) => ({
+    company_id: companyId,
+    id,
+    status,
+    failure_reason: failureReason,
+  }))
+  await db`select settle_emails(${db.json(items)})`
+}

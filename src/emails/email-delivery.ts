@@ -1,0 +1,153 @@
+import { createBatcher } from '../batch.ts'
+import type { Clock } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
+import type { SingleKind } from '../jobs/job-kind.ts'
+import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
+import type { Cipher } from '../secrets.ts'
+import {
+  type EmailKey,
+  type EmailToSend,
+  markHandedOver,
+  readEmailsToSend,
+  type Settlement,
+  settleEmails,
+} from './email-delivery-store.ts'
+import { trackEmail, unsubscribeHeaders } from './track-email.ts'
+
+export const EMAIL_SEND = 'email.send'
+
+/** Mails of one company in flight at most, over all processes. */
+const LANE_CAP = 20
+const CONCURRENCY = 60
+const MAX_BATCH = 200
+/** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
+const FIRST_WAIT_MS = 60_000
+const LONGEST_WAIT_MS = 60 * 60_000
+const GIVE_UP_AFTER_MS = 24 * 60 * 60_000
+
+export const OUTCOME_UNKNOWN =
+  'The mail server had the whole mail and its answer was lost: it may have been delivered; it is not repeated'
+const NO_SERVER = 'No mail server is set any more'
+const OPTED_OUT = 'The contact has opted out of email marketing'
+
+export type DeliveryDeps = {
+  db: Db
+  clock: Clock
+  cipher: Cipher
+  mailer: Mailer
+  baseUrl: string
+  smtpUrl: string | undefined
+  hasRefusedMarketing(companyId: number, address: string): Promise<boolean>
+  onAttempt(email: EmailKey, outcome: MailOutcome, durationMs: number): void
+}
+
+/**
+ * The job that sends one mail. A mail goes out at most once: before the server gets its end, the mail is marked as
+ * handed over, which one attempt can do; a temporary refusal takes the mark away again. A process that dies before the
+ * mark has delivered nothing, and the mail is sent by another. One that dies after it may have delivered: such a mail
+ * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
+ */
+export function emailSendKind(deps: DeliveryDeps): SingleKind {
+  const steps = createSteps(deps.db)
+  return {
+    kind: EMAIL_SEND,
+    laneCap: LANE_CAP,
+    concurrency: CONCURRENCY,
+    // Only faults of our own count here; the mail must not be forgotten for them.
+    maxAttempts: 1_000_000,
+    handle: (job, signal) => deliver(deps, steps, job, signal),
+  }
+}
+
+/** Each step of a delivery is one statement for all the mails that are at it. */
+type Steps = ReturnType<typeof createSteps>
+
+function createSteps(db: Db) {
+  const options = { maxItems: MAX_BATCH, maxRunning: 2 }
+  return {
+    read: createBatcher({ ...options, run: (keys: EmailKey[]) => readEmailsToSend(db, keys) }),
+    handOver: createBatcher({
+      ...options,
+      run: (items: Parameters<typeof markHandedOver>[1][number][]) => markHandedOver(db, items),
+    }),
+    settle: createBatcher({
+      ...options,
+      run: async (items: Settlement[]) => {
+        await settleEmails(db, items)
+        return items.map(() => undefined)
+      },
+    }),
+  }
+}
+
+async function deliver(deps: DeliveryDeps, steps: Steps, job: Job, signal: AbortSignal): Promise<Outcome> {
+  const { companyId, subjectId: id } = job
+  if (companyId === undefined) throw new Error('A mail belongs to a company')
+  const email = await steps.read({ companyId, id })
+  if (email === undefined) return done
+  const settle = async (status: Settlement['status'], failureReason: string | null = null) => {
+    await steps.settle({ companyId, id, status, failureReason })
+    return done
+  }
+
+  if (email.handedOverAt !== null) return settle('failed', OUTCOME_UNKNOWN)
+  if (email.isMarketing && (await deps.hasRefusedMarketing(companyId, email.recipient))) {
+    return settle('failed', OPTED_OUT)
+  }
+  const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
+  if (smtpUrl === undefined) return settle('failed', NO_SERVER)
+
+  const { mail, targets } = compose(deps, email)
+  const startedAt = performance.now()
+  const outcome = await deps.mailer.send(
+    smtpUrl,
+    mail,
+    async () => !signal.aborted && (await steps.handOver({ companyId, id, targets })),
+  )
+  deps.onAttempt({ companyId, id }, outcome, performance.now() - startedAt)
+
+  switch (outcome.kind) {
+    case 'accepted':
+      return settle('sent')
+    case 'unknown':
+      return settle('failed', OUTCOME_UNKNOWN)
+    case 'withheld':
+      signal.throwIfAborted()
+      // Another attempt has it: whoever looks next will see how that ended.
+      return retryAfter(FIRST_WAIT_MS, { counts: false })
+    default:
+      return refused(deps, job, email, outcome, settle)
+  }
+}
+
+async function refused(
+  deps: DeliveryDeps,
+  job: Job,
+  email: EmailToSend,
+  outcome: Extract<MailOutcome, { kind: 'refused' | 'unreachable' }>,
+  settle: (status: Settlement['status'], failureReason?: string) => Promise<Outcome>,
+): Promise<Outcome> {
+  const isTemporary = outcome.kind === 'unreachable' || outcome.isTemporary
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** job.attempts, LONGEST_WAIT_MS)
+  const nextAt = deps.clock.now().getTime() + waitMs
+  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return settle('failed', outcome.words)
+  await settle('pending')
+  return retryAfter(waitMs, { error: outcome.words })
+}
+
+function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: string[] } {
+  const { html, targets } = trackEmail(deps.baseUrl, email)
+  const mail: Mail = {
+    messageId: email.messageId,
+    from: { name: email.fromName, address: email.fromAddress },
+    to: email.recipient,
+    replyTo: email.replyTo,
+    subject: email.subject,
+    html,
+    text: email.text,
+    headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
+    date: email.createdAt,
+  }
+  return { mail, targets }
+}

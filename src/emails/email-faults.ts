@@ -1,0 +1,13 @@
+import { type AppError, missingRecipientAddress } from '../errors.ts'
+import type { RequestFault } from '../http/fault.ts'
+
+/** The email endpoints' own words for a recipient that is absent or empty (spec: Errors). */
+export const refuseEmail =
+  (member: 'to' | 'recipient') =>
+  (faults: readonly RequestFault[], body: unknown): AppError | undefined => {
+    const isAbsent = faults.some(({ path, kind }) => path === member && kind === 'shape')
+    return isAbsent || isEmptyMember(body, member) ? missingRecipientAddress() : undefined
+  }
+
+const isEmptyMember = (body: unknown, member: string): boolean =>
+  typeof body === 'object' && body !== null && Object.getOwnPropertyDescriptor(body, member)?.value === ''

@@ -1,0 +1,78 @@
+import type { Db } from '../db/connect.ts'
+
+/** A mail as it is taken in. */
+export type AcceptedEmail = {
+  companyId: number
+  uid: string
+  templateId: number | null
+  recipient: string
+  subject: string
+  /** With angle brackets. */
+  messageId: string
+  secret: Buffer
+  isMarketing: boolean
+  fromAddress: string
+  fromName: string | null
+  replyTo: string | null
+  html: string
+  text: string | null
+  headers: Readonly<Record<string, string>>
+  trackOpens: boolean
+  trackClicks: boolean
+  /** The answer that the request's Idempotency-Key keeps. */
+  answer: { idempotencyId: number; status: number; body: string } | null
+}
+
+/** Takes mails in, each with its job: all of them or none. */
+export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<void> {
+  const items = emails.map((email) => ({
+    company_id: email.companyId,
+    uid: email.uid,
+    template_id: email.templateId,
+    recipient: email.recipient,
+    subject: email.subject,
+    message_id: email.messageId,
+    secret: email.secret.toString('hex'),
+    is_marketing: email.isMarketing,
+    from_address: email.fromAddress,
+    from_name: email.fromName,
+    reply_to: email.replyTo,
+    html: email.html,
+    text: email.text,
+    headers: { ...email.headers },
+    track_opens: email.trackOpens,
+    track_clicks: email.trackClicks,
+    idempotency_id: email.answer?.idempotencyId ?? null,
+    answer_status: email.answer?.status ?? null,
+    answer_body: email.answer?.body ?? null,
+  }))
+  await db`select accept_emails(${db.json(items)})`
+}
+
+export type EmailStatus = 'pending' | 'sent' | 'failed'
+
+export type EmailRecord = {
+  uid: string
+  status: EmailStatus
+  recipient: string
+  subject: string
+  createdAt: Date
+  openCount: number
+  machineOpenCount: number
+  firstOpenAt: Date | null
+  clickCount: number
+  machineClickCount: number
+  firstClickAt: Date | null
+  failureReason: string | null
+}
+
+/** One row by its key, however often it was opened and clicked. */
+export async function findEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord | undefined> {
+  const [email] = await db<EmailRecord[]>`
+    select uid, status, recipient, subject, created_at, open_count, machine_open_count, first_open_at, click_count,
+      machine_click_count, first_click_at, failure_reason
+    from emails
+    where (company_id, uid) = (${companyId}, ${uid})
+  `
+  return email
+}

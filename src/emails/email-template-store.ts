@@ -1,0 +1,90 @@
+import type { Db } from '../db/connect.ts'
+import type { EmailTemplate } from './email-template.ts'
+
+export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html' | 'text' | 'category' | 'variables'>
+
+const columns = (db: Db) => db`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
+
+export async function insertEmailTemplate(
+  db: Db,
+  companyId: number,
+  uid: string,
+  values: EmailTemplateValues,
+): Promise<EmailTemplate> {
+  const [template] = await db<[EmailTemplate]>`
+    with template as (
+      insert into email_templates (company_id, uid, name, subject, html, text, category, variables)
+      values (
+        ${companyId}, ${uid}, ${values.name}, ${values.subject}, ${values.html}, ${values.text}, ${values.category},
+        ${values.variables}
+      )
+      returning *
+    ),
+    counted as (
+      insert into email_template_counts (company_id, template_id)
+      select company_id, id from template
+    )
+    select ${columns(db)} from template
+  `
+  return template
+}
+
+/** All that are not removed, oldest first. */
+export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> => db<EmailTemplate[]>`
+  select ${columns(db)}
+  from email_templates
+  where company_id = ${companyId} and deleted_at is null
+  order by id
+`
+
+export async function findEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
+  const [template] = await db<EmailTemplate[]>`
+    select ${columns(db)}
+    from email_templates
+    where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
+  `
+  return template
+}
+
+export async function updateEmailTemplateRow(
+  db: Db,
+  companyId: number,
+  uid: string,
+  values: EmailTemplateValues,
+): Promise<EmailTemplate | undefined> {
+  const [template] = await db<EmailTemplate[]>`
+    update email_templates
+    set name = ${values.name}, subject = ${values.subject}, html = ${values.html}, text = ${values.text},
+        category = ${values.category}, variables = ${values.variables}, updated_at = now()
+    where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
+    returning ${columns(db)}
+  `
+  return template
+}
+
+/** False when there was no such template. */
+export async function markEmailTemplateRemoved(db: Db, companyId: number, uid: string): Promise<boolean> {
+  const removed = await db`
+    update email_templates
+    set deleted_at = now()
+    where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
+  `
+  return removed.count > 0
+}
+
+export type EmailTemplateCounts = { createdAt: Date; sent: number; opened: number; clicked: number }
+
+/** Two rows by their keys, however many mails there were. */
+export async function findEmailTemplateCounts(
+  db: Db,
+  companyId: number,
+  id: number,
+): Promise<EmailTemplateCounts | undefined> {
+  const [row] = await db<EmailTemplateCounts[]>`
+    select templates.created_at, counts.sent, counts.opened, counts.clicked
+    from email_templates templates
+    join email_template_counts counts on (counts.company_id, counts.template_id) = (templates.company_id, templates.id)
+    where (templates.company_id, templates.id) = (${companyId}, ${id}) and templates.deleted_at is null
+  `
+  return row
+}

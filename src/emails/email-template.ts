@@ -1,0 +1,96 @@
+import type { Db } from '../db/connect.ts'
+import { transactionalNotFound, validationError } from '../errors.ts'
+import { newTemplateId } from '../ids.ts'
+import {
+  type EmailTemplateCounts,
+  type EmailTemplateValues,
+  findEmailTemplate,
+  findEmailTemplateCounts,
+  insertEmailTemplate,
+  markEmailTemplateRemoved,
+  selectEmailTemplates,
+  updateEmailTemplateRow,
+} from './email-template-store.ts'
+import { readTemplate } from './liquid.ts'
+
+/** `MARKETING` needs consent and offers the way out; the others are alike. */
+export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
+export type EmailCategory = (typeof EMAIL_CATEGORIES)[number]
+
+/** A template of email: its parts are Liquid. */
+export type EmailTemplate = {
+  /** On the wire the `transactionalId`. */
+  readonly id: number
+  /** `tmpl_…`, on the wire the `id`. */
+  readonly uid: string
+  readonly name: string
+  readonly subject: string
+  readonly html: string
+  readonly text: string | null
+  readonly category: EmailCategory
+  /** What the parts ask for, in the order of first appearance. */
+  readonly variables: readonly string[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export type NewEmailTemplate = {
+  name: string
+  subject: string
+  html: string
+  text?: string | null
+  category?: EmailCategory
+}
+export type EmailTemplateChange = Partial<NewEmailTemplate>
+
+/** Makes a template; 422 names each part that is no Liquid, and a blank name. */
+export const createEmailTemplate = (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
+  insertEmailTemplate(db, companyId, newTemplateId(), toValues(given))
+
+/** The company's templates, oldest first. */
+export const listEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> =>
+  selectEmailTemplates(db, companyId)
+
+/** One of the company's templates by its `tmpl_…`; 404 `Transactional not found`. */
+export async function getEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate> {
+  const template = await findEmailTemplate(db, companyId, uid)
+  if (template === undefined) throw transactionalNotFound()
+  return template
+}
+
+/** Changes what is given and leaves the rest; mails that were accepted before stay as they are. 404, 422 as above. */
+export async function updateEmailTemplate(
+  db: Db,
+  companyId: number,
+  uid: string,
+  change: EmailTemplateChange,
+): Promise<EmailTemplate> {
+  const before = await getEmailTemplate(db, companyId, uid)
+  const values = toValues({ ...before, ...change, text: change.text === undefined ? before.text : change.text })
+  const template = await updateEmailTemplateRow(db, companyId, uid, values)
+  if (template === undefined) throw transactionalNotFound()
+  return template
+}
+
+/** Removes a template: it is not found any more; mails on their way still go. 404 `Transactional not found`. */
+export async function removeEmailTemplate(db: Db, companyId: number, uid: string): Promise<void> {
+  if (!(await markEmailTemplateRemoved(db, companyId, uid))) throw transactionalNotFound()
+}
+
+function toValues(given: NewEmailTemplate): EmailTemplateValues {
+  const name = given.name.trim()
+  if (name === '') throw validationError([{ path: 'name', message: 'must not be blank' }])
+  const parts = { subject: given.subject, html: given.html, text: given.text ?? null }
+  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...readTemplate(parts) }
+}
+
+/** What a template's mails came to, by its `transactionalId`; 404 `Transactional not found`. */
+export async function getEmailTemplateCounts(db: Db, companyId: number, id: number): Promise<EmailTemplateCounts> {
+  const counts = await findEmailTemplateCounts(db, companyId, id)
+  if (counts === undefined) throw transactionalNotFound()
+  return counts
+}
+
+/** Whole percent of the mails sent, as text. A mail may be opened before we know that it was sent: never over 100. */
+export const rateOf = (part: number, sent: number): string =>
+  sent === 0 ? '0%' : `${Math.min(Math.round((part / sent) * 100), 100)}%`

@@ -1,0 +1,188 @@
+import { domainToASCII } from 'node:url'
+import type { Db } from '../db/connect.ts'
+import {
+  badRequest,
+  emailMarketingRefused,
+  emailNotFound,
+  missingRecipientAddress,
+  serviceUnavailable,
+  validationError,
+} from '../errors.ts'
+import { newEmailId } from '../ids.ts'
+import { textFaults } from '../written-text.ts'
+import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
+import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
+import { getEmailTemplate } from './email-template.ts'
+import { addressFaults, headersFaults, lineFaults } from './header-text.ts'
+import { renderTemplate, type Values } from './liquid.ts'
+import { newSecret } from './tracking-token.ts'
+
+export type OneShotEmail = {
+  to: string
+  subject: string
+  html: string
+  text?: string
+  from?: string
+  fromName?: string
+  replyTo?: string
+  headers?: Readonly<Record<string, string>>
+  trackOpens?: boolean
+  trackClicks?: boolean
+}
+
+export type TemplateEmail = { uid: string; recipient: string; customFields?: Values }
+
+export type EmailDeps = SettingsDeps & {
+  baseUrl: string
+  /** The mail server of companies that have none of their own. */
+  smtpUrl: string | undefined
+  /** Keeps a mail and its job, together with others that come at the same time. */
+  acceptEmail(email: AcceptedEmail): Promise<void>
+  /** Says that there is something to send; called after the commit. */
+  onAccepted(): void
+  /** Whether the company's contact with this address has refused marketing by email. */
+  hasRefusedMarketing(companyId: number, address: string): Promise<boolean>
+}
+
+export type EmailCaller = { companyId: number; idempotencyId: number | null }
+export type Accepted = { id: string; statsUrl: string; status: 'pending' }
+
+/** Makes the answer that goes out, and that an Idempotency-Key keeps. */
+export type ToAnswer = (accepted: Accepted) => { status: number; body: object }
+
+/**
+ * Takes a one-shot email in (decisions: Email): it is kept, sent in the background, and found under its id from now
+ * on. 400 without a sender's address; 422 names all values that are not allowed; 503 without a mail server.
+ */
+export async function sendOneShot(
+  deps: EmailDeps,
+  caller: EmailCaller,
+  email: OneShotEmail,
+  toAnswer: ToAnswer,
+): Promise<Accepted> {
+  checkOneShot(email)
+  const settings = await getSendingSettings(deps, caller.companyId)
+  const from = email.from ?? settings?.from
+  if (from === undefined) {
+    throw badRequest('The company has no sender address of its own: give from', [
+      { path: 'from', message: 'is required while the company has no sender address of its own' },
+    ])
+  }
+  const fromName = email.fromName ?? (email.from === undefined ? (settings?.fromName ?? null) : null)
+  return accept(
+    deps,
+    caller,
+    {
+      templateId: null,
+      recipient: email.to,
+      subject: email.subject,
+      isMarketing: false,
+      fromAddress: from,
+      fromName,
+      replyTo: email.replyTo ?? null,
+      html: email.html,
+      text: email.text ?? null,
+      headers: email.headers ?? {},
+      trackOpens: email.trackOpens ?? true,
+      trackClicks: email.trackClicks ?? true,
+    },
+    toAnswer,
+  )
+}
+
+function checkOneShot(email: OneShotEmail): void {
+  const faults = [
+    ...addressFaults('to', email.to),
+    ...lineFaults('subject', email.subject),
+    ...addressFaults('from', email.from),
+    ...lineFaults('fromName', email.fromName),
+    ...addressFaults('replyTo', email.replyTo),
+    ...headersFaults(email.headers ?? {}),
+  ]
+  if (faults.length > 0) throw validationError(faults)
+}
+
+/**
+ * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
+ * the contact has refused; 422 for a bad address and for values that the template cannot take; 503 without a mail
+ * server or sender address.
+ */
+export async function sendTemplateEmail(
+  deps: EmailDeps,
+  caller: EmailCaller,
+  given: TemplateEmail,
+  toAnswer: ToAnswer,
+): Promise<Accepted> {
+  if (given.recipient === '') throw missingRecipientAddress()
+  const faults = [...addressFaults('recipient', given.recipient), ...textFaults(given, 'body')]
+  if (faults.length > 0) throw validationError(faults)
+  const template = await getEmailTemplate(deps.db, caller.companyId, given.uid)
+  const settings = await getSendingSettings(deps, caller.companyId)
+  if (settings === undefined) {
+    throw serviceUnavailable('The company has no sender address: the operator sets one in its email-settings')
+  }
+  const isMarketing = template.category === 'MARKETING'
+  if (isMarketing && (await deps.hasRefusedMarketing(caller.companyId, given.recipient))) throw emailMarketingRefused()
+  return accept(
+    deps,
+    caller,
+    {
+      templateId: template.id,
+      recipient: given.recipient,
+      isMarketing,
+      fromAddress: settings.from,
+      fromName: settings.fromName,
+      replyTo: null,
+      ...renderTemplate(template, given.customFields ?? {}),
+      headers: {},
+      trackOpens: true,
+      trackClicks: true,
+    },
+    toAnswer,
+  )
+}
+
+/** The company's settings, when there is a mail server to send through; else 503 that says what to set. */
+async function getSendingSettings(deps: EmailDeps, companyId: number): Promise<EmailSettings | undefined> {
+  const settings = await getEmailSettings(deps, companyId)
+  if ((settings?.smtpUrl ?? deps.smtpUrl) !== undefined) return settings
+  throw serviceUnavailable(
+    'No mail server is set: set SMTP_URL, or smtpUrl in the email-settings of the company, to send email',
+  )
+}
+
+type Composed = Omit<AcceptedEmail, 'companyId' | 'uid' | 'messageId' | 'secret' | 'answer'>
+
+async function accept(
+  deps: EmailDeps,
+  { companyId, idempotencyId }: EmailCaller,
+  composed: Composed,
+  toAnswer: ToAnswer,
+): Promise<Accepted> {
+  const uid = newEmailId()
+  const accepted: Accepted = { id: uid, statsUrl: `${deps.baseUrl}/public/v1/emails/${uid}/stats`, status: 'pending' }
+  const { status, body } = toAnswer(accepted)
+  await deps.acceptEmail({
+    ...composed,
+    companyId,
+    uid,
+    messageId: newMessageId(composed.fromAddress),
+    secret: newSecret(),
+    answer: idempotencyId === null ? null : { idempotencyId, status, body: JSON.stringify(body) },
+  })
+  deps.onAccepted()
+  return accepted
+}
+
+/** Of the sender's own domain, as mail servers expect; it tells nothing about the mail. */
+function newMessageId(fromAddress: string): string {
+  const domain = domainToASCII(fromAddress.slice(fromAddress.lastIndexOf('@') + 1))
+  return `<${newSecret().toString('hex').slice(0, 40)}@${domain || 'localhost'}>`
+}
+
+/** One of the company's mails by its `eml_…`; 404 `Email not found`. */
+export async function getEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord> {
+  const email = await findEmail(db, companyId, uid)
+  if (email === undefined) throw emailNotFound()
+  return email
+}

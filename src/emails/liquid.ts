@@ -1,0 +1,95 @@
+import { Liquid, LiquidError, type Template } from 'liquidjs'
+import { LRUCache } from 'lru-cache'
+import { type FieldFault, validationError } from '../errors.ts'
+
+/** Limits of one rendering: enough for any mail, too little to hold up the process. */
+const MAX_TEMPLATE_LENGTH = 500_000
+const RENDER_TIMEOUT_MS = 300
+const MEMORY_LIMIT = 5_000_000
+export const MAX_RENDERED_LENGTH = 2_000_000
+const MAX_SUBJECT_LENGTH = 500
+
+export type TemplateParts = { subject: string; html: string; text: string | null }
+export type Values = Readonly<Record<string, string>>
+
+const OPTIONS = {
+  ownPropertyOnly: true,
+  parseLimit: MAX_TEMPLATE_LENGTH,
+  renderLimit: RENDER_TIMEOUT_MS,
+  memoryLimit: MEMORY_LIMIT,
+  strictFilters: true,
+  // Templates that others could name: none, and no file of this machine.
+  templates: {},
+}
+
+/** HTML: whatever is put out is escaped. Subject and text: it goes in as it is. */
+const engines = { html: new Liquid({ ...OPTIONS, outputEscape: 'escape' }), plain: new Liquid(OPTIONS) }
+type Engine = keyof typeof engines
+
+const parsed = new LRUCache<string, Template[]>({ maxSize: 20_000_000, sizeCalculation: (_, source) => source.length })
+
+function parse(engine: Engine, source: string): Template[] {
+  const key = `${engine}:${source}`
+  const known = parsed.get(key)
+  if (known) return known
+  const template = engines[engine].parse(source)
+  parsed.set(key, template)
+  return template
+}
+
+/**
+ * Checks the parts of a template and lists the variables that they use, in the order of their first appearance.
+ * 422 names each part that is no Liquid.
+ */
+export function readTemplate({ subject, html, text }: TemplateParts): { variables: string[] } {
+  const faults: FieldFault[] = []
+  const read = (path: string, engine: Engine, source: string): string[] => {
+    try {
+      const template = parse(engine, source)
+      // Unknown filters and other templates come to light only when it is filled.
+      engines[engine].renderSync(template, {})
+      return engines[engine].globalVariablesSync(template)
+    } catch (error) {
+      if (!(error instanceof Error)) throw error
+      faults.push({ path, message: `is no template: ${error.message}` })
+      return []
+    }
+  }
+  const variables = [
+    ...read('subject', 'plain', subject),
+    ...read('html', 'html', html),
+    ...read('text', 'plain', text ?? ''),
+  ]
+  if (faults.length > 0) throw validationError(faults)
+  return { variables: [...new Set(variables)] }
+}
+
+/**
+ * Fills a template. Values are escaped in HTML; in the subject line ends and control characters become blanks, so that
+ * none can end the header. A variable without a value is empty. 422 when it would take too much time or room.
+ */
+export function renderTemplate(parts: TemplateParts, values: Values): TemplateParts {
+  return {
+    subject: toLine(render('subject', 'plain', parts.subject, values)),
+    html: render('html', 'html', parts.html, values),
+    text: parts.text === null ? null : render('text', 'plain', parts.text, values),
+  }
+}
+
+function render(path: string, engine: Engine, source: string, values: Values): string {
+  try {
+    const rendered = String(engines[engine].renderSync(parse(engine, source), { ...values }))
+    if (rendered.length <= MAX_RENDERED_LENGTH) return rendered
+  } catch (error) {
+    if (!LiquidError.is(error)) throw error
+    throw validationError([{ path: 'customFields', message: `cannot fill the ${path}: ${error.message}` }])
+  }
+  throw validationError([{ path: 'customFields', message: `make the ${path} too long` }])
+}
+
+const toLine = (text: string): string =>
+  text
+    .replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_SUBJECT_LENGTH)
+    .toWellFormed()

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { isMachine } from './machine-fetch.ts'
+
+const READER =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Safari/605.1.15'
+
+test.each([
+  'Mozilla/5.0 (Windows NT 5.1; rv:11.0) Gecko Firefox/11.0 (via ggpht.com GoogleImageProxy)',
+  'YahooMailProxy; https://help.yahoo.com/kb/yahoo-mail-proxy-SLN28749.html',
+  'Mozilla/5.0',
+  'Barracuda Sentinel (EE)',
+  'python-requests/2.31',
+  'curl/8.5.0',
+  '',
+])('%s is taken for a machine', (agent) => expect(isMachine({ 'user-agent': agent })).toBe(true))
+
+test.each([
+  READER,
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
+  'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0',
+])('%s is taken for a reader', (agent) => expect(isMachine({ 'user-agent': agent })).toBe(false))
+
+test('a fetch ahead of the reader is a machine’s', () => {
+  expect(isMachine({ 'user-agent': READER, 'sec-purpose': 'prefetch;prerender' })).toBe(true)
+  expect(isMachine({ 'user-agent': READER, purpose: 'prefetch' })).toBe(true)
+})

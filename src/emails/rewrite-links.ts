@@ -1,0 +1,201 @@
+import { type Token, Tokenizer, TokenizerMode } from 'parse5'
+
+/** Links of one mail that are tracked at most; those beyond stay as they are. */
+export const MAX_TRACKED_LINKS = 1_000
+const MAX_TARGET_LENGTH = 8_000
+
+export type Rewriting = {
+  /** Whether a link to this target is ours already, and stays. */
+  isOwn: (url: string) => boolean
+  /** The address that stands for the target of this number, from 1. Absent: links stay as they are. */
+  linkAddress?: (link: number) => string
+  /** The open pixel's address. Absent: no pixel. */
+  pixelAddress?: string
+}
+
+export type Rewritten = { html: string; targets: string[] }
+
+/** A piece of the source to be replaced by another. */
+type Edit = { start: number; end: number; text: string }
+
+/**
+ * Puts tracked addresses in the place of a mail's http(s) links, and the open pixel before the end of its body. Every
+ * other byte stays: the HTML is read by the tokenizer of browsers, which tells where in the source each attribute's
+ * value is, and is never written anew. Takes time in proportion to the length, whatever the HTML.
+ *
+ * What is not a link of `a` or `area` to http(s) is left alone, and so is everything in comments (Outlook's
+ * conditionals), scripts, styles and foreign elements. Doing it twice equals doing it once.
+ */
+export function rewriteLinks(html: string, rewriting: Rewriting): Rewritten {
+  const { links, sources, bodyEnd } = readHtml(html)
+  const targets: string[] = []
+  const numbers = new Map<string, number>()
+  const edits: Edit[] = []
+  const { linkAddress, pixelAddress, isOwn } = rewriting
+
+  for (const link of linkAddress ? links : []) {
+    const target = toTarget(link.value)
+    const place = target === undefined ? undefined : valuePlace(html, link)
+    if (target === undefined || place === undefined || isOwn(target)) continue
+    const number = numbers.get(target) ?? targets.length + 1
+    if (number > MAX_TRACKED_LINKS) continue
+    if (!numbers.has(target)) {
+      numbers.set(target, number)
+      targets.push(target)
+    }
+    edits.push({ ...place, text: linkAddress?.(number) ?? target })
+  }
+  if (pixelAddress !== undefined && !sources.some((source) => isOwn(source.trim()))) {
+    edits.push({ start: bodyEnd, end: bodyEnd, text: pixelTag(pixelAddress) })
+  }
+  return { html: applyEdits(html, edits), targets }
+}
+
+const pixelTag = (address: string): string =>
+  `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
+
+/** The http(s) address that a link leads to, as a browser would write it; undefined for every other kind. */
+function toTarget(value: string): string | undefined {
+  const url = URL.parse(value)
+  if (url === null || !['http:', 'https:'].includes(url.protocol)) return undefined
+  return url.href.length <= MAX_TARGET_LENGTH ? url.href : undefined
+}
+
+function applyEdits(html: string, edits: Edit[]): string {
+  let written = ''
+  let at = 0
+  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
+    written += html.slice(at, start) + text
+    at = end
+  }
+  return written + html.slice(at)
+}
+
+/** An attribute with its place in the source, name and quotes included. */
+type Attribute = { value: string; start: number; end: number }
+
+/** Where the value itself stands, inside its quotes. */
+function valuePlace(html: string, { start, end }: Attribute): { start: number; end: number } | undefined {
+  const head = /^[^=]*=[\t\n\f\r ]*/.exec(html.slice(start, end))?.[0]
+  if (head === undefined) return undefined
+  const from = start + head.length
+  const isQuoted = html[from] === '"' || html[from] === "'"
+  return isQuoted ? { start: from + 1, end: end - 1 } : { start: from, end }
+}
+
+type Read = { links: Attribute[]; sources: string[]; bodyEnd: number }
+
+const LINKING = new Set(['a', 'area'])
+const FOREIGN = new Set(['svg', 'math'])
+
+/** Elements whose content is text, and how the tokenizer reads it. */
+const TEXT_MODES = new Map<string, (typeof TokenizerMode)[keyof typeof TokenizerMode]>([
+  ['title', TokenizerMode.RCDATA],
+  ['textarea', TokenizerMode.RCDATA],
+  ['style', TokenizerMode.RAWTEXT],
+  ['xmp', TokenizerMode.RAWTEXT],
+  ['iframe', TokenizerMode.RAWTEXT],
+  ['noembed', TokenizerMode.RAWTEXT],
+  ['noframes', TokenizerMode.RAWTEXT],
+  ['script', TokenizerMode.SCRIPT_DATA],
+  ['plaintext', TokenizerMode.PLAINTEXT],
+])
+
+/** HTML elements that end an svg or math which nobody closed (HTML: parsing foreign content). */
+const BREAKOUT = new Set(
+  'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var'.split(
+    ' ',
+  ),
+)
+
+function readHtml(html: string): Read {
+  const read: Read = { links: [], sources: [], bodyEnd: html.length }
+  const end = createEnd(html)
+  let foreignDepth = 0
+
+  const tokenizer = new Tokenizer(
+    { sourceCodeLocationInfo: true },
+    {
+      onStartTag: (token) => {
+        end.passed(token)
+        if (foreignDepth > 0 && BREAKOUT.has(token.tagName)) foreignDepth = 0
+        if (FOREIGN.has(token.tagName) && !token.selfClosing) foreignDepth += 1
+        tokenizer.inForeignNode = foreignDepth > 0
+        if (foreignDepth > 0) return
+        const mode = TEXT_MODES.get(token.tagName)
+        if (mode !== undefined) {
+          tokenizer.state = mode
+          end.textBegins(token)
+        }
+        if (LINKING.has(token.tagName)) read.links.push(...attributesOf(token, 'href'))
+        if (token.tagName === 'img') read.sources.push(...attributesOf(token, 'src').map(({ value }) => value))
+      },
+      onEndTag: (token) => {
+        if (FOREIGN.has(token.tagName)) foreignDepth = Math.max(foreignDepth - 1, 0)
+        tokenizer.inForeignNode = foreignDepth > 0
+        end.closed(token)
+      },
+      onComment: (token) => end.commented(token),
+      onDoctype: (token) => end.passed(token),
+      onEof: () => {},
+      onCharacter: (token) => end.passed(token),
+      onNullCharacter: (token) => end.passed(token),
+      onWhitespaceCharacter: (token) => end.passed(token),
+      onParseError: ({ code }) => end.failed(code),
+    },
+  )
+  tokenizer.write(html, true)
+  return { ...read, bodyEnd: end.place() }
+}
+
+type Located = { location: Token.Location | null }
+
+/**
+ * Finds where the pixel goes: before the end of the body, else of the document, else at the end of the source, but
+ * before what is left unfinished there, such as a comment or a tag, which would swallow it.
+ */
+function createEnd(html: string) {
+  const ends = new Map<string, number>()
+  let passedEnd = 0
+  let textStart: number | undefined
+  let unfinished: number | undefined
+  let comment: { start: number; end: number } | undefined
+
+  const endOf = ({ location }: Located): number => location?.endOffset ?? passedEnd
+  const startOf = ({ location }: Located): number => location?.startOffset ?? passedEnd
+  return {
+    passed: (token: Located) => {
+      passedEnd = endOf(token)
+    },
+    textBegins: (token: Located) => {
+      textStart = startOf(token)
+    },
+    closed: (token: Located & { tagName: string }) => {
+      passedEnd = endOf(token)
+      textStart = undefined
+      ends.set(token.tagName, startOf(token))
+    },
+    commented: (token: Located) => {
+      comment = { start: startOf(token), end: endOf(token) }
+      passedEnd = comment.end
+    },
+    failed: (code: string) => {
+      if (code === 'eof-before-tag-name') unfinished = html.lastIndexOf('<')
+      else if (code === 'eof-in-comment') unfinished = html.length
+      else if (code.startsWith('eof-in-')) unfinished = passedEnd
+    },
+    place: (): number => {
+      const isOpenComment = comment !== undefined && comment.end >= html.length
+      const isUnfinishedComment = isOpenComment && (unfinished === html.length || !html.endsWith('>'))
+      const sourceEnd = textStart ?? (isUnfinishedComment ? comment?.start : unfinished) ?? html.length
+      return ends.get('body') ?? ends.get('html') ?? sourceEnd
+    },
+  }
+}
+
+function attributesOf(token: Token.TagToken, name: string): Attribute[] {
+  const attribute = token.attrs.find((one) => one.name === name)
+  const place = token.location?.attrs?.[name]
+  if (attribute === undefined || place === undefined) return []
+  return [{ value: attribute.value, start: place.startOffset, end: place.endOffset }]
+}

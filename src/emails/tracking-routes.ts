@@ -1,0 +1,104 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { createBatcher } from '../batch.ts'
+import type { Db } from '../db/connect.ts'
+import { notFound } from '../errors.ts'
+import { isMachine } from './machine-fetch.ts'
+import { TRACKING_PATHS } from './track-email.ts'
+import { type Fetch, type Found, findMailed, recordFetches } from './tracking-store.ts'
+import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
+
+export type TrackingDeps = {
+  db: Db
+  /** Takes the recipient of a marketing mail at his word: no more of them. */
+  unsubscribe(companyId: number, address: string): Promise<void>
+}
+
+const config = { surface: 'public' } as const
+const params = Type.Object({ token: Type.String() })
+const schema = { hide: true, params }
+
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+const MAX_BATCH = 1_000
+
+/**
+ * The addresses inside mails (decisions: Email): opens, clicks, and the way out. Whoever fetches one is counted before
+ * he is answered; those that come at the same time are counted together. A token that is not ours is 404.
+ */
+export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
+  const record = createBatcher<Fetch, Found | undefined>({
+    run: (fetches) => recordFetches(deps.db, fetches),
+    maxItems: MAX_BATCH,
+    maxRunning: 2,
+  })
+  const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
+    reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')
+    const found = await record({
+      token: readToken(text, use),
+      isCounted: request.method !== 'HEAD',
+      isMachine: isMachine(request.headers),
+    })
+    if (found === undefined) throw notFound()
+    return found
+  }
+
+  return async (app) => {
+    app.get(`${TRACKING_PATHS.open}:token`, { config, schema }, async (request, reply) => {
+      await follow(request, reply, 'open', request.params.token)
+      return reply.type('image/gif').send(PIXEL)
+    })
+
+    app.get(`${TRACKING_PATHS.click}:token`, { config, schema }, async (request, reply) => {
+      const { target } = await follow(request, reply, 'click', request.params.token)
+      if (target === null) throw notFound()
+      return reply.redirect(target, 302)
+    })
+
+    await app.register(unsubscribeRoutes(deps))
+  }
+}
+
+/** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */
+function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    // Whatever a mail program sends along says no more than the address does.
+    app.addContentTypeParser('*', (_request, body, done) => {
+      body.resume()
+      done(null)
+    })
+
+    app.get(`${TRACKING_PATHS.unsubscribe}:token`, { config, schema }, async (request, reply) => {
+      await getMailed(deps.db, request.params.token)
+      return sendPage(reply, '<form method="post"><button type="submit">Unsubscribe</button></form>')
+    })
+
+    app.post(`${TRACKING_PATHS.unsubscribe}:token`, { config, schema }, async (request, reply) => {
+      const { companyId, recipient } = await getMailed(deps.db, request.params.token)
+      await deps.unsubscribe(companyId, recipient)
+      return sendPage(reply, '<p>You are unsubscribed: no more marketing mails will be sent to you.</p>')
+    })
+  }
+}
+
+async function getMailed(db: Db, text: string) {
+  const mailed = await findMailed(db, readToken(text, 'unsubscribe'))
+  if (mailed === undefined) throw notFound()
+  return mailed
+}
+
+function readToken(text: string, use: TokenUse): TrackingToken {
+  const token = parseToken(text, use)
+  if (token === undefined) throw notFound()
+  return token
+}
+
+const sendPage = (reply: FastifyReply, content: string) =>
+  reply
+    .header('cache-control', 'no-store')
+    .header('x-robots-tag', 'noindex')
+    .header('content-security-policy', "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+    .type('text/html; charset=utf-8')
+    .send(
+      `<!doctype html><html lang="en"><meta charset="utf-8"><title>Unsubscribe</title><meta name="viewport" content="width=device-width">${content}</html>`,
+    )

@@ -1,0 +1,65 @@
+import { hash, randomBytes } from 'node:crypto'
+
+/** What an address in a mail does; the open pixel and the way out have link number 0. */
+export type TokenUse = 'open' | 'click' | 'unsubscribe'
+
+/** Which mail and link a token names, and the digest by which the database proves it. */
+export type TrackingToken = {
+  readonly companyId: number
+  readonly emailId: number
+  readonly link: number
+  /** What follows the mail's secret under the digest: the use and the link. */
+  readonly tail: Buffer
+  readonly mac: Buffer
+}
+
+const COMPANY_BYTES = 6
+const EMAIL_BYTES = 6
+const LINK_BYTES = 3
+const MAC_BYTES = 18
+const IDS_BYTES = COMPANY_BYTES + EMAIL_BYTES + LINK_BYTES
+const USES: Record<TokenUse, number> = { open: 1, click: 2, unsubscribe: 3 }
+// 33 bytes: no character of the text is without meaning, so that no two texts are the same token.
+const TOKEN = /^[A-Za-z0-9_-]{44}$/
+
+export const newSecret = (): Buffer => randomBytes(32)
+
+/**
+ * The token of an address in a mail: 44 characters that name the mail, the use and the link, and 144 bits of a SHA-256
+ * over a secret of this mail, which nobody can guess and nobody can carry over to another mail, use or link.
+ */
+export function createToken(
+  email: { companyId: number; id: number; secret: Buffer },
+  use: TokenUse,
+  link: number,
+): string {
+  const bytes = Buffer.alloc(IDS_BYTES + MAC_BYTES)
+  bytes.writeUIntBE(email.companyId, 0, COMPANY_BYTES)
+  bytes.writeUIntBE(email.id, COMPANY_BYTES, EMAIL_BYTES)
+  bytes.writeUIntBE(link, COMPANY_BYTES + EMAIL_BYTES, LINK_BYTES)
+  const digest = hash('sha256', Buffer.concat([email.secret, tailOf(use, link)]), 'buffer')
+  digest.copy(bytes, IDS_BYTES, 0, MAC_BYTES)
+  return bytes.toString('base64url')
+}
+
+/** Reads a token; undefined when it cannot be one. Whether it is ours only the database can say. */
+export function parseToken(text: string, use: TokenUse): TrackingToken | undefined {
+  if (!TOKEN.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  const link = bytes.readUIntBE(COMPANY_BYTES + EMAIL_BYTES, LINK_BYTES)
+  if ((use === 'click') !== link > 0) return undefined
+  return {
+    companyId: bytes.readUIntBE(0, COMPANY_BYTES),
+    emailId: bytes.readUIntBE(COMPANY_BYTES, EMAIL_BYTES),
+    link,
+    tail: tailOf(use, link),
+    mac: bytes.subarray(IDS_BYTES),
+  }
+}
+
+function tailOf(use: TokenUse, link: number): Buffer {
+  const tail = Buffer.alloc(1 + LINK_BYTES)
+  tail.writeUInt8(USES[use], 0)
+  tail.writeUIntBE(link, 1, LINK_BYTES)
+  return tail
+}

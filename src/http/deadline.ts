@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify'
+import { serviceUnavailable } from '../errors.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route waits for others than the database, and bounds that itself. */
+    waitsForOthers?: boolean
+  }
+}
+
+/** Longer than any of our own work takes: who waits for so long waits for a database that does not answer. */
+const PATIENCE_MS = 3_500
+
+/**
+ * The result of work on the database, or 503 when it has not come in time: a database that is stopped, or whose machine
+ * is gone, refuses nothing, it is merely silent. What comes later is handed to `onLate`.
+ */
+export async function inTime<T>(work: Promise<T>, onLate: (result: T) => unknown = () => {}): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  let isLate = false
+  const timer = setTimeout(() => {
+    isLate = true
+    reject(serviceUnavailable('The database does not answer: try again soon'))
+  }, PATIENCE_MS)
+  work.then(
+    (result) => isLate && onLate(result),
+    () => {},
+  )
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Bounds the handlers of the routes that are registered afterwards. The time that a body takes to arrive is not counted. */
+export function boundHandlers(app: FastifyInstance): void {
+  app.addHook('onRoute', (route) => {
+    const { handler } = route
+    // A handler that is not async answers through `reply` and waits for nothing.
+    if (route.config?.waitsForOthers || handler.constructor.name !== 'AsyncFunction') return
+    route.handler = function (request, reply) {
+      return inTime(Promise.resolve(handler.call(this, request, reply)))
+    }
+  })
+}

@@ -1,0 +1,57 @@
+import { monotonicMs } from './clock.ts'
+import { type EnqueueImport, getImport, type ImportDeps, takeImport } from './contacts/contact-import.ts'
+import { abandonImport, type RunDeps, runImport } from './contacts/contact-import-run.ts'
+import type { Deps } from './deps.ts'
+import { done, retryAfter } from './jobs/job.ts'
+import type { SingleKind } from './jobs/job-kind.ts'
+import { enqueueJobs } from './jobs/job-store.ts'
+import { createWorker } from './jobs/worker.ts'
+import type { ImportVerbs } from './operator/operator.ts'
+
+const CONTACTS_IMPORT = 'contacts.import'
+const MAX_ATTEMPTS = 10
+/** A long import lets those of other companies have their turn this often. */
+const TURN_MS = 10_000
+
+/** One lane per company: its imports are applied one after another. */
+const enqueueImport: EnqueueImport = async (tx, companyId, importId) => {
+  const job = { kind: CONTACTS_IMPORT, lane: `company:${companyId}`, companyId, subjectId: importId, once: true }
+  await enqueueJobs(tx, [job])
+}
+
+export const createImportDeps = (deps: Pick<Deps, 'db' | 'vault'>): ImportDeps => ({
+  db: deps.db,
+  vault: deps.vault,
+  enqueue: enqueueImport,
+})
+
+/** The job that works imports off. One whose runs fail ten times is given up, with the reason. */
+export function importKind(given: Pick<Deps, 'db' | 'vault' | 'config'>): SingleKind {
+  const deps: RunDeps = { ...given, sourceType: given.config.serviceName.toLowerCase() }
+  return {
+    kind: CONTACTS_IMPORT,
+    laneCap: 1,
+    ordered: true,
+    concurrency: 2,
+    maxAttempts: MAX_ATTEMPTS,
+    handle: async ({ companyId = 0, subjectId, attempts }, signal) => {
+      const endsAtMs = monotonicMs() + TURN_MS
+      try {
+        const pause = () => monotonicMs() > endsAtMs
+        const isOver = await runImport(deps, companyId, subjectId, { signal, pause })
+        return isOver ? done : retryAfter(0, { counts: false })
+      } catch (error) {
+        if (signal.aborted || attempts + 1 < MAX_ATTEMPTS) throw error
+        await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
+        return done
+      }
+    },
+  }
+}
+
+/** Imports on the command line: worked off by the command itself, beside a service that may be running. */
+export const createImportVerbs = (deps: Pick<Deps, 'db' | 'workerDb' | 'vault' | 'config' | 'log'>): ImportVerbs => ({
+  take: (companyId, format, body) => takeImport(createImportDeps(deps), companyId, format, body, null),
+  read: (companyId, id) => getImport(deps.db, companyId, id),
+  work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(deps)]),
+})

@@ -1,0 +1,220 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Config } from '../config.ts'
+import { formToWriteBody } from '../contacts/contact-form.ts'
+import { upsertContacts } from '../contacts/contact-upsert.ts'
+import { parseContactUpserts } from '../contacts/contact-write.ts'
+import type { Pool } from '../db/connect.ts'
+import { type EmailDeps, sendTemplateEmail } from '../emails/email.ts'
+import { refuseEmail } from '../emails/email-faults.ts'
+import { TemplateEmailBody } from '../emails/email-shape.ts'
+import { listEmailTemplates } from '../emails/email-template.ts'
+import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
+import { acceptForms } from '../http/form-body.ts'
+import { errorResponses } from '../http/shapes.ts'
+import type { SendDeps } from '../messages/send.ts'
+import { refuseSend } from '../messages/send-faults.ts'
+import { SendBody } from '../messages/send-request.ts'
+import { handleSend, recoverSend, SendReplyShape } from '../messages/send-routes.ts'
+import { TemplateRecord, toTemplateRecord } from '../templates/template-routes.ts'
+import { hasSender, listTemplates } from '../templates/template-store.ts'
+import { formToTemplateEmail } from './legacy-form.ts'
+import { replacementOf, successorHeaders } from './legacy-rule.ts'
+import { Warning, withWarning } from './legacy-warning.ts'
+
+export type LegacyDeps = {
+  db: Pool
+  config: Pick<Config, 'baseUrl'>
+  send: SendDeps
+  emails: EmailDeps
+  removalDate: Date
+}
+
+const tags = ['Legacy']
+const deprecated = true
+const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
+const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
+
+/**
+ * The legacy addresses as long as they work (spec: Legacy): what their replacements do, in the words of then. From the
+ * removal date on `createLegacyRule` answers in their place.
+ */
+export function legacyRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const { removalDate } = deps
+    const docsUrl = `${deps.config.baseUrl}/docs`
+    // Every answer says in its headers that the address ends, and a good one in a warning, too. Put in when it goes out,
+    // so that a repeated one carries it as well.
+    app.addHook('onSend', async (request, reply, payload) => {
+      const migrateTo = replacementOf(request.method, request.routeOptions.url ?? '')
+      reply.headers(successorHeaders(removalDate, migrateTo))
+      return reply.statusCode < 300 ? withWarning(payload, { removalDate, migrateTo, docsUrl }) : payload
+    })
+    await app.register(transactionalRoutes(deps))
+    await app.register(whatsappRoutes(deps))
+    await app.register(contactRoutes(deps))
+  }
+}
+
+function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    await acceptForms(app, formToTemplateEmail)
+
+    app.post(
+      '/api/transactionals',
+      {
+        config: { permissions: ['Transactional'], onInvalid: refuseEmail('recipient'), onFailure: emailFailed },
+        schema: {
+          tags,
+          deprecated,
+          summary: 'Send an email made from a template',
+          consumes: FORMS,
+          body: TemplateEmailBody,
+          response: {
+            200: Type.Object({ status: Type.Literal(200), warning: Type.Optional(Warning) }),
+            ...errorResponses({
+              400: ['text', 'coded'],
+              404: 'message',
+              409: 'coded',
+              410: 'coded',
+              413: 'coded',
+              422: 'coded',
+              500: 'text',
+            }),
+          },
+        },
+      },
+      async (request) => {
+        const { idempotency } = request
+        const caller = { companyId: request.caller.companyId, idempotencyId: idempotency?.id ?? null }
+        const body = { status: 200 as const }
+        await sendTemplateEmail(deps.emails, caller, request.body, () => ({ status: 200, body }))
+        if (idempotency) idempotency.settled = true
+        return body
+      },
+    )
+
+    app.get(
+      '/api/transactionals',
+      {
+        config: { permissions: ['Transactional'] },
+        schema: {
+          tags,
+          deprecated,
+          summary: 'List the email templates',
+          response: {
+            200: Type.Object({
+              templates: Type.Array(Type.Object({ uid: Type.String(), name: Type.String() })),
+              warning: Type.Optional(Warning),
+            }),
+            ...errorResponses({ 410: 'coded' }),
+          },
+        },
+      },
+      async (request) => {
+        const templates = await listEmailTemplates(deps.db, request.caller.companyId)
+        return { templates: templates.map(({ uid, name }) => ({ uid, name })) }
+      },
+    )
+  }
+}
+
+function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/api/transactionals/whatsapp/send',
+      {
+        config: {
+          permissions: ['WhatsApp', 'Transactional'],
+          onInvalid: refuseSend,
+          onFailure: sendFailed,
+          recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
+        },
+        schema: {
+          tags,
+          deprecated,
+          summary: 'Send a WhatsApp message',
+          body: SendBody,
+          response: {
+            200: Type.Object({ ...SendReplyShape.properties, warning: Type.Optional(Warning) }),
+            ...errorResponses({
+              400: ['text', 'coded'],
+              404: 'coded',
+              409: 'coded',
+              410: 'coded',
+              413: 'coded',
+              422: 'coded',
+              500: 'text',
+            }),
+          },
+        },
+      },
+      (request) => handleSend(deps.send, request, request.body),
+    )
+
+    app.get(
+      '/api/transactionals/whatsapp/templates',
+      {
+        schema: {
+          tags,
+          deprecated,
+          summary: 'List the WhatsApp templates',
+          response: {
+            200: Type.Object({ data: Type.Array(TemplateRecord), warning: Type.Optional(Warning) }),
+            ...errorResponses({ 404: 'coded', 410: 'coded' }),
+          },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const templates = await listTemplates(deps.db, companyId)
+        if (templates.length === 0 && !(await hasSender(deps.db, companyId))) throw noWhatsappAccount()
+        return { data: templates.map(toTemplateRecord) }
+      },
+    )
+  }
+}
+
+function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    await acceptForms(app, formToWriteBody)
+
+    app.post(
+      '/api/contacts',
+      {
+        config: { permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'] },
+        bodyLimit: CONTACT_BODY_LIMIT_BYTES,
+        validatorCompiler: () => () => true,
+        schema: {
+          tags,
+          deprecated,
+          summary: 'Create or update contacts by email',
+          description: 'A key that holds only ContactsUpsert learns no id.',
+          consumes: FORMS,
+          body: Type.Unknown(),
+          response: {
+            200: Type.Array(Type.Object({ contactId: Type.Optional(Type.String()) })),
+            ...errorResponses({ 400: 'coded', 409: 'coded', 410: 'coded', 413: 'coded', 422: 'coded' }),
+          },
+        },
+      },
+      async (request) => {
+        const { companyId, clientId, permissions } = request.caller
+        const isArray = Array.isArray(request.body)
+        const writes = parseContactUpserts(request.body)
+        const nameless = writes.flatMap(({ email }, place) => (email ? [] : [isArray ? `[${place}].email` : 'email']))
+        if (nameless.length > 0) {
+          throw badRequest(
+            'A contact needs an email here',
+            nameless.map((path) => ({ path, message: 'is required' })),
+          )
+        }
+        const isClientSide = permissions.every((permission) => permission === 'ContactsUpsert')
+        const by = { clientId, source: 'api' }
+        const whenFull = isClientSide ? 'keep' : 'refuse'
+        const contacts = await upsertContacts(deps.db, companyId, writes, by, { whenFull, isArray })
+        return contacts.map(({ id }) => (isClientSide ? {} : { contactId: String(id) }))
+      },
+    )
+  }
+}

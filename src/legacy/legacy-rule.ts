@@ -1,0 +1,57 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { gone, notFound } from '../errors.ts'
+import type { AddressRule } from '../http/address-rule.ts'
+
+type RuleDeps = { clock: Clock; config: Pick<Config, 'legacyRemovalDate' | 'legacyHost'> }
+
+/** What took the place of what; the longest beginning that fits counts. */
+const REPLACEMENTS: [path: string, method: string | undefined, replacement: string][] = [
+  ['/api/transactionals/whatsapp/send', undefined, '/public/v1/templates/whatsapp/send'],
+  ['/api/transactionals/whatsapp/templates', undefined, '/public/v1/templates/whatsapp'],
+  ['/api/transactionals/whatsapp', undefined, '/public/v1/templates/whatsapp'],
+  ['/api/transactionals', 'GET', '/public/v1/templates/email'],
+  ['/api/transactionals', undefined, '/public/v1/templates/email/send'],
+  ['/api/contacts', undefined, '/public/v1/contacts'],
+  ['/api', undefined, '/public/v1/'],
+]
+
+/** What replaces a legacy address. */
+export function replacementOf(method: string, path: string): string {
+  const found = REPLACEMENTS.find(
+    ([start, only]) =>
+      (path === start || path.startsWith(`${start}/`)) &&
+      (only === undefined || only === method || (only === 'GET' && method === 'HEAD')),
+  )
+  return found?.[2] ?? '/public/v1/'
+}
+
+/**
+ * The rule for legacy addresses (decisions: Legacy). With LEGACY_HOST each host name serves its own: `/api/*` there and
+ * nowhere else, `/public/*` everywhere else; the wrong one is 404. From the removal date on every path under `/api/` is
+ * 410, whatever the method or credential, and names its replacement.
+ */
+export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
+  const { legacyHost, legacyRemovalDate } = config
+  return ({ method, path, host }) => {
+    const isLegacy = path.startsWith('/api/')
+    if (!isLegacy && !path.startsWith('/public/')) return undefined
+    if (legacyHost !== undefined && isLegacy !== (host === legacyHost)) return notFound()
+    if (!isLegacy || clock.now() < legacyRemovalDate) return undefined
+    const replacement = replacementOf(method, path.replace(/\/+$/, ''))
+    const date = legacyRemovalDate.toISOString().slice(0, 10)
+    return gone(`This address was removed on ${date}: use ${replacement}`, replacement, {
+      ...successorHeaders(legacyRemovalDate, replacement),
+    })
+  }
+}
+
+/** When version 1 took the place of the legacy addresses. */
+const DEPRECATED_AT = new Date('2025-11-01T00:00:00Z')
+
+/** What every answer of a legacy address says about its end (RFC 9745, RFC 8594, RFC 5829). */
+export const successorHeaders = (removalDate: Date, replacement: string): Record<string, string> => ({
+  deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
+  sunset: removalDate.toUTCString(),
+  link: `<${replacement}>; rel="successor-version"`,
+})

@@ -1,0 +1,145 @@
+import { Readable } from 'node:stream'
+import { LRUCache } from 'lru-cache'
+import { createTransport } from 'nodemailer'
+import type { Mail, Mailer, MailOutcome } from './mailer.ts'
+
+/** Connections to one mail server at most, of this process. */
+export const MAX_CONNECTIONS = 20
+const MAX_SERVERS = 200
+/** Pools that nobody used for this long are closed. */
+const IDLE_MS = 10 * 60_000
+const CONNECT_TIMEOUT_MS = 15_000
+const SILENCE_TIMEOUT_MS = 60_000
+const MAX_WORDS = 500
+
+/** Thrown into the stream of a mail that must not be ended. */
+class Withheld extends Error {}
+
+/** What became of the end of a mail. */
+type Ending = { handOver: () => Promise<boolean>; state: 'open' | 'handed-over' | 'withheld' }
+
+/**
+ * Mail over SMTP. One pool of connections for each server; TLS from the start with `smtps:`, by STARTTLS wherever the
+ * server offers it with `smtp:`. Nothing of a mail is ever read from a file or an address.
+ */
+export function createSmtpMailer(): Mailer {
+  const servers = new LRUCache<string, Server>({
+    max: MAX_SERVERS,
+    ttl: IDLE_MS,
+    updateAgeOnGet: true,
+    dispose: (server) => server.close(),
+  })
+  return {
+    async send(smtpUrl, mail, handOver) {
+      const server = servers.get(smtpUrl) ?? createServer(smtpUrl)
+      servers.set(smtpUrl, server)
+      return server.send(mail, handOver)
+    },
+    close: () => servers.clear(),
+  }
+}
+
+type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
+
+function createServer(smtpUrl: string): Server {
+  const endings = new Map<string, Ending>()
+  const transport = createTransport({
+    url: smtpUrl,
+    pool: true,
+    maxConnections: MAX_CONNECTIONS,
+    maxMessages: 1_000,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    dnsTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  // An idle connection that ends is no news; a mail in flight hears of it by itself.
+  transport.on('error', () => {})
+  transport.use('stream', ({ message, data }, done) => {
+    const ending = endings.get(String(data.messageId))
+    if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
+    done()
+  })
+  return {
+    async send(mail, handOver) {
+      const ending: Ending = { handOver, state: 'open' }
+      endings.set(mail.messageId, ending)
+      try {
+        const { response } = await transport.sendMail(toMessage(mail))
+        return { kind: 'accepted', words: tidy(response) }
+      } catch (error) {
+        return toOutcome(error, ending)
+      } finally {
+        endings.delete(mail.messageId)
+      }
+    },
+    close: () => transport.close(),
+  }
+}
+
+/**
+ * Passes everything on and keeps back the end of the stream until the mail may be handed over. Lazy, unlike a Transform:
+ * nothing is read, and nobody asked, before the server has said that it wants the mail.
+ */
+const holdEnd = (stream: NodeJS.ReadableStream, ending: Ending): Readable =>
+  Readable.from(
+    (async function* () {
+      yield* stream
+      await end(ending)
+    })(),
+    { objectMode: false },
+  )
+
+async function end(ending: Ending): Promise<void> {
+  // A mail that the library would put on a second connection: the first may have delivered it.
+  if (ending.state === 'handed-over') throw new Withheld('The mail was handed over before')
+  if (await ending.handOver()) ending.state = 'handed-over'
+  else {
+    ending.state = 'withheld'
+    throw new Withheld('The mail must not be sent now')
+  }
+}
+
+const toMessage = (mail: Mail) => ({
+  messageId: mail.messageId,
+  from: { name: mail.from.name ?? '', address: mail.from.address },
+  to: { name: '', address: mail.to },
+  ...(mail.replyTo !== null && { replyTo: { name: '', address: mail.replyTo } }),
+  subject: mail.subject,
+  html: mail.html,
+  ...(mail.text !== null && { text: mail.text }),
+  headers: { ...mail.headers },
+  date: mail.date,
+  // Who gets it is said here and nowhere else: no header decides about a recipient.
+  envelope: { from: mail.from.address, to: [mail.to] },
+  xMailer: false as const,
+})
+
+function toOutcome(error: unknown, ending: Ending): MailOutcome {
+  if (ending.state === 'withheld') return { kind: 'withheld' }
+  const { responseCode, response, message } = readError(error)
+  const words = tidy(response ?? message)
+  if (responseCode !== undefined && responseCode >= 400) {
+    return { kind: 'refused', isTemporary: responseCode < 500, words }
+  }
+  return { kind: ending.state === 'handed-over' ? 'unknown' : 'unreachable', words }
+}
+
+function readError(error: unknown): { responseCode?: number; response?: string; message: string } {
+  if (!(error instanceof Error)) return { message: String(error) }
+  return {
+    message: error.message,
+    ...('responseCode' in error && typeof error.responseCode === 'number' && { responseCode: error.responseCode }),
+    ...('response' in error && typeof error.response === 'string' && { response: error.response }),
+  }
+}
+
+/** Words of a stranger, as they may be stored and shown. */
+const tidy = (words: string): string =>
+  words
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    .toWellFormed()
+    .trim()
+    .slice(0, MAX_WORDS)

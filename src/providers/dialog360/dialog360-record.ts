@@ -1,0 +1,31 @@
+import { isObject } from '../exchange.ts'
+import { idOf, objectsIn } from '../graph-answer.ts'
+import { text } from '../graph-error.ts'
+import type { ProviderNumber, ProviderTemplate } from '../provider.ts'
+import { readTemplate } from '../template-shape.ts'
+
+/** One of `waba_templates[]`: Meta's id, by which events name the template, is the external one. */
+export function readTemplateRecord(item: Record<string, unknown>): ProviderTemplate | undefined {
+  const template = readTemplate(item)
+  return (
+    template && {
+      ...template,
+      externalId: idOf(item.external_id) ?? template.externalId,
+      partnerId: text(item.partner_id),
+      createdBy: isObject(item.created_by) ? item.created_by : null,
+      modifiedBy: isObject(item.modified_by) ? item.modified_by : null,
+    }
+  )
+}
+
+/** The number behind a key. Its id stands beside its health, or among what the health is made of. */
+export function readNumber(body: Record<string, unknown>): ProviderNumber {
+  const health = isObject(body.health_status) ? body.health_status : {}
+  const entity = objectsIn(health.entities).find((one) => one.entity_type === 'PHONE_NUMBER')
+  return {
+    phoneNumberId: idOf(body.id) ?? idOf(entity?.id),
+    phoneNumber: text(body.display_phone_number),
+    phoneName: text(body.verified_name),
+    isSharedWithApp: body.is_on_biz_app === true,
+  }
+}

@@ -1,0 +1,108 @@
+import type { Dispatcher } from 'undici'
+import { type Call, exchange, isObject } from '../exchange.ts'
+import { fetchMedia } from '../fetch-media.ts'
+import { failed, idOf, objectsIn, type Reading, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
+import { failure, text } from '../graph-error.ts'
+import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
+import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
+import { readNumber, readTemplateRecord } from './dialog360-record.ts'
+
+const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
+/** Whose media addresses are answered; the same paths are served by 360dialog itself. */
+const META_MEDIA_HOST = 'lookaside.fbsbx.com'
+const NUMBER_FIELDS = 'health_status,display_phone_number,verified_name,is_on_biz_app'
+const PAGE_LIMIT = 1000
+const MAX_PAGES = 100
+/** More than five failed questions for media in an hour block them for an hour. */
+const MEDIA_BLOCK_SECONDS = 3600
+
+export type Dialog360Options = { dispatcher: Dispatcher; timeoutMs: number }
+
+/** 360dialog: Meta's bodies under other paths, the number named by its key alone. */
+export function createDialog360Provider(options: Dialog360Options): Provider {
+  const { dispatcher, timeoutMs } = options
+  const get = async (access: SenderAccess, path: string) =>
+    readAnswer(
+      await exchange(dispatcher, {
+        method: 'GET',
+        url: addressOf(access, path),
+        headers: credential(access),
+        timeoutMs,
+      }),
+      READING,
+    )
+
+  const post = (access: SenderAccess, path: string, contentType: string, call: Pick<Call, 'body' | 'timeoutMs'>) =>
+    exchange(dispatcher, {
+      method: 'POST',
+      url: addressOf(access, path),
+      headers: { ...credential(access), 'content-type': contentType },
+      ...call,
+    })
+
+  return {
+    send: async (access, body) =>
+      readSendAnswer(await post(access, 'messages', 'application/json', { body, timeoutMs }), READING),
+    listTemplates: (access) => listTemplates((path) => get(access, path)),
+    listNumbers: async (access) =>
+      readValue(await get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),
+    uploadMedia: async (access, file) => {
+      const { contentType, body } = await toMediaForm({ messaging_product: 'whatsapp' }, file)
+      const answer = await post(access, 'media', contentType, { body, timeoutMs: UPLOAD_TIMEOUT_MS })
+      return readValue(readAnswer(answer, READING), ({ id }) => idOf(id) ?? undefined)
+    },
+    fetchMedia: async (access, mediaId, signal): Promise<MediaOutcome> => {
+      if (!/^[A-Za-z0-9_-]{1,256}$/.test(mediaId)) return { kind: 'gone' }
+      const request = {
+        ...options,
+        address: addressOf(access, mediaId),
+        headers: credential(access),
+        resolveDownload: (url: URL) => swapHost(url, access),
+        waitSeconds: MEDIA_BLOCK_SECONDS,
+      }
+      return fetchMedia(request, signal)
+    },
+    webhookSteps: ({ url, hasSecret }) =>
+      `Set the webhook of the number and of its WABA to ${url} (POST /v1/configs/webhook, or the 360dialog hub)` +
+      (hasSecret ? ', with your webhookSecret as the header X-Webhook-Secret or as a last segment of the path.' : '.') +
+      ' 360dialog does not sign: a webhookSecret keeps others from posting events. The host must have no underscore and no port.',
+    appIdOf: () => null,
+  }
+}
+
+const addressOf = (access: SenderAccess, path: string): string => `${access.apiBaseUrl ?? PUBLIC_ADDRESS}/${path}`
+
+const credential = (access: SenderAccess) => ({ 'd360-api-key': access.accessToken })
+
+/** 360dialog's own layer writes its errors as text, or in the way of its older API. */
+function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
+  const words = text(body.error)
+  if (words !== null) return failure(words)
+  const { meta } = body
+  if (!isObject(meta) || meta.success !== false) return undefined
+  return failure(text(meta.developer_message) ?? 'The provider refused without a reason')
+}
+
+const READING: Reading = { readOwnError }
+
+/** Pages are counted by offset. A page without a template is the last one, whatever the total says. */
+async function listTemplates(
+  get: (path: string) => Promise<Fetched<Record<string, unknown>>>,
+): Promise<Fetched<ProviderTemplate[]>> {
+  const items: Record<string, unknown>[] = []
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const answer = await get(`v1/configs/templates?limit=${PAGE_LIMIT}&offset=${items.length}`)
+    if (answer.kind === 'failed') return answer
+    const found = objectsIn(answer.value.waba_templates)
+    items.push(...found)
+    const total = typeof answer.value.total === 'number' ? answer.value.total : items.length
+    if (found.length === 0 || items.length >= total) {
+      return { kind: 'fetched', value: items.flatMap((item) => readTemplateRecord(item) ?? []) }
+    }
+  }
+  return failed(`the template list has more than ${MAX_PAGES} pages`)
+}
+
+/** Meta's address with 360dialog in place of its host: the credential goes nowhere else. */
+const swapHost = (url: URL, access: SenderAccess): URL | undefined =>
+  url.hostname === META_MEDIA_HOST ? new URL(addressOf(access, url.pathname.slice(1) + url.search)) : undefined

@@ -1,0 +1,85 @@
+import { type Exchange, isObject, readJsonObject } from './exchange.ts'
+import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
+import type { Fetched, ProviderError, SendOutcome } from './provider.ts'
+import { isDenial, refusalOf } from './refusal.ts'
+
+/** How a provider's answers differ from Meta's, which all of them otherwise pass on. */
+export type Reading = {
+  /** An error of the provider's own layer, in a shape of its own. */
+  readOwnError?: (body: Record<string, unknown>) => ProviderError | undefined
+  /** The message id of an acceptance, under the name that says whose it is. */
+  readMessageId?: (id: string) => { wamid: string | null; providerMessageId: string | null }
+}
+
+const DEFAULT_WAIT_SECONDS = 60
+
+/** What became of a send. The provider's own code decides wherever there is one. */
+export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOutcome {
+  if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
+  if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }
+  const body = readJsonObject(answer.body)
+  const wait = retryAfter(answer.headers['retry-after'])
+  const error = body && readError(body, reading)
+  if (error && error.code !== null) return refusalOf(error, wait)
+  const accepted = answer.status < 300 && error === undefined ? body && readAcceptance(body, reading) : undefined
+  if (accepted) return accepted
+  return outcomeOfStatus(answer.status, error ?? failure(`HTTP ${answer.status} without a readable answer`), wait)
+}
+
+/**
+ * Without a code only the status is left. A gateway's page or a torn answer: behind it the message may have been taken.
+ * Only words of refusal and a plain 4xx say that it certainly was not.
+ */
+function outcomeOfStatus(status: number, error: ProviderError, wait: number | undefined): SendOutcome {
+  if (status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS, error }
+  const isRefused = status >= 400 && status < 500
+  return isRefused ? { kind: 'refused', reason: 'other', error } : { kind: 'unknown', error }
+}
+
+function readAcceptance(body: Record<string, unknown>, { readMessageId }: Reading): SendOutcome | undefined {
+  const message = first(body.messages)
+  const contact = first(body.contacts)
+  if (typeof message?.id !== 'string' || message.id === '') return undefined
+  return {
+    kind: 'accepted',
+    ...(readMessageId?.(message.id) ?? { wamid: message.id, providerMessageId: null }),
+    waId: text(contact?.wa_id),
+    userId: text(contact?.user_id),
+  }
+}
+
+/** The JSON object that a question was answered with, or why there is none. */
+export function readAnswer(answer: Exchange, reading: Reading = {}): Fetched<Record<string, unknown>> {
+  if (answer.kind !== 'answered') return failed(answer.detail)
+  const body = readJsonObject(answer.body)
+  const error = body && readError(body, reading)
+  if (body && error === undefined && answer.status < 300) return { kind: 'fetched', value: body }
+  const isDenied = error && error.code !== null ? isDenial(error) : answer.status === 401
+  return { kind: 'failed', isDenied, error: error ?? failure(`HTTP ${answer.status}`) }
+}
+
+const readError = (body: Record<string, unknown>, { readOwnError }: Reading): ProviderError | undefined =>
+  readGraphError(body) ?? readOwnError?.(body)
+
+/** A question that failed for a reason which says nothing of the credential. */
+export const failed = (title: string): Fetched<never> => ({ kind: 'failed', isDenied: false, error: failure(title) })
+
+/** The answer taken further; undefined: it lacks what it should hold. */
+export function readValue<T>(
+  answer: Fetched<Record<string, unknown>>,
+  read: (body: Record<string, unknown>) => T | undefined,
+): Fetched<T> {
+  if (answer.kind === 'failed') return answer
+  const value = read(answer.value)
+  return value === undefined ? failed('the answer lacks what it should hold') : { kind: 'fetched', value }
+}
+
+/** The objects of a list; whatever else stands in it is passed over. */
+export const objectsIn = (list: unknown): Record<string, unknown>[] =>
+  Array.isArray(list) ? list.filter(isObject) : []
+
+/** An id, which providers write as text or as a number. */
+export const idOf = (value: unknown): string | null =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
+
+const first = (list: unknown): Record<string, unknown> | undefined => objectsIn(list)[0]

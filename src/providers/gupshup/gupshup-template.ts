@@ -1,0 +1,64 @@
+import { isObject, readJsonObject } from '../exchange.ts'
+import { idOf, objectsIn } from '../graph-answer.ts'
+import { text } from '../graph-error.ts'
+import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
+
+/** Kinds of template whose header is a file or a place; the others have a text header or none. */
+const HEADER_FORMATS = new Set(['IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION', 'GIF'])
+
+/** One of `templates[]`, written as Meta writes it; undefined when it lacks what a template cannot do without. */
+export function readGupshupTemplate(item: Record<string, unknown>, appId: string): ProviderTemplate | undefined {
+  const name = text(item.elementName)
+  const language = text(item.languageCode)
+  const status = text(item.status)
+  if (name === null || language === null || status === null) return undefined
+  const quality = text(item.quality)
+  return {
+    externalId: idOf(item.externalId) ?? idOf(item.id),
+    name,
+    language,
+    status: status.toUpperCase(),
+    category: text(item.category)?.toUpperCase() ?? 'UTILITY',
+    parameterFormat: item.parameterFormat === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+    components: toComponents(item),
+    qualityScore: quality === null ? null : { score: quality.toUpperCase() },
+    rejectedReason: readReason(item),
+    namespace: text(item.namespace),
+    partnerId: appId,
+    createdBy: null,
+    modifiedBy: null,
+  }
+}
+
+function readReason({ reason }: Record<string, unknown>): string {
+  const words = text(reason) ?? ''
+  return words === 'NONE' ? '' : words
+}
+
+/** The parts stand as JSON in a text; when that cannot be read, the whole text counts as body. */
+function toComponents(item: Record<string, unknown>): TemplateComponent[] {
+  const parts = readJsonObject(Buffer.from(text(item.containerMeta) ?? '')) ?? {}
+  const body = text(parts.data) ?? text(item.data)
+  const footer = text(parts.footer)
+  const buttons = objectsIn(parts.buttons).filter(isButton)
+  return [
+    ...headerOf(text(item.templateType)?.toUpperCase() ?? '', parts),
+    ...(body === null ? [] : [{ type: 'BODY', text: body, ...exampleOf(parts) }]),
+    ...(footer === null ? [] : [{ type: 'FOOTER', text: footer }]),
+    ...(buttons.length === 0 ? [] : [{ type: 'BUTTONS', buttons }]),
+  ]
+}
+
+function headerOf(kind: string, parts: Record<string, unknown>): TemplateComponent[] {
+  if (HEADER_FORMATS.has(kind)) return [{ type: 'HEADER', format: kind }]
+  const header = text(parts.header)
+  return header === null ? [] : [{ type: 'HEADER', format: 'TEXT', text: header }]
+}
+
+/** Its sample is the filled-in text, not the values. */
+const exampleOf = (parts: Record<string, unknown>) => {
+  const sample = text(parts.sampleText)
+  return sample === null ? {} : { example: { sample_text: sample } }
+}
+
+const isButton = (value: unknown): value is { type: string } => isObject(value) && typeof value.type === 'string'

@@ -1,0 +1,7 @@
+import { expect } from 'vitest'
+import { startProvider } from '../../../test/provider-stand-in.ts'
+import { describeProvider } from '../provider-suite.ts'
+
+const ids = { wamid: expect.stringMatching(/^wamid\./), providerMessageId: null }
+
+describeProvider('meta', () => startProvider('meta', '', 'token', ids))

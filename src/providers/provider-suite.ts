@@ -1,0 +1,304 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
+
+/** One adapter, and a stand-in for its provider that a control address directs. */
+export type ProviderUnderTest = {
+  provider: Provider
+  access: SenderAccess
+  /** A call to the stand-in's control address. */
+  control: (method: string, path: string, body?: unknown) => Promise<unknown>
+  /** The ids in the answer to an accepted send. */
+  ids: object
+  stop: () => Promise<void>
+}
+
+const CALM = {
+  refuseWithCode: null,
+  ownRefusal: null,
+  htmlErrors: null,
+  hang: null,
+  resetBeforeAnswer: null,
+  truncate: null,
+}
+
+/** What the port promises, whoever stands behind it. Deadlines of the provider under test are a second. */
+export function describeProvider(name: string, start: () => Promise<ProviderUnderTest>): void {
+  describe(`${name} as a provider`, () => {
+    let subject: ProviderUnderTest
+    beforeAll(async () => {
+      subject = await start()
+    })
+    beforeEach(() => subject.control('PUT', '/behaviour', CALM))
+    afterAll(() => subject.stop())
+
+    const behave = (change: object) => subject.control('PUT', '/behaviour', change)
+    const send = (access: Partial<SenderAccess> = {}, body: object = textTo('393331234567')): Promise<SendOutcome> =>
+      subject.provider.send({ ...subject.access, ...access }, JSON.stringify(body))
+
+    describe('a send', () => {
+      test('is accepted with the ids that the provider gives, its body unchanged', async () => {
+        const body = textTo('5511987654321')
+        expect(await send({}, body)).toEqual({
+          kind: 'accepted',
+          waId: '551187654321',
+          userId: null,
+          ...subject.ids,
+        })
+        expect(await subject.control('GET', '/messages?limit=1')).toMatchObject([{ to: '5511987654321', body }])
+      })
+
+      test.each([
+        [100, 'invalid_parameter'],
+        [131026, 'not_on_whatsapp'],
+        [131047, 'window_closed'],
+        [132000, 'parameter_mismatch'],
+        [132008, 'parameter_mismatch'],
+        [132012, 'parameter_mismatch'],
+        [132018, 'parameter_mismatch'],
+        [132001, 'template_not_found'],
+        [132015, 'template_not_approved'],
+        [132016, 'template_not_approved'],
+        [2, 'unavailable'],
+        [131016, 'unavailable'],
+        [131057, 'unavailable'],
+        [133004, 'unavailable'],
+        [2494100, 'unavailable'],
+        [1, 'other'],
+        [10, 'other'],
+        [190, 'other'],
+        [368, 'other'],
+        [131000, 'other'],
+        [131031, 'other'],
+        [131042, 'other'],
+        [131050, 'other'],
+        [133010, 'other'],
+      ])('refused with %i is %s', async (code, reason) => {
+        await behave({ refuseWithCode: code })
+        expect(await send()).toMatchObject({
+          kind: 'refused',
+          reason,
+          error: { code, title: expect.stringContaining(`(#${code})`), details: 'Refused as ordered' },
+        })
+      })
+
+      test.each([
+        [4, 60],
+        [17, 60],
+        [613, 60],
+        [80007, 60],
+        [130429, 1],
+        [131048, 3600],
+        [131056, 6],
+        [131064, 3600],
+        [132069, 60],
+      ])('refused with %i is to wait %i s', async (code, retryAfterSeconds) => {
+        await behave({ refuseWithCode: code })
+        expect(await send()).toMatchObject({ kind: 'throttled', retryAfterSeconds, error: { code } })
+      })
+
+      test('refused by its own layer is a refusal in its words, 429 a throttle', async () => {
+        await behave({ ownRefusal: { status: 403, message: 'Blocked for lack of payment' } })
+        const error = { code: null, title: 'Blocked for lack of payment', details: null }
+        expect(await send()).toEqual({ kind: 'refused', reason: 'other', error })
+        await behave({ ownRefusal: { status: 429, message: 'Slower' } })
+        expect(await send()).toMatchObject({ kind: 'throttled', retryAfterSeconds: 60 })
+      })
+
+      test('refused by a gateway may have been taken: unknown', async () => {
+        await behave({ ownRefusal: { status: 502, message: 'Bad gateway' } })
+        expect(await send()).toMatchObject({ kind: 'unknown' })
+      })
+
+      test('with a credential that is not good is refused', async () => {
+        expect(await send({ accessToken: 'refused' })).toMatchObject({ kind: 'refused', reason: 'other' })
+      })
+
+      test.each([
+        ['a page of HTML', { htmlErrors: true }],
+        ['no answer', { hang: true }],
+        ['a connection that breaks', { resetBeforeAnswer: true }],
+        ['an answer that breaks off', { truncate: true }],
+      ])('answered with %s has an unknown outcome', async (_, behaviour) => {
+        await behave(behaviour)
+        expect(await send()).toMatchObject({ kind: 'unknown', error: { code: null } })
+      })
+    })
+
+    describe('a send where nothing left for the provider is safe to repeat:', () => {
+      test('a name that is none', async () => {
+        expect(await send({ apiBaseUrl: 'http://provider.invalid/base' })).toMatchObject({ kind: 'unreachable' })
+      })
+
+      test('a connection that is refused', async () => {
+        expect(await send({ apiBaseUrl: 'http://127.0.0.1:9/base' })).toMatchObject({ kind: 'unreachable' })
+      })
+
+      test('no TLS where TLS is expected', async () => {
+        const { url, stop } = await listen((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+        expect(await send({ apiBaseUrl: url.replace('http:', 'https:') })).toMatchObject({ kind: 'unreachable' })
+        await stop()
+      })
+
+      test('a connection that is reset before the request is written', async () => {
+        const { url, stop } = await listen((socket) => socket.resetAndDestroy())
+        expect(await send({ apiBaseUrl: url.replace('http:', 'https:') })).toMatchObject({ kind: 'unreachable' })
+        await stop()
+      })
+    })
+
+    describe('an answer of the wrong kind', () => {
+      const answering = async (contentType: string, body: string, status = 200) => {
+        const head = `HTTP/1.1 ${status} X\r\ncontent-type: ${contentType}\r\ncontent-length: ${Buffer.byteLength(body)}`
+        const { url, stop } = await listen((socket) => {
+          socket.once('data', () => socket.end(`${head}\r\nconnection: close\r\n\r\n${body}`))
+        })
+        const outcome = await send({ apiBaseUrl: url })
+        await stop()
+        return outcome
+      }
+
+      test('counts for what it says, whatever type it claims', async () => {
+        const body = JSON.stringify({ messages: [{ id: 'wamid.HBgM' }] })
+        expect(await answering('text/html', body)).toMatchObject({ kind: 'accepted', wamid: 'wamid.HBgM' })
+      })
+
+      test.each([
+        ['HTML with 200', 'text/html', '<h1>Welcome</h1>', 200],
+        ['JSON that is torn', 'application/json', '{"messages":[{"id":"wam', 200],
+        ['an acceptance without an id', 'application/json', '{"messages":[]}', 200],
+        ['nothing at all', 'application/json', '', 200],
+        ['a page with 503', 'text/html', '<h1>Later</h1>', 503],
+      ])('%s: unknown', async (_, contentType, body, status) => {
+        expect(await answering(contentType, body, status)).toMatchObject({ kind: 'unknown' })
+      })
+
+      test('a page with 404 says for sure that nothing was taken', async () => {
+        expect(await answering('text/html', '<h1>None</h1>', 404)).toMatchObject({ kind: 'refused', reason: 'other' })
+      })
+    })
+
+    describe('templates', () => {
+      test('are all listed, found by the id that events name, with the states in capitals', async () => {
+        const components = [
+          { type: 'HEADER', format: 'TEXT', text: 'News' },
+          { type: 'BODY', text: 'Hello {{1}}' },
+          { type: 'FOOTER', text: 'Acme' },
+          { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Yes' }] },
+        ]
+        const made: { id: string }[] = []
+        for (let count = 0; count < 230; count++) {
+          const given = {
+            wabaAccountId: subject.access.wabaAccountId,
+            name: `many_${count}`,
+            language: 'it',
+            components,
+          }
+          made.push((await subject.control('POST', '/templates', { ...given, category: 'UTILITY' })) as { id: string })
+        }
+        const listed = await subject.provider.listTemplates(subject.access)
+        if (listed.kind === 'failed') throw new Error(listed.error.title)
+        const many = listed.value.filter((template) => template.name.startsWith('many_'))
+        expect(new Set(many.map((template) => template.externalId))).toEqual(new Set(made.map(({ id }) => id)))
+        expect(many[0]).toMatchObject({ language: 'it', status: 'APPROVED', category: 'UTILITY', rejectedReason: '' })
+        expect(many[0]?.components.map(({ type, text, format, buttons }) => ({ type, text, format, buttons }))).toEqual(
+          components.map(({ type, ...rest }) => ({
+            text: undefined,
+            format: undefined,
+            buttons: undefined,
+            type,
+            ...rest,
+          })),
+        )
+      })
+
+      test('cannot be listed with a refused credential, nor while nobody answers', async () => {
+        expect(await subject.provider.listTemplates({ ...subject.access, accessToken: 'refused' })).toMatchObject({
+          kind: 'failed',
+          isDenied: true,
+        })
+        const away = { ...subject.access, apiBaseUrl: 'http://127.0.0.1:9/base' }
+        expect(await subject.provider.listTemplates(away)).toMatchObject({ kind: 'failed', isDenied: false })
+      })
+    })
+
+    test('numbers are listed with name and number', async () => {
+      const listed = await subject.provider.listNumbers(subject.access)
+      const { phoneNumberId } = subject.access
+      const own = listed.kind === 'fetched' && listed.value.find((number) => number.phoneNumberId === phoneNumberId)
+      expect(own).toMatchObject({ phoneName: 'Suite', isSharedWithApp: false })
+      expect(own ? own.phoneNumber?.replaceAll(/[^0-9]/g, '') : undefined).toBe('393330001122')
+    })
+
+    test('numbers cannot be listed with a refused credential', async () => {
+      const refused = { ...subject.access, accessToken: 'refused' }
+      expect(await subject.provider.listNumbers(refused)).toMatchObject({ kind: 'failed', isDenied: true })
+    })
+
+    describe('media', () => {
+      test('come back as they were uploaded', async () => {
+        const bytes = randomBytes(70_000)
+        const file = { bytes, mimeType: 'image/png', filename: 'caffè.png' }
+        const uploaded = await subject.provider.uploadMedia(subject.access, file)
+        if (uploaded.kind === 'failed') throw new Error(uploaded.error.title)
+        const fetched = await subject.provider.fetchMedia(subject.access, uploaded.value, AbortSignal.timeout(5_000))
+        if (fetched.kind !== 'fetched') throw new Error(fetched.kind)
+        expect(fetched.mimeType).toBe('image/png')
+        const received = Buffer.concat(await fetched.body.toArray())
+        expect(digest(received)).toBe(digest(bytes))
+      })
+
+      test('that the provider does not have, or cannot have, are gone', async () => {
+        for (const id of ['999999999', '../messages', 'a/b', '']) {
+          expect(await subject.provider.fetchMedia(subject.access, id, AbortSignal.timeout(5_000))).toEqual({
+            kind: 'gone',
+          })
+        }
+      })
+
+      test('cannot be had while nobody answers', async () => {
+        const away = { ...subject.access, apiBaseUrl: 'http://127.0.0.1:9/base' }
+        expect(await subject.provider.fetchMedia(away, '1', AbortSignal.timeout(5_000))).toMatchObject({
+          kind: 'failed',
+        })
+        const uploaded = await subject.provider.uploadMedia(away, {
+          bytes: Buffer.from('x'),
+          mimeType: 'text/plain',
+          filename: 'x.txt',
+        })
+        expect(uploaded).toMatchObject({ kind: 'failed', isDenied: false })
+      })
+    })
+
+    test('says where its events have to be sent', () => {
+      const url = 'https://api.example.com/public/v1/webhooks/whatsapp'
+      expect(subject.provider.webhookSteps({ url, verifyToken: 'token', hasSecret: true })).toContain(url)
+    })
+  })
+}
+
+const textTo = (to: string) => ({ messaging_product: 'whatsapp', to, type: 'text', text: { body: 'Ciao, caffè' } })
+
+const digest = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+async function listen(onConnection: (socket: Socket) => void) {
+  const open = new Set<Socket>()
+  const server = createServer((socket) => {
+    open.add(socket)
+    socket.on('error', () => undefined)
+    onConnection(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: async () => {
+      for (const socket of open) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import type { Deps } from './deps.ts'
+import { createDeliverer, type Deliverer } from './webhooks/deliver.ts'
+import { enqueueDeliveries } from './webhooks/delivery-job.ts'
+import type { DeliveryLogRoutesDeps } from './webhooks/delivery-log-routes.ts'
+import type { RegistrationRoutesDeps } from './webhooks/registration-routes.ts'
+
+/** What the companies' webhook registrations and their logs work with. */
+export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
+  const { serviceName, webhookAllowPrivate } = deps.config
+  const rules = { serviceName, allowPrivate: webhookAllowPrivate }
+  return { ...deps, serviceName, rules, enqueue: enqueueDeliveries }
+}
+
+/** What makes the attempts, measured. */
+export function createMeasuredDeliverer(deps: Deps): Deliverer {
+  const { config, metrics } = deps
+  return createDeliverer({
+    ...deps,
+    serviceName: config.serviceName,
+    random: Math.random,
+    onAttempt: ({ next, durationMs }) => {
+      metrics.deliveries.inc({ outcome: next instanceof Date ? 'failed' : next })
+      metrics.deliverySeconds.observe(durationMs / 1000)
+    },
+  })
+}

@@ -1,0 +1,115 @@
+import type { Pool } from '../db/connect.ts'
+import { isDatabaseDown } from '../db/failure.ts'
+import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
+import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.ts'
+import type { BatchKind } from '../jobs/job-kind.ts'
+import { type AttemptDeps, makeAttempt } from './attempt.ts'
+import { type AttemptBatches, createAttemptBatches, type Settling } from './attempt-batches.ts'
+import { DELIVER } from './delivery-job.ts'
+import type { AttemptRecord, DeliveryRef } from './delivery-store.ts'
+import { createReceiverTurns, type ReceiverTurns } from './receiver-turns.ts'
+
+/** Jobs of a registration that are taken together, and such units in flight: over all processes. */
+const BATCH = 50
+const LANE_CAP = 4
+/** Units in flight of one company, over its registrations and all processes. */
+const COMPANY_CAP = 160
+/** Units in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
+const CONCURRENCY = 2_000
+/** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
+const MOST_LAPSES = 1_000
+const SETTLE_AGAIN_MS = 200
+
+export type DeliverDeps = AttemptDeps & {
+  db: Pool
+  log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Told of each attempt that was recorded. */
+  onAttempt?: (record: AttemptRecord) => void
+}
+
+export type Deliverer = {
+  kind: BatchKind
+  /** Lets what has begun end, and begins nothing more: before the worker stops. */
+  close(): void
+}
+
+type Working = DeliverDeps & AttemptBatches & { turns: ReceiverTurns }
+
+/** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
+export function createDeliverer(deps: DeliverDeps): Deliverer {
+  const turns = createReceiverTurns()
+  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), turns }
+  return {
+    kind: {
+      kind: DELIVER,
+      batch: BATCH,
+      laneCap: LANE_CAP,
+      companyCap: COMPANY_CAP,
+      concurrency: CONCURRENCY,
+      mostLapses: MOST_LAPSES,
+      handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
+    },
+    close: turns.close,
+  }
+}
+
+/** One attempt at one delivery. Never throws: a fault of ours is tried again and spends none of the five attempts. */
+async function deliver(working: Working, job: Job, signal: AbortSignal): Promise<Outcome> {
+  try {
+    const record = await attempt(working, job, signal)
+    if (record === 'not now') return retryAfter(0, { counts: false })
+    if (record === 'nothing to do') return done
+    await settleSurely(working, { claim: job, record }, signal)
+    logAttempt(working, record)
+    return settled
+  } catch (error) {
+    if (signal.aborted) return retryAfter(0, { counts: false })
+    working.log.error({ companyId: job.companyId, deliveryId: job.subjectId, err: error }, 'delivery.failed')
+    const afterMs = backoffMs(DEFAULT_BACKOFF, job.attempts + 1, working.random())
+    return retryAfter(afterMs, { error: String(error) })
+  }
+}
+
+async function attempt(
+  working: Working,
+  job: Job,
+  signal: AbortSignal,
+): Promise<AttemptRecord | 'nothing to do' | 'not now'> {
+  const turn = await working.turns.take(Number(job.lane))
+  if (turn === undefined) return 'not now'
+  let succeeded: boolean | undefined
+  try {
+    if (signal.aborted) return 'not now'
+    const begun = await working.begin(toDelivery(job))
+    if (begun === undefined) return 'nothing to do'
+    const record = await makeAttempt(working, begun)
+    succeeded = record.next === 'delivered'
+    return record
+  } finally {
+    turn.end(succeeded)
+  }
+}
+
+/** A database that is away must not turn an attempt that was made into one that is made again. */
+async function settleSurely({ settle }: Working, settling: Settling, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await settle(settling)
+    } catch (error) {
+      if (signal.aborted || !isDatabaseDown(error)) throw error
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_AGAIN_MS))
+    }
+  }
+}
+
+function toDelivery({ companyId, lane, subjectId }: Job): DeliveryRef {
+  if (companyId === undefined) throw new Error('A delivery belongs to a company')
+  return { companyId, deliveryId: subjectId, registrationId: Number(lane) }
+}
+
+function logAttempt({ log, onAttempt }: Working, record: AttemptRecord): void {
+  const { companyId, registrationId, deliveryId, round, attempt, statusCode, errorMessage, durationMs, next } = record
+  const ids = { companyId, registrationId, deliveryId }
+  log.info({ ...ids, round, attempt, statusCode, errorMessage, durationMs, next }, 'delivery.attempted')
+  onAttempt?.(record)
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest'
+import { createReceiverTurns, type Turn } from './receiver-turns.ts'
+
+/** Takes turns and says how many have come. */
+function take(turns: ReturnType<typeof createReceiverTurns>, id: number, count: number) {
+  const taken: Turn[] = []
+  let sentAway = 0
+  for (let i = 0; i < count; i += 1) {
+    void turns.take(id).then((turn) => {
+      if (turn) taken.push(turn)
+      else sentAway += 1
+    })
+  }
+  return { taken, sentAway: () => sentAway }
+}
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+describe('turns at a receiver', () => {
+  it('are 20 at once, the next when one ends, and each receiver has its own', async () => {
+    const turns = createReceiverTurns()
+    const { taken } = take(turns, 1, 50)
+    const other = take(turns, 2, 5)
+    await settle()
+    expect([taken.length, other.taken.length]).toEqual([20, 5])
+    taken[0]?.end(true)
+    taken[1]?.end(undefined)
+    await settle()
+    expect(taken).toHaveLength(22)
+  })
+
+  it('are one at a time after ten failures in a row, until one succeeds', async () => {
+    const turns = createReceiverTurns()
+    const { taken } = take(turns, 1, 60)
+    await settle()
+    for (const turn of taken.slice(0, 20)) turn.end(false)
+    await settle()
+    // The first nine failures each let another in.
+    expect(taken).toHaveLength(29)
+    for (const turn of taken.slice(20)) turn.end(false)
+    await settle()
+    expect(taken).toHaveLength(30)
+    taken[29]?.end(false)
+    await settle()
+    expect(taken).toHaveLength(31)
+    taken[30]?.end(true)
+    await settle()
+    expect(taken).toHaveLength(51)
+  })
+
+  it('remember the dead while nobody calls', async () => {
+    const turns = createReceiverTurns()
+    for (let failure = 0; failure < 10; failure += 1) (await turns.take(1))?.end(false)
+    const { taken } = take(turns, 1, 5)
+    await settle()
+    expect(taken).toHaveLength(1)
+  })
+
+  it('are no more once closed: who waits is sent away, who has begun may end', async () => {
+    const turns = createReceiverTurns()
+    const { taken, sentAway } = take(turns, 1, 25)
+    await settle()
+    turns.close()
+    await settle()
+    expect([taken.length, sentAway()]).toEqual([20, 5])
+    taken[0]?.end(true)
+    expect(await turns.take(1)).toBeUndefined()
+  })
+})

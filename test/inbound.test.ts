@@ -1,0 +1,380 @@
+import { createHmac } from 'node:crypto'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { bodyOf, changeOf, inboxOf, newWamid, providerOf, secondsNow, textFrom, WEBHOOK } from './provider-webhook.ts'
+import { startTestService, type TestService, uniquePhone, VERIFY_TOKEN } from './service.ts'
+
+let service: TestService
+let company: Awaited<ReturnType<TestService['createCompany']>>
+let provider: ReturnType<typeof providerOf>
+let inbox: ReturnType<typeof inboxOf>
+beforeAll(async () => {
+  service = await startTestService()
+  company = await service.createCompany()
+  provider = providerOf(service)
+  inbox = inboxOf(company)
+})
+
+const eventCount = async () => {
+  const [row] = await service.db<
+    { next: number }[]
+  >`select case when is_called then last_value else 0 end as next from inbound_events_id_seq`
+  return row!.next
+}
+
+describe('the handshake', () => {
+  const shake = (query: Record<string, string>) =>
+    service.call(service.url, 'GET', `${WEBHOOK}?${new URLSearchParams(query)}`)
+
+  test('echoes the challenge verbatim', async () => {
+    const challenge = '<b>1158201444&"\''
+    const answer = await shake({
+      'hub.mode': 'subscribe',
+      'hub.verify_token': VERIFY_TOKEN,
+      'hub.challenge': challenge,
+    })
+    expect([answer.status, answer.text]).toEqual([200, challenge])
+    expect(answer.headers.get('content-type')).toContain('text/plain')
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['another token', { 'hub.mode': 'subscribe', 'hub.verify_token': 'other', 'hub.challenge': '1' }],
+    ['another mode', { 'hub.mode': 'unsubscribe', 'hub.verify_token': VERIFY_TOKEN, 'hub.challenge': '1' }],
+    ['no token', { 'hub.mode': 'subscribe', 'hub.challenge': '1' }],
+    ['nothing', {}],
+  ])('is refused with %s', async (_, query) => {
+    const answer = await shake(query)
+    expect([answer.status, answer.body.error.code]).toEqual([403, 'forbidden'])
+  })
+
+  test('is refused when the token comes twice', async () => {
+    const query = `hub.mode=subscribe&hub.verify_token=${VERIFY_TOKEN}&hub.verify_token=x&hub.challenge=1`
+    expect((await service.call(service.url, 'GET', `${WEBHOOK}?${query}`)).status).toBe(403)
+  })
+})
+
+describe('a body is stored and answered 200', () => {
+  const post = (body: string | Buffer, headers: Record<string, string> = {}) =>
+    fetch(`${service.url}${WEBHOOK}`, { method: 'POST', body: new Uint8Array(Buffer.from(body)), headers })
+
+  test.each<[string, string | Buffer, Record<string, string>]>([
+    ['that is no JSON', 'not json', { 'content-type': 'application/json' }],
+    ['that is empty', '', {}],
+    ['that is binary', Buffer.from([0, 255, 254, 0]), { 'content-type': 'application/octet-stream' }],
+    ['of a form', 'a=1', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['of an odd content type', '{}', { 'content-type': 'x/y; charset=nothing' }],
+    ['that is an array', '[]', { 'content-type': 'application/json' }],
+    ['with a NUL within a number', '{"phone_number_id":"1\x02"}', { 'content-type': 'application/json' }],
+    ['with a number that is a star', '{"a":{"phone_number_id":"1"},"b":{"phone_number_id":"*"}}', {}],
+    ['of an unknown kind', '{"event":"channel_created","data":{}}', { 'content-type': 'application/json' }],
+  ])('%s', async (_, body, headers) => {
+    const before = await eventCount()
+    const answer = await post(body, headers)
+    expect([answer.status, await answer.json()]).toEqual([200, { success: true }])
+    expect(await eventCount()).toBeGreaterThan(before)
+    await provider.handled()
+  })
+
+  test('of four megabytes, and of one byte more it is answered 413', async () => {
+    const whole = Buffer.alloc(4 * 1024 * 1024, ' ')
+    expect((await post(whole)).status).toBe(200)
+    const before = await eventCount()
+    const over = await post(Buffer.concat([whole, Buffer.from(' ')]))
+    expect([over.status, ((await over.json()) as { error: { code: string } }).error.code]).toEqual([
+      413,
+      'payload_too_large',
+    ])
+    expect(await eventCount()).toBe(before)
+    await provider.handled()
+  })
+
+  test('that names ten thousand numbers, without being stored ten thousand times', async () => {
+    const before = await eventCount()
+    const names = Array.from({ length: 10_000 }, (_, n) => `{"phone_number_id":"9${n}"}`)
+    expect((await post(`[${names.join(',')}]`)).status).toBe(200)
+    expect((await eventCount()) - before).toBeLessThanOrEqual(64)
+    await provider.handled()
+  })
+
+  test('and what is unreadable is listed as failed', async () => {
+    await provider.tell('{"broken":')
+    const [failed] = await provider.setAside('failed')
+    expect(failed).toMatchObject({ reason: 'the body is not JSON', body: '{"broken":' })
+  })
+})
+
+describe('signatures', () => {
+  const sign = (body: string, secret: string) => ({
+    'x-hub-signature-256': `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
+  })
+  const textBody = (...numbers: string[]) => {
+    const from = uniquePhone()
+    return JSON.stringify(
+      bodyOf(...numbers.map((number) => changeOf(number, { messages: [textFrom(from, 'Caffè 👍 a/b')] }))),
+    )
+  }
+  const statusOf = async (body: string, headers: Record<string, string> = {}) => {
+    const before = await eventCount()
+    const { status } = await provider.post(body, headers)
+    expect((await eventCount()) > before).toBe(status === 200)
+    await provider.handled()
+    return status
+  }
+  /** A company whose number carries a secret, once that is known to the check: it looks every three seconds. */
+  const signed = async (appSecret: string) => {
+    const made = await service.createCompany({ sender: { appSecret } })
+    await expect.poll(() => statusOf(textBody(made.phoneNumberId)), { timeout: 10_000, interval: 200 }).toBe(401)
+    return made
+  }
+
+  test('right is stored, missing or wrong is answered 401 and not stored', async () => {
+    const { phoneNumberId } = await signed('secret-one')
+    const body = textBody(phoneNumberId)
+    const refused = await provider.post(body)
+    expect([refused.status, refused.body.error.code]).toEqual([401, 'unauthorized'])
+    expect(await statusOf(body)).toBe(401)
+    expect(await statusOf(body, sign(body, 'another'))).toBe(401)
+    expect(await statusOf(body, sign(`${body} `, 'secret-one'))).toBe(401)
+    expect(await statusOf(body, { 'x-hub-signature-256': 'sha256=00' })).toBe(401)
+    expect(await statusOf(body, sign(body, 'secret-one'))).toBe(200)
+  })
+
+  test('a number without a secret needs none', async () => {
+    await signed('secret-two')
+    expect(await statusOf(textBody(company.phoneNumberId))).toBe(200)
+  })
+
+  test('a body about several numbers is signed for every one that carries a secret', async () => {
+    const one = await signed('shared')
+    const two = await signed('shared')
+    const other = await signed('not-shared')
+    const both = textBody(company.phoneNumberId, one.phoneNumberId, two.phoneNumberId)
+    expect(await statusOf(both)).toBe(401)
+    expect(await statusOf(both, sign(both, 'shared'))).toBe(200)
+    const mixed = textBody(one.phoneNumberId, other.phoneNumberId)
+    expect(await statusOf(mixed, sign(mixed, 'shared'))).toBe(401)
+    expect(await statusOf(mixed, sign(mixed, 'not-shared'))).toBe(401)
+  })
+
+  test('a secret that was changed counts within seconds, in the address of the number in any spelling', async () => {
+    const { companyId, phoneNumberId, sender } = await signed('before')
+    const body = textBody(phoneNumberId).replace(phoneNumberId, `\\u003${phoneNumberId[0]}${phoneNumberId.slice(1)}`)
+    expect(await statusOf(body, sign(body, 'before'))).toBe(200)
+    await service.operator('PATCH', `/companies/${companyId}/senders/${sender.channelId}`, { appSecret: 'after' })
+    await expect.poll(() => statusOf(body, sign(body, 'after')), { timeout: 10_000 }).toBe(200)
+    expect(await statusOf(body, sign(body, 'before'))).toBe(401)
+    await service.operator('PATCH', `/companies/${companyId}/senders/${sender.channelId}`, { appSecret: null })
+    await expect.poll(() => statusOf(body), { timeout: 10_000 }).toBe(200)
+  })
+
+  test('an account event is signed when a number of the account carries a secret', async () => {
+    await signed('of-the-account')
+    const [{ wabaAccountId }] = (await service.db`
+      select waba_account_id from senders where app_secret is not null limit 1
+    `) as unknown as [{ wabaAccountId: string }]
+    const event = { event: 'APPROVED', message_template_id: 1, message_template_name: 'none' }
+    const body = JSON.stringify({
+      entry: [{ id: wabaAccountId, changes: [{ field: 'message_template_status_update', value: event }] }],
+    })
+    expect(await statusOf(body)).toBe(401)
+  })
+})
+
+describe('order and number', () => {
+  test('many posts at once: each message once, under its customer, in the order in which it was posted', async () => {
+    const customers = Array.from({ length: 8 }, uniquePhone)
+    const seen: string[][] = await Promise.all(
+      customers.map(async (from, place) => {
+        const texts: string[] = []
+        for (let n = 0; n < 12; n += 1) {
+          const own = textFrom(from, `${from} ${n}`)
+          // Every post also repeats a message of a neighbour.
+          const again = textFrom(customers[(place + 1) % 8]!, 'repeated', { id: `wamid.neighbour.${place}` })
+          const answer = await provider.post(
+            bodyOf(changeOf(company.phoneNumberId, { messages: n === 0 ? [own] : [own, again] })),
+          )
+          expect(answer.status).toBe(200)
+          texts.push(own.text.body)
+        }
+        return texts
+      }),
+    )
+    await provider.handled()
+    for (const [place, from] of customers.entries()) {
+      const texts = await inbox.texts(from)
+      expect(texts.filter((text) => text !== 'repeated')).toEqual(seen[place])
+      expect(texts.filter((text) => text === 'repeated')).toHaveLength(1)
+    }
+  })
+
+  test('a body of five hundred messages of fifty customers', async () => {
+    const customers = Array.from({ length: 50 }, uniquePhone)
+    const messages = Array.from({ length: 500 }, (_, n) => textFrom(customers[n % 50]!, `n${n}`))
+    await provider.messages(company.phoneNumberId, ...messages)
+    for (const [place, from] of customers.entries()) {
+      expect(await inbox.texts(from)).toEqual(Array.from({ length: 10 }, (_, n) => `n${place + n * 50}`))
+    }
+  })
+
+  test('the same message again, the same body again, and twice in one body, is one message', async () => {
+    const from = uniquePhone()
+    const message = textFrom(from, 'once')
+    const body = bodyOf(changeOf(company.phoneNumberId, { messages: [message, message] }))
+    await provider.tell(body)
+    await provider.tell(body)
+    await Promise.all([provider.tell(body), provider.tell(body)])
+    expect(await inbox.texts(from)).toEqual(['once'])
+    expect(await inbox.find(from)).toMatchObject({ unreadMessages: 1, lastMessage: { text: 'once' } })
+  })
+
+  test('milliseconds, a missing name and an unknown type are read', async () => {
+    const from = uniquePhone()
+    const seconds = secondsNow() - 60
+    await provider.messages(company.phoneNumberId, {
+      ...textFrom(from, ''),
+      type: 'hologram',
+      text: undefined,
+      hologram: {},
+      timestamp: String(seconds * 1000 + 7),
+    })
+    const conversation = await inbox.find(from)
+    expect(conversation.contact.name).toBeNull()
+    expect(await inbox.messages(conversation.chatId)).toMatchObject([
+      { type: 'text', text: '[hologram]', timestamp: seconds, status: 'received', senderName: null },
+    ])
+  })
+})
+
+describe('several companies in one body', () => {
+  test('see nothing of each other', async () => {
+    const other = await service.createCompany()
+    const [from, shared] = [uniquePhone(), newWamid()]
+    await provider.tell(
+      bodyOf(
+        changeOf(company.phoneNumberId, { messages: [textFrom(from, 'for one', { id: shared })] }),
+        changeOf(other.phoneNumberId, { messages: [textFrom(from, 'for the other', { id: shared })] }),
+        changeOf(company.phoneNumberId, { messages: [textFrom(from, 'for one again')] }),
+      ),
+    )
+    expect(await inbox.texts(from)).toEqual(['for one', 'for one again'])
+    expect(await inboxOf(other).texts(from)).toEqual(['for the other'])
+    const { chatId } = await inboxOf(other).find(from)
+    const foreign = await company.api('GET', `/whatsapp/conversations/${chatId}/messages`)
+    expect([foreign.status, foreign.body]).toEqual([404, { message: 'Conversation not found' }])
+  })
+})
+
+describe('echoes', () => {
+  test('are outbound, named after the number, end the unread count and open no window', async () => {
+    const to = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(to, 'Hi'), textFrom(to, 'Anyone?'))
+    expect((await inbox.find(to)).unreadMessages).toBe(2)
+    await provider.echoes(company.phoneNumberId, { ...textFrom('390000000', 'Yes'), to })
+    const conversation = await inbox.find(to)
+    expect(conversation).toMatchObject({ unreadMessages: 0, lastMessage: { text: 'Yes', direction: 'outbound' } })
+    const [echo] = await inbox.messages(conversation.chatId)
+    expect(echo).toMatchObject({ direction: 'outbound', status: 'sent', senderName: 'Acme', text: 'Yes' })
+
+    const stranger = uniquePhone()
+    await provider.echoes(company.phoneNumberId, { ...textFrom('390000000', 'Hello'), to: stranger })
+    expect(await inbox.find(stranger)).toMatchObject({ unreadMessages: 0, contact: { name: null } })
+    const send = await company.api('POST', '/templates/whatsapp/send', { recipient: stranger, type: 'text', text: 'x' })
+    expect([send.status, send.body.error.code]).toEqual([422, 'session_window_closed'])
+  })
+
+  test('between messages of one body count only what comes after', async () => {
+    const to = uniquePhone()
+    await provider.tell(
+      bodyOf(
+        changeOf(company.phoneNumberId, { messages: [textFrom(to, 'one')] }),
+        changeOf(company.phoneNumberId, { message_echoes: [{ ...textFrom('1', 'two'), to }] }, 'smb_message_echoes'),
+        changeOf(company.phoneNumberId, { messages: [textFrom(to, 'three')] }),
+      ),
+    )
+    expect(await inbox.find(to)).toMatchObject({ unreadMessages: 1, lastMessage: { text: 'three' } })
+    expect(await inbox.texts(to)).toEqual(['one', 'two', 'three'])
+  })
+})
+
+describe('reactions', () => {
+  const reactionTo = (from: string, target: string, emoji: string | undefined, timestamp = secondsNow()) => ({
+    from,
+    id: newWamid(),
+    timestamp: String(timestamp),
+    type: 'reaction',
+    reaction: { message_id: target, ...(emoji !== undefined && { emoji }) },
+  })
+  const shown = async (phone: string) => {
+    const conversation = await inbox.find(phone)
+    return (await inbox.messages(conversation.chatId)).map(({ reaction }) => reaction)
+  }
+
+  test('are set, replaced and removed, and are no messages', async () => {
+    const from = uniquePhone()
+    const message = textFrom(from, 'Hi')
+    const at = secondsNow() - 100
+    const first = reactionTo(from, message.id, '👍', at)
+    await provider.messages(company.phoneNumberId, message, first)
+    expect(await shown(from)).toEqual(['👍'])
+    expect((await inbox.find(from)).unreadMessages).toBe(1)
+    await provider.messages(company.phoneNumberId, reactionTo(from, message.id, '❤️', at + 10))
+    expect(await shown(from)).toEqual(['❤️'])
+    await provider.messages(company.phoneNumberId, reactionTo(from, message.id, '', at + 20))
+    expect(await shown(from)).toEqual([null])
+    await provider.messages(company.phoneNumberId, reactionTo(from, message.id, '🙏', at + 30))
+    await provider.messages(company.phoneNumberId, reactionTo(from, message.id, undefined, at + 40))
+    expect(await shown(from)).toEqual([null])
+    // An old one that comes again, or comes late, changes nothing.
+    await provider.messages(company.phoneNumberId, first, reactionTo(from, message.id, '😮', at + 5))
+    expect(await shown(from)).toEqual([null])
+  })
+
+  test('before their message wait for it, and open the window', async () => {
+    const from = uniquePhone()
+    const message = textFrom(from, 'late')
+    await provider.messages(company.phoneNumberId, reactionTo(from, message.id, '🎉'))
+    expect(await inbox.find(from)).toMatchObject({ lastMessage: null, unreadMessages: 0 })
+    const send = await company.api('POST', '/templates/whatsapp/send', { recipient: from, type: 'text', text: 'x' })
+    expect(send.status).toBe(200)
+    await provider.messages(company.phoneNumberId, message)
+    expect((await shown(from))[0]).toBe('🎉')
+  })
+
+  test('to a message of ours, and to nothing at all', async () => {
+    const to = uniquePhone()
+    const echo = { ...textFrom('1', 'Ours'), to }
+    await provider.echoes(company.phoneNumberId, echo)
+    const nothing = { ...reactionTo(to, '', '👍'), reaction: { emoji: '👍' } }
+    await provider.messages(company.phoneNumberId, reactionTo(to, echo.id, '👎'), nothing)
+    expect(await shown(to)).toEqual(['👎'])
+  })
+})
+
+describe('edits, revokes and history', () => {
+  test('an edit and a revoke are entries of their own with the words they bring', async () => {
+    const from = uniquePhone()
+    const message = textFrom(from, 'Hi')
+    const edit = { original_message_id: message.id, message: { type: 'text', text: { body: 'Hello' } } }
+    await provider.messages(
+      company.phoneNumberId,
+      message,
+      { ...textFrom(from, ''), text: undefined, type: 'edit', edit },
+      { ...textFrom(from, ''), text: undefined, type: 'revoke', revoke: { original_message_id: message.id } },
+    )
+    expect(await inbox.texts(from)).toEqual(['Hi', 'Hello', '[revoke]'])
+  })
+
+  test('history never looks new', async () => {
+    const from = uniquePhone()
+    const old = textFrom(from, 'from last year')
+    await provider.tell(
+      bodyOf(
+        changeOf(
+          company.phoneNumberId,
+          { history: [{ threads: [{ id: from, messages: [old] }] }], messages: [old] },
+          'history',
+        ),
+      ),
+    )
+    expect(await inbox.find(from)).toBeUndefined()
+  })
+})
