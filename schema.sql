@@ -1603,7 +1603,7 @@ begin
     from jsonb_to_recordset(items) as item (
       ord integer, company_id bigint, sender_id bigint, kind text, customer text, other text, phone text,
       profile_name text, wamid text, type text, text text, media jsonb, target_wamid text, emoji text,
-      sent_at timestamptz, opens_window boolean, sender_name text, source_type text
+      sent_at timestamptz, arrived_at timestamptz, opens_window boolean, sender_name text, source_type text
     )
     -- Lateral with a limit, here and below: a probe of the index for each item, whatever the statistics say. Those of
     -- a table that has just begun to fill make the planner read all of it.
@@ -1693,6 +1693,19 @@ begin
     order by item.company_id, identity.name
     on conflict do nothing
   ),
+  shown as (
+    -- Who hid the phone and shows it now is no stranger's contact: nobody else has this number.
+    update contacts kept
+    set phone = person.phone, updated_at = at
+    from (
+      select distinct on (item.company_id, item.person) item.company_id, contact.contact_id, item.phone
+      from item
+      join contact on (contact.company_id, contact.identity) = (item.company_id, item.person)
+      where item.person = item.other and item.phone is not null
+      order by item.company_id, item.person, item.ord
+    ) as person
+    where (kept.company_id, kept.id) = (person.company_id, person.contact_id) and kept.phone is null
+  ),
   aliased as (
     insert into customer_aliases (company_id, sender_id, alias, customer)
     select distinct on (item.company_id, item.sender_id, identity.name)
@@ -1720,8 +1733,8 @@ begin
         array_agg(case item.kind when 'echo' then 'outbound' else 'inbound' end order by item.ord desc)
           filter (where item.kind <> 'reaction')
       )[1] as last_direction,
-      (array_agg(coalesce(item.sent_at, at) order by item.ord desc) filter (where item.kind <> 'reaction'))[1] as last_message_at,
-      max(least(item.sent_at, at)) filter (where item.opens_window) as last_inbound_at
+      (array_agg(coalesce(item.sent_at, item.arrived_at) order by item.ord desc) filter (where item.kind <> 'reaction'))[1] as last_message_at,
+      max(least(item.sent_at, item.arrived_at, at)) filter (where item.opens_window) as last_inbound_at
     from (
       select
         item.*,
@@ -1810,7 +1823,7 @@ begin
   ),
   reaction as (
     insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
-    select numbered.company_id, numbered.wamid, numbered.target_wamid, numbered.emoji, coalesce(numbered.sent_at, at)
+    select numbered.company_id, numbered.wamid, numbered.target_wamid, numbered.emoji, coalesce(numbered.sent_at, numbered.arrived_at)
     from numbered
     where numbered.kind = 'reaction' and numbered.wamid is not null and numbered.target_wamid is not null
     order by numbered.ord

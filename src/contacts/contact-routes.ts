@@ -22,7 +22,12 @@ export type ContactRoutesDeps = { db: Pool }
 
 const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
-const UPSERTS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'] } as const
+// A thousand contacts may take longer than one answer of the database should.
+const UPSERTS = {
+  waitsForOthers: true,
+  surface: 'api-key',
+  permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
+} as const
 const DEFAULT_LIMIT = 25
 const MAX_LIMIT = 100
 

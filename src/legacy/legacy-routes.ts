@@ -125,6 +125,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       '/api/transactionals/whatsapp/send',
       {
         config: {
+          waitsForOthers: true,
           permissions: ['WhatsApp', 'Transactional'],
           onInvalid: refuseSend,
           onFailure: sendFailed,

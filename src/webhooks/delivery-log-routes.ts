@@ -50,6 +50,8 @@ const Redeliver = Type.Object({
 /** What became of deliveries, and doing them again (spec: Webhook delivery log row; decisions: section 10). */
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'] as const }
+  // A receiver has ten seconds, and a long range takes its time.
+  const asking = { ...config, waitsForOthers: true }
 
   return async (app) => {
     app.get(
@@ -74,7 +76,10 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
 
     app.post(
       `${PATH}/test`,
-      { config, schema: { tags, summary: 'Send one sample delivery now', params: ById, response: { 200: TestReply } } },
+      {
+        config: asking,
+        schema: { tags, summary: 'Send one sample delivery now', params: ById, response: { 200: TestReply } },
+      },
       async (request) => {
         const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id))
         const { statusCode, response, errorMessage, durationMs } = outcome
@@ -103,7 +108,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
     app.post(
       `${PATH}/redeliver`,
       {
-        config,
+        config: asking,
         schema: {
           tags,
           summary: 'Put the deliveries of a time range up again',
