@@ -141,6 +141,7 @@ async function connectSender({ operator, sandboxUrl }: Stage, companyId: number)
     accessToken: 'bench',
     apiBaseUrl: sandboxUrl,
     tier: 4,
+    throughputPerSecond: 1_000_000,
   })
   return { id: Number((sender as { channelId: string }).channelId), phoneNumberId: number.phoneNumberId }
 }

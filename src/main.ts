@@ -14,6 +14,9 @@ import { type Build, type Running, start } from './start.ts'
 import { messageOf, StartError } from './start-error.ts'
 import { startWorkers } from './workers.ts'
 
+/** Lines are written together, up to a fifth of a second late; at once when one is fatal or the process ends. */
+const LOG = { sync: false, minLength: 4096, periodicFlush: 200 }
+
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
 
 program
@@ -21,8 +24,7 @@ program
   .description('start the service; it runs until SIGTERM or Ctrl-C')
   .action(async () => {
     const config = readConfig(process.env)
-    // One write for all lines that come while another is under way; what is left is written when the process ends.
-    const log = pino({ level: config.logLevel }, pino.destination({ sync: false }))
+    const log = pino({ level: config.logLevel }, pino.destination(LOG))
     let deps: Deps | undefined
     const build: Build = async (given) => {
       const own = createDeps({

@@ -90,6 +90,8 @@ function serverSettings(socket: string): Record<string, string> {
     shared_buffers: '128MB',
     wal_compression: 'on',
     checkpoint_timeout: '15min',
+    // Plans made while a table was empty read all of it: until statistics come, by default after up to a minute.
+    autovacuum_naptime: '5s',
     random_page_cost: '1.1',
     jit: 'off',
     // Parallel queries would take both cores from everybody else.
