@@ -1219,15 +1219,33 @@ begin
         when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
       end as judgement
     from item
-    left join customer_aliases alias
-      on (alias.company_id, alias.sender_id, alias.alias) = (item.company_id, item.sender_id, item.customer)
-    left join conversations conversation
-      on (conversation.company_id, conversation.sender_id) = (item.company_id, item.sender_id)
-      and conversation.customer = coalesce(alias.customer, item.customer)
-    left join contact_identities identity
-      on (identity.company_id, identity.identity) = (item.company_id, item.customer)
-    left join contacts contact
-      on (contact.company_id, contact.id) = (identity.company_id, identity.contact_id)
+    -- Lateral with a limit: a probe of the index for each item, whatever the statistics say. Those of a table that has
+    -- just begun to fill make the planner read all of it.
+    left join lateral (
+      select customer
+      from customer_aliases known
+      where (known.company_id, known.sender_id, known.alias) = (item.company_id, item.sender_id, item.customer)
+      limit 1
+    ) as alias on true
+    left join lateral (
+      select last_inbound_at, next_message_at
+      from conversations known
+      where (known.company_id, known.sender_id) = (item.company_id, item.sender_id)
+        and known.customer = coalesce(alias.customer, item.customer)
+      limit 1
+    ) as conversation on true
+    left join lateral (
+      select contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (item.company_id, item.customer)
+      limit 1
+    ) as identity on true
+    left join lateral (
+      select whatsapp_consent
+      from contacts known
+      where (known.company_id, known.id) = (item.company_id, identity.contact_id)
+      limit 1
+    ) as contact on true
   ),
   paired as materialized (
     select
@@ -1381,6 +1399,7 @@ begin
     select
       accepted.*,
       conversation.id as conversation_id,
+      nextval('messages_id_seq') as message_id,
       conversation.message_count
         - count(*) over (partition by conversation.company_id, conversation.id)
         + row_number() over (partition by conversation.company_id, conversation.id order by accepted.ord) as seq
@@ -1390,28 +1409,21 @@ begin
        = (accepted.company_id, accepted.sender_id, accepted.thread)
   ),
   message as (
-    insert into messages as written (
-      company_id, conversation_id, seq, direction, type, text, media, status, sender_name, sent_at, created_at, updated_at
+    insert into messages (
+      company_id, id, conversation_id, seq, direction, type, text, media, status, sender_name, sent_at, created_at,
+      updated_at
     )
+    overriding system value
     select
-      numbered.company_id, numbered.conversation_id, numbered.seq, 'outbound', numbered.type, numbered.text,
-      numbered.media, 'pending', numbered.sender_name, at, at, at
+      numbered.company_id, numbered.message_id, numbered.conversation_id, numbered.seq, 'outbound', numbered.type,
+      numbered.text, numbered.media, 'pending', numbered.sender_name, at, at, at
     from numbered
-    order by numbered.ord
-    returning written.company_id, written.id, written.conversation_id, written.seq
-  ),
-  placed as materialized (
-    select numbered.ord, numbered.company_id, numbered.idempotency_id, message.conversation_id, message.id as message_id
-    from numbered
-    join message
-      on (message.company_id, message.conversation_id, message.seq)
-       = (numbered.company_id, numbered.conversation_id, numbered.seq)
   ),
   begun as (
     update idempotency_keys key
-    set message_id = placed.message_id
-    from placed
-    where (key.company_id, key.id) = (placed.company_id, placed.idempotency_id)
+    set message_id = numbered.message_id
+    from numbered
+    where (key.company_id, key.id) = (numbered.company_id, numbered.idempotency_id)
   )
   select
     paced.ord,
@@ -1419,11 +1431,11 @@ begin
     paced.last_inbound_at,
     reach.retry_at,
     paced.wait_seconds,
-    placed.conversation_id,
-    placed.message_id
+    numbered.conversation_id,
+    numbered.message_id
   from paced
   left join reach using (company_id, sender_id, thread)
-  left join placed using (ord);
+  left join numbered using (ord);
 end
 $function$;
 
