@@ -59,10 +59,11 @@ function greeting({ address, adminTokenFile }: Running): string {
 async function greetNewcomer(deps: Deps, { address, sandboxUrl }: Running): Promise<void> {
   const { config } = deps
   if (config.databaseUrl !== undefined || sandboxUrl === undefined || config.role === 'worker') return
-  const token = await openDemo(createOperatorDeps(deps), { dataDir: config.dataDir, sandboxUrl })
-  if (token === undefined) return
-  await letCustomerWrite(sandboxUrl)
-  console.log(`\n${greetingOf(address, sandboxUrl, token)}`)
+  const operator = createOperatorDeps(deps)
+  const demo = await openDemo(operator, { dataDir: config.dataDir, sandboxUrl })
+  if (demo === undefined) return
+  await letCustomerWrite(operator, demo.companyId, sandboxUrl)
+  console.log(`\n${greetingOf(address, sandboxUrl, demo.token)}`)
 }
 
 // Whoever read our output may have gone: that is no reason to stop serving.

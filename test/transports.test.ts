@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { PAIR_BURST } from '../src/messages/pace.ts'
 import type { ProviderName } from '../src/providers/provider.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -444,17 +445,17 @@ describe('events of a number that has a webhook secret', () => {
 describe('the pace of a sender', () => {
   const template = { name: 'parcel_left' }
 
-  test('the 46th message to one customer: 429 with the time to wait, nothing written', async () => {
+  test('one message too many to one customer: 429 with the time to wait, nothing written', async () => {
     const { api, companyId } = await connected('meta', { throughputPerSecond: 1_000 })
     const recipient = uniquePhone()
     const answers = await Promise.all(
-      Array.from({ length: 46 }, () => api('POST', SEND, { recipient, type: 'template', template })),
+      Array.from({ length: PAIR_BURST + 1 }, () => api('POST', SEND, { recipient, type: 'template', template })),
     )
     const refused = answers.find(({ status }) => status === 429)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(45)
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(PAIR_BURST)
     expect(refused?.body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
     expect(refused?.headers.get('retry-after')).toBe(String(refused?.body.error.retry_after))
-    expect(await service.db`select 1 from messages where company_id = ${companyId}`).toHaveLength(45)
+    expect(await service.db`select 1 from messages where company_id = ${companyId}`).toHaveLength(PAIR_BURST)
   })
 
   test('what is beyond the throughput waits its turn', async () => {

@@ -176,3 +176,14 @@ export async function findSeq(
   `
   return rows[0]?.seq
 }
+
+/** Whether a customer has written to any of the company's numbers since. */
+export async function hasWrittenSince(db: Db, companyId: number, customer: string, since: Date): Promise<boolean> {
+  const rows = await db`
+    select
+    from conversations
+    where company_id = ${companyId} and customer = ${customer} and last_inbound_at >= ${since}
+    limit 1
+  `
+  return rows.length > 0
+}

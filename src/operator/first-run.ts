@@ -2,6 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApiKey, listApiKeys } from '../companies/api-key.ts'
 import { createCompany, listCompanies } from '../companies/company.ts'
+import { hasWrittenSince } from '../conversations/conversation-store.ts'
 import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
@@ -12,6 +13,9 @@ const NUMBER = { phoneNumber: '+44 7700 900100', phoneName: 'Parley Demo', phone
 const DEMO_NAME = 'Demo'
 const ACCOUNT = '200000000000001'
 const DEMO_CUSTOMER = '393331234567'
+
+const WINDOW_LOOKS = 100
+const WINDOW_LOOK_MS = 100
 
 /** Its place in the data folder, readable by its owner alone. */
 const TOKEN_FILE = 'demo-token'
@@ -24,7 +28,7 @@ const TOKEN_FILE = 'demo-token'
 export async function openDemo(
   deps: OperatorDeps,
   { dataDir, sandboxUrl }: { dataDir: string; sandboxUrl: string },
-): Promise<string | undefined> {
+): Promise<{ companyId: number; token: string } | undefined> {
   const companies = await listCompanies(deps.db)
   const demo = companies.find(({ name }) => name === DEMO_NAME)
   if (demo === undefined && companies.length > 0) return undefined
@@ -32,7 +36,7 @@ export async function openDemo(
   const token = await keyOf(deps, id, join(dataDir, TOKEN_FILE))
   await connectDemoNumber(deps, id, sandboxUrl)
   await setUpDemoEmail(deps, id)
-  return token
+  return { companyId: id, token }
 }
 
 /** The key whose token is in the file, as long as it lives; else a new one. */
@@ -71,9 +75,10 @@ async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<vo
   })
 }
 
-/** Lets the demo's customer write, which opens the window for a text to him. */
-export async function letCustomerWrite(sandboxUrl: string): Promise<boolean> {
-  const response = await fetch(`${sandboxUrl}/sandbox/inbound`, {
+/** Lets the demo's customer write, and waits until that has opened the window for a text to him: seconds at most. */
+export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
+  const before = deps.clock.now()
+  await fetch(`${sandboxUrl}/sandbox/inbound`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({
@@ -84,7 +89,11 @@ export async function letCustomerWrite(sandboxUrl: string): Promise<boolean> {
       text: { body: 'Hello, is my order ready?' },
     }),
   })
-  return response.ok
+  for (let look = 0; look < WINDOW_LOOKS; look += 1) {
+    // The provider's clock counts whole seconds.
+    if (await hasWrittenSince(deps.db, companyId, DEMO_CUSTOMER, new Date(before.getTime() - 2_000))) return
+    await new Promise((resume) => setTimeout(resume, WINDOW_LOOK_MS))
+  }
 }
 
 /** Lines to paste, as they are, again and again. */
