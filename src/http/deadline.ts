@@ -37,10 +37,11 @@ export async function inTime<T>(work: Promise<T>, onLate: (result: T) => unknown
 export function boundHandlers(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const { handler } = route
-    // A handler that is not async answers through `reply` and waits for nothing.
-    if (route.config?.waitsForOthers || handler.constructor.name !== 'AsyncFunction') return
+    if (route.config?.waitsForOthers) return
     route.handler = function (request, reply) {
-      return inTime(Promise.resolve(handler.call(this, request, reply)))
+      const answer: unknown = handler.call(this, request, reply)
+      // A handler that promises nothing has answered already, and waited for nothing.
+      return answer instanceof Promise ? inTime(answer) : answer
     }
   })
 }
