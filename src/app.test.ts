@@ -7,13 +7,13 @@ import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../test/api.ts'
 import { createTestDatabase } from '../test/database.ts'
-import { createMailer } from './adapters.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
-import { createDeps } from './deps.ts'
 import { openFolderVault } from './media/folder-vault.ts'
 import { createCipher } from './secrets.ts'
+import { createMailer } from './wiring/adapters.ts'
+import { createDeps } from './wiring/deps.ts'
 
 const { db } = await createTestDatabase()
 let app: FastifyInstance

@@ -1,18 +1,18 @@
 import { Command } from 'commander'
 import { pino } from 'pino'
-import { createMailer, createProviders } from './adapters.ts'
 import { buildApp, buildHealthApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
-import { createDeps, type Deps } from './deps.ts'
 import { runUntilStopped } from './lifecycle.ts'
-import { openOperator } from './open-operator.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
-import { createOperatorDeps } from './operator-deps.ts'
 import { type Build, type Running, start } from './start.ts'
 import { messageOf, StartError } from './start-error.ts'
-import { startWorkers } from './workers.ts'
+import { createMailer, createProviders } from './wiring/adapters.ts'
+import { createDeps, type Deps } from './wiring/deps.ts'
+import { openOperator } from './wiring/open-operator.ts'
+import { createOperatorDeps } from './wiring/operator-deps.ts'
+import { startWorkers } from './wiring/workers.ts'
 
 /** Lines are written together, up to a fifth of a second late; at once when one is fatal or the process ends. */
 const LOG = { sync: false, minLength: 4096, periodicFlush: 200 }

@@ -6,11 +6,11 @@ import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import type { Vault } from './media/vault.ts'
-import { openVault } from './open-vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
-import { startSandboxProcess } from './sandbox-process.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, StartError } from './start-error.ts'
+import { openVault } from './wiring/open-vault.ts'
+import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
 /** What the app is built from. */
 export type Surroundings = { config: Config; db: Pool; workerDb: Pool; cipher: Cipher; log: Logger; vault: Vault }

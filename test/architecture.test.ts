@@ -41,8 +41,7 @@ const FEATURES = [
 ]
 const UPPER = ['legacy', 'operator', 'inbound', 'messages']
 /** Where the rooms are joined: these may know everybody. */
-const isWiring = (file: string): boolean =>
-  /^src\/(main|app|start|workers|adapters|open-operator|open-vault|templates-refresh|deps|[a-z]+-deps)\.ts$/.test(file)
+const isWiring = (file: string): boolean => /^src\/((main|app|start)\.ts$|wiring\/)/.test(file)
 
 describe('imports go down only', () => {
   test('there is something to look at', () => expect(imports.length).toBeGreaterThan(50))

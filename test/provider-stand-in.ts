@@ -1,7 +1,7 @@
 import { startSandbox } from '../sandbox/sandbox.ts'
-import { createProviders } from '../src/adapters.ts'
 import type { ProviderName, SenderAccess } from '../src/providers/provider.ts'
 import type { ProviderUnderTest } from '../src/providers/provider-suite.ts'
+import { createProviders } from '../src/wiring/adapters.ts'
 
 export const NUMBER_ID = '777000111222333'
 const ACCOUNT_ID = '888000111222333'

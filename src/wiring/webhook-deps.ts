@@ -1,8 +1,8 @@
+import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
+import { enqueueDeliveries } from '../webhooks/delivery-job.ts'
+import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
+import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
 import type { Deps } from './deps.ts'
-import { createDeliverer, type Deliverer } from './webhooks/deliver.ts'
-import { enqueueDeliveries } from './webhooks/delivery-job.ts'
-import type { DeliveryLogRoutesDeps } from './webhooks/delivery-log-routes.ts'
-import type { RegistrationRoutesDeps } from './webhooks/registration-routes.ts'
 
 /** What the companies' webhook registrations and their logs work with. */
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {

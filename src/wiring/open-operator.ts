@@ -1,14 +1,14 @@
 import { pino } from 'pino'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import { joinDatabase, openPool } from '../db/database.ts'
+import type { OperatorDeps } from '../operator/operator.ts'
+import { createCipher } from '../secrets.ts'
+import { readSecrets } from '../start.ts'
 import { createMailer, createProviders } from './adapters.ts'
-import { systemClock } from './clock.ts'
-import type { Config } from './config.ts'
-import { joinDatabase, openPool } from './db/database.ts'
 import { createDeps } from './deps.ts'
 import { openVault } from './open-vault.ts'
-import type { OperatorDeps } from './operator/operator.ts'
 import { createOperatorDeps } from './operator-deps.ts'
-import { createCipher } from './secrets.ts'
-import { readSecrets } from './start.ts'
 
 /**
  * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service

@@ -1,11 +1,11 @@
-import type { Config } from './config.ts'
-import type { Mailer } from './mailers/mailer.ts'
-import { createSmtpMailer } from './mailers/smtp.ts'
-import { createDialog360Provider } from './providers/dialog360/dialog360.ts'
-import { createProviderAgent } from './providers/exchange.ts'
-import { createGupshupProvider } from './providers/gupshup/gupshup.ts'
-import { createMetaProvider } from './providers/meta/meta.ts'
-import type { Providers } from './providers/provider.ts'
+import type { Config } from '../config.ts'
+import type { Mailer } from '../mailers/mailer.ts'
+import { createSmtpMailer } from '../mailers/smtp.ts'
+import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
+import { createProviderAgent } from '../providers/exchange.ts'
+import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
+import { createMetaProvider } from '../providers/meta/meta.ts'
+import type { Providers } from '../providers/provider.ts'
 
 /** Every adapter to the outside, one line each; known to those who start the service alone. */
 export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {

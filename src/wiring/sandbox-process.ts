@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { StartError } from './start-error.ts'
+import { StartError } from '../start-error.ts'
 
 const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
 

@@ -1,7 +1,7 @@
+import { createAccept } from '../inbound/accept.ts'
+import { createSignatureCheck } from '../inbound/check-signature.ts'
+import type { InboundRoutesDeps } from '../inbound/inbound-routes.ts'
 import type { Deps } from './deps.ts'
-import { createAccept } from './inbound/accept.ts'
-import { createSignatureCheck } from './inbound/check-signature.ts'
-import type { InboundRoutesDeps } from './inbound/inbound-routes.ts'
 
 /** What the provider-facing webhook works with. */
 export const createInboundDeps = (deps: Deps): InboundRoutesDeps => ({

@@ -1,12 +1,12 @@
-import { createBatcher } from './batch.ts'
-import { recordConsent } from './contacts/consent-store.ts'
-import { findContactByEmail } from './contacts/contact-store.ts'
-import { upsertContacts } from './contacts/contact-upsert.ts'
+import { createBatcher } from '../batch.ts'
+import { recordConsent } from '../contacts/consent-store.ts'
+import { findContactByEmail } from '../contacts/contact-store.ts'
+import { upsertContacts } from '../contacts/contact-upsert.ts'
+import type { EmailDeps } from '../emails/email.ts'
+import type { DeliveryDeps } from '../emails/email-delivery.ts'
+import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
+import type { TrackingDeps } from '../emails/tracking-routes.ts'
 import type { Deps } from './deps.ts'
-import type { EmailDeps } from './emails/email.ts'
-import type { DeliveryDeps } from './emails/email-delivery.ts'
-import { type AcceptedEmail, insertEmails } from './emails/email-store.ts'
-import type { TrackingDeps } from './emails/tracking-routes.ts'
 
 const MAX_BATCH = 100
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }

@@ -1,7 +1,7 @@
+import { enqueueJobs } from '../jobs/job-store.ts'
+import type { CopyDeps, EnqueueCopies } from '../media/copy-media.ts'
+import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
 import type { Deps } from './deps.ts'
-import { enqueueJobs } from './jobs/job-store.ts'
-import type { CopyDeps, EnqueueCopies } from './media/copy-media.ts'
-import { createMediaSigner, type MediaSigner } from './media/media-signer.ts'
 
 export const MEDIA_COPY = 'media.copy'
 

@@ -1,7 +1,7 @@
-import type { Db } from './db/connect.ts'
+import type { Db } from '../db/connect.ts'
+import { enqueueJobs } from '../jobs/job-store.ts'
+import { syncTemplates } from '../templates/template-sync.ts'
 import type { Deps } from './deps.ts'
-import { enqueueJobs } from './jobs/job-store.ts'
-import { syncTemplates } from './templates/template-sync.ts'
 
 export const TEMPLATES_REFRESH = 'templates.refresh'
 

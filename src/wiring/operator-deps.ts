@@ -1,8 +1,8 @@
+import { takeUpEvents } from '../inbound/take-up.ts'
+import type { OperatorDeps } from '../operator/operator.ts'
+import { syncTemplates } from '../templates/template-sync.ts'
 import type { Deps } from './deps.ts'
 import { createImportVerbs } from './import-deps.ts'
-import { takeUpEvents } from './inbound/take-up.ts'
-import type { OperatorDeps } from './operator/operator.ts'
-import { syncTemplates } from './templates/template-sync.ts'
 import { enqueueRefresh } from './templates-refresh.ts'
 
 /** What the operator's verbs work with, over HTTP and on the command line. */

@@ -1,6 +1,6 @@
+import type { SendDeps } from '../messages/send.ts'
+import { createSendBatches } from '../messages/send-batches.ts'
 import type { Deps } from './deps.ts'
-import type { SendDeps } from './messages/send.ts'
-import { createSendBatches } from './messages/send-batches.ts'
 
 /** What sending works with: the process's caches, shared statements, and measurements of the provider. */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
