@@ -31,7 +31,7 @@ const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
  * Decides, before a byte of the body is read, whether a request may go on: HTTPS, preflight, key, count, origin,
- * permission, in this order. What it throws is the answer.
+ * permission, in this order. What it throws is the answer; what needs no key is decided at once.
  */
 export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)
@@ -75,18 +75,15 @@ export function createAdmission(deps: AdmitDeps) {
     throw request.is404 ? nothingHere(request) : missingCredentials()
   }
 
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply | undefined> => {
+  return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> | undefined => {
     const { surface = 'api-key', permissions = ANY_SERVER_KEY } = request.routeOptions.config
     if (surface !== 'health' && !isHttps(request)) throw httpsRequired()
-    if (isPreflight(request)) {
-      await answerPreflight(deps.keys, request, reply)
-      return reply
-    }
+    if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
     const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
     if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
     if (surface !== 'api-key' && isUnreadable(request.raw)) throw nothingHere(request)
-    if (surface === 'api-key') await admitCaller(request, reply, permissions, refusal)
-    else if (refusal !== undefined) throw refusal
+    if (surface === 'api-key') return admitCaller(request, reply, permissions, refusal)
+    if (refusal !== undefined) throw refusal
     if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
     return undefined
   }

@@ -66,9 +66,10 @@ const isServerError = (error: unknown): error is FastifyError & { statusCode: nu
   error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
 
 function unforeseen(error: unknown, request: FastifyRequest): AppError {
-  request.log.error({ err: describe(error), route: request.routeOptions.url }, 'request.failed')
+  const { id: requestId, routeOptions } = request
+  request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
   if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon')
-  return request.routeOptions.config.onFailure?.() ?? internalError()
+  return routeOptions.config.onFailure?.() ?? internalError()
 }
 
 /** What may be logged of an error: never its details, which repeat the values of rows. */

@@ -1,7 +1,10 @@
+import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { isLoopback, type TrustedProxies } from './client-address.ts'
+
+type Peer = { isTrusted: boolean; isLoopback: boolean }
 
 /**
  * Whether a request came over HTTPS, or may do without (decisions: HTTPS): by this server's own TLS, by a trusted
@@ -11,11 +14,25 @@ export function createHttpsRule(
   config: Pick<Config, 'tls' | 'plainHttp'>,
   isTrusted: TrustedProxies,
 ): (request: FastifyRequest) => boolean {
+  const peerOf = rememberPeers(isTrusted)
   return ({ raw }) => {
     if (config.tls !== undefined || raw.socket instanceof TLSSocket) return true
-    const peer = raw.socket.remoteAddress
-    if (isTrusted(peer) && saysHttps(raw.headers['x-forwarded-proto'])) return true
-    return config.plainHttp === 'loopback' && isLoopback(peer) && !isForwarded(raw.headers)
+    const peer = peerOf(raw.socket)
+    if (peer.isTrusted && saysHttps(raw.headers['x-forwarded-proto'])) return true
+    return config.plainHttp === 'loopback' && peer.isLoopback && !isForwarded(raw.headers)
+  }
+}
+
+/** Who is at the other end does not change while a connection lasts. */
+function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
+  const peers = new WeakMap<Socket, Peer>()
+  return (socket) => {
+    const known = peers.get(socket)
+    if (known !== undefined) return known
+    const { remoteAddress } = socket
+    const peer = { isTrusted: isTrusted(remoteAddress), isLoopback: isLoopback(remoteAddress) }
+    peers.set(socket, peer)
+    return peer
   }
 }
 

@@ -31,15 +31,14 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /** Makes every POST of the API-key surface that carries an Idempotency-Key happen once (decisions: Idempotency-Key). */
 export function keepIdempotencyKeys(app: FastifyInstance, db: Db): void {
   app.decorateRequest('idempotency')
-  app.addHook('preHandler', async (request, reply) => {
+  app.addHook('preHandler', (request, reply, done) => {
     const header = request.headers['idempotency-key']
-    if (header === undefined || !isKept(request)) return
-    return await reserve(db, request, reply, parseKey(String(header)))
+    if (header === undefined || !isKept(request)) return done()
+    return reserve(db, request, reply, parseKey(String(header)))
   })
-  app.addHook('onSend', async (request, reply, payload) => {
-    if (request.idempotency !== undefined) await settle(db, request, reply, payload)
-    return payload
-  })
+  app.addHook('onSend', (request, reply, payload, done) =>
+    request.idempotency === undefined ? done() : settle(db, request, reply, payload),
+  )
 }
 
 const isKept = (request: FastifyRequest): boolean =>
@@ -105,13 +104,13 @@ async function settle(db: Db, request: FastifyRequest, reply: FastifyReply, payl
     await Promise.race([settling, sleep(SETTLE_PATIENCE_MS, undefined, { ref: false })])
     idempotency.settled = true
   } catch (error) {
-    request.log.error({ reason: String(error) }, 'idempotency.not_settled')
+    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled')
   }
 }
 
 const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>
   releaseKey(db, companyId, id).catch((error) =>
-    request.log.error({ reason: String(error) }, 'idempotency.not_settled'),
+    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled'),
   )
 
 const textOf = (payload: unknown): string => (typeof payload === 'string' ? payload : '')

@@ -6,7 +6,7 @@ import type { Metrics } from '../metrics.ts'
  * addresses hold people's emails, query strings what they searched for.
  */
 export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>): void {
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     const { method } = request
     const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
     const status = reply.statusCode
@@ -14,6 +14,7 @@ export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'req
     metrics.requestSeconds.observe({ method, route }, reply.elapsedTime / 1000)
     request.log.info(
       {
+        requestId: request.id,
         method,
         route,
         status,
@@ -24,5 +25,6 @@ export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'req
       },
       'request.answered',
     )
+    done()
   })
 }

@@ -48,8 +48,9 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = deps.log
   const app = Fastify({
     loggerInstance,
-    // One line of our own stands for the server's two.
-    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'requestId' }),
+    // One line of our own stands for the server's two; lines name their request themselves, few requests have another.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger,
     genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: DEFAULT_BODY_LIMIT,
@@ -66,9 +67,11 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   answerErrors(app)
 
   const admit = createAdmission({ ...deps, keys: deps.apiKeys })
-  app.addHook('onRequest', async (request, reply) => {
+  // Hooks of every request call back: a promise each would cost more than most of them do.
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    return await inTime(admit(request, reply))
+    const admitted = admit(request, reply)
+    return admitted ? inTime(admitted) : done()
   })
   keepIdempotencyKeys(app, deps.db)
   boundHandlers(app)
