@@ -104,7 +104,10 @@ async function open(
   range: ByteRange | undefined,
 ): Promise<Readable> {
   const body = await vault.open(storageKey, range).catch((error: unknown) => {
-    request.log.error({ requestId: request.id, reason: error instanceof Error ? error.name : 'unknown' }, 'media.open.failed')
+    request.log.error(
+      { requestId: request.id, reason: error instanceof Error ? error.name : 'unknown' },
+      'media.open.failed',
+    )
     throw mediaNotReady(PAUSE_SECONDS)
   })
   if (body === undefined) throw nothingHere()

@@ -4,6 +4,7 @@ import { companyCommands } from './company-commands.ts'
 import { contactCommands } from './contact-commands.ts'
 import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
 import { eventCommands } from './event-commands.ts'
+import { jobCommands } from './job-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
@@ -28,4 +29,5 @@ export function operatorCommands(
   emailTemplateCommands(program, open, stdin)
   emailSettingsCommands(program, open, stdin)
   eventCommands(program, open)
+  jobCommands(program, open)
 }

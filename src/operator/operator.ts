@@ -6,9 +6,10 @@ import type { ListFormat } from '../contacts/contact-export.ts'
 import type { ImportReceipt } from '../contacts/contact-import.ts'
 import type { ContactImport } from '../contacts/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, eventNotFound, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/take-up.ts'
+import { reviveJobs } from '../jobs/job-store.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import type { WebhookGuide } from './sender-shape.ts'
@@ -77,4 +78,12 @@ export async function retryEvent(deps: OperatorDeps, text: string): Promise<void
   const id = parseId(text)
   if (id === undefined || !(await deps.db.begin((tx) => retryFailed(tx, id)))) throw eventNotFound()
   deps.onEventsStored()
+}
+
+export const MOST_JOBS_LISTED = 100
+
+/** Lets work that was given up begin afresh; whatever names none is 404. */
+export async function retryJob(deps: Pick<OperatorDeps, 'db'>, text: string): Promise<void> {
+  const id = parseId(text)
+  if (id === undefined || (await reviveJobs(deps.db, [id])) === 0) throw jobNotFound()
 }
