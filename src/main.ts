@@ -15,7 +15,7 @@ import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
 /** Lines are written together, up to a fifth of a second late; at once when one is fatal or the process ends. */
-const LOG = { sync: false, minLength: 4096, periodicFlush: 200 }
+const LOG = { sync: false, minLength: 16_000, periodicFlush: 200 }
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
 
