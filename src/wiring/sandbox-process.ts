@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { StartError } from '../start-error.ts'
 
-const PROGRAM = fileURLToPath(new URL('../sandbox/main.ts', import.meta.url))
+const PROGRAM = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url))
 
 export type SandboxProcess = {
   url: string
