@@ -1,15 +1,17 @@
 // Runs before `npm start`, `npm test` and `npm run check`, on whatever Node the machine has:
-// installs the packages when they are absent or older than the lock file. NODE_ENV=production would leave out Node 24.
+// installs the packages, patched, when they are absent or older than the lock file or a patch.
+// NODE_ENV=production would leave out Node 24.
 import { spawnSync } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const installed = join(root, 'node_modules', '.package-lock.json')
-const lock = join(root, 'package-lock.json')
+const patches = readdirSync(join(root, 'patches')).map((name) => join(root, 'patches', name))
+const newest = Math.max(...[join(root, 'package-lock.json'), ...patches].map((path) => statSync(path).mtimeMs))
 
-if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(lock).mtimeMs) {
+if (!existsSync(installed) || statSync(installed).mtimeMs < newest) {
   console.log('Installing packages (npm ci) …')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const { status } = spawnSync(

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { StartError } from '../start-error.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = postgres.Sql<{ bigint: number }> | postgres.TransactionSql<{ bigint: number }>
@@ -17,6 +18,8 @@ const BIGINT = 20
 export type ConnectOptions = {
   /** Connections held at most. */
   max?: number
+  /** How long the server may be silent while a statement waits: then the connection counts as lost. Absent: for ever. */
+  answerTimeoutMs?: number
   /** Name shown in pg_stat_activity. */
   applicationName?: string
   onNotice?: (message: string) => void
@@ -25,13 +28,21 @@ export type ConnectOptions = {
 /**
  * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON
  * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
+ *
+ * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool connects
+ * anew by itself (docs/decisions/0005-a-patched-driver.md).
+ *
+ * @throws StartError when the driver was installed without our patch.
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const { address, socket } = splitSocket(url)
-  return postgres(address, {
+  const pool = postgres(address, {
     ...(socket !== undefined && { host: socket }),
     max: options.max ?? 10,
     connect_timeout: 3,
+    answer_timeout: options.answerTimeoutMs === undefined ? null : options.answerTimeoutMs / 1000,
+    // Seconds until an idle connection is probed; ten probes, a second apart, find that its machine is gone.
+    keep_alive: 5,
     // Seconds until a lost connection is tried again; the driver's own waits grow to 20 s.
     backoff: (retries) => Math.min(3 ** retries / 100, 1),
     idle_timeout: 0,
@@ -48,6 +59,16 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
     },
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
   })
+  checkPatched(pool)
+  return pool
+}
+
+/** Without the patch the driver ends the process, or mixes up transactions, when a connection is lost. */
+function checkPatched(pool: Pool): void {
+  if ('answer_timeout' in pool.options) return
+  throw new StartError(
+    'The database driver lacks the patch in patches/: run npm ci (without --ignore-scripts and --omit=dev) in the folder of Parley',
+  )
 }
 
 /** `?host=/folder`, as libpq writes it, is a Unix socket: the driver wants it apart from the address. */

@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { createConnection, createServer, type Socket } from 'node:net'
+import { onTestFinished } from 'vitest'
+
+/** What becomes of connections: `refused` as by a proxy whose server is away, `silent` as by a machine that is gone. */
+type Mode = 'open' | 'refused' | 'silent'
+
+/** How connections end: orderly (FIN) or with a reset (RST). */
+export type Cut = 'fin' | 'rst'
+
+/** A way to the test server over TCP that can be cut at any moment; its end is the test's. */
+export async function startCutProxy(databaseUrl: string) {
+  const folder = new URL(databaseUrl).searchParams.get('host')
+  const pairs = new Map<Socket, Socket>()
+  let mode: Mode = 'open'
+  let bytesToPass = Number.POSITIVE_INFINITY
+
+  const proxy = createServer((client) => {
+    client.on('error', () => {})
+    if (mode === 'refused') return void client.destroy()
+    const server = createConnection(`${folder}/.s.PGSQL.5432`)
+    server.on('error', () => {})
+    pairs.set(client, server)
+    client.on('close', () => {
+      pairs.delete(client)
+      server.destroy()
+    })
+    server.on('close', () => client.destroy())
+    client.on('data', (chunk) => mode === 'silent' || server.write(chunk))
+    server.on('data', (chunk) => {
+      if (mode === 'silent') return
+      bytesToPass -= chunk.length
+      if (bytesToPass < 0) end(client, 'rst')
+      else client.write(chunk)
+    })
+  }).listen(0, '127.0.0.1')
+  await once(proxy, 'listening')
+  const address = proxy.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+
+  const cut = (how: Cut) => {
+    for (const client of pairs.keys()) end(client, how)
+  }
+  onTestFinished(() => {
+    cut('rst')
+    proxy.close()
+  })
+  const { pathname } = new URL(databaseUrl)
+  const host = `127.0.0.1:${address.port}`
+  return {
+    host,
+    url: `postgres://parley@${host}${pathname}`,
+    cut,
+    /** Of the connections to come, and of what is said on those that are. */
+    become: (wanted: Mode) => {
+      mode = wanted
+    },
+    /** Resets each connection once the server has said so much. */
+    cutAfter: (bytes: number) => {
+      bytesToPass = bytes
+    },
+  }
+}
+
+function end(client: Socket, how: Cut): void {
+  if (how === 'rst') client.resetAndDestroy()
+  else client.destroy()
+}
