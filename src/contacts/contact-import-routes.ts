@@ -9,7 +9,7 @@ import { ImportReplyShape, toImportReply } from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
 
 const TAGS = ['Contacts']
-const CALLERS = { waitsForOthers: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+const CALLERS = { takesLong: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
 /** How many refused rows are named with the progress; all of them are in the file. */
 const REFUSALS_SHOWN = 100
 const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }

@@ -24,7 +24,7 @@ const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
 // A thousand contacts may take longer than one answer of the database should.
 const UPSERTS = {
-  waitsForOthers: true,
+  takesLong: true,
   surface: 'api-key',
   permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
 } as const

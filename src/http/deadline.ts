@@ -1,18 +1,24 @@
 import type { FastifyInstance } from 'fastify'
+import type { Db } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route waits for others than the database, and bounds that itself. */
+    /** The route waits for others than the database, and bounds its waits itself. */
     waitsForOthers?: boolean
+    /** The route may take long, as long as the database answers at all. */
+    takesLong?: boolean
   }
 }
 
 /** Longer than any of our own work takes: who waits for so long waits for a database that does not answer. */
 const PATIENCE_MS = 3_500
+/** Work that may take long: how often to look whether the database answers at all, and how long that may take. */
+const LOOK_EVERY_MS = 500
+const LOOK_MS = 2_500
 const SWEEP_MS = 250
 
-/** What is waited for, oldest first: all have the same patience, and one timer looks after them. */
+/** What is waited for: one timer looks after them all. */
 const waits = new Set<{ sweepsLeft: number; giveUp(): void }>()
 setInterval(sweep, SWEEP_MS).unref()
 
@@ -20,13 +26,43 @@ setInterval(sweep, SWEEP_MS).unref()
  * The result of work on the database, or 503 when it has not come in time: a database that is stopped, or whose machine
  * is gone, refuses nothing, it is merely silent. What comes later is handed to `onLate`.
  */
-export function inTime<T>(work: Promise<T>, onLate: (result: T) => unknown = () => {}): Promise<T> {
+export function inTime<T>(
+  work: Promise<T>,
+  onLate: (result: T) => unknown = () => {},
+  patienceMs: number = PATIENCE_MS,
+): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon'))
-    const wait = { sweepsLeft: Math.ceil(PATIENCE_MS / SWEEP_MS), giveUp }
+    const wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
     waits.add(wait)
     const settle = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))
     work.then(settle, (error) => waits.delete(wait) && reject(error))
+  })
+}
+
+/**
+ * The result of work that may take long, or 503 once the database does not answer anybody: a database that is away, but
+ * not silent, fails the work by itself.
+ */
+export function whileAnswering<T>(db: Db, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    let isOver = false
+    const wait = { sweepsLeft: 0, giveUp: () => void look() }
+    const watch = () => {
+      wait.sweepsLeft = LOOK_EVERY_MS / SWEEP_MS
+      if (!isOver) waits.add(wait)
+    }
+    const look = () =>
+      inTime<unknown>(
+        db`select 1`.catch(() => {}),
+        undefined,
+        LOOK_MS,
+      ).then(watch, reject)
+    watch()
+    work.then(resolve, reject).finally(() => {
+      isOver = true
+      waits.delete(wait)
+    })
   })
 }
 
@@ -38,14 +74,16 @@ function sweep(): void {
 }
 
 /** Bounds the handlers of the routes that are registered afterwards. The time that a body takes to arrive is not counted. */
-export function boundHandlers(app: FastifyInstance): void {
+export function boundHandlers(app: FastifyInstance, db: Db): void {
   app.addHook('onRoute', (route) => {
     const { handler } = route
-    if (route.config?.waitsForOthers) return
+    const { waitsForOthers, takesLong } = route.config ?? {}
+    if (waitsForOthers) return
+    const bound = takesLong ? (answer: Promise<unknown>) => whileAnswering(db, answer) : inTime<unknown>
     route.handler = function (request, reply) {
       const answer: unknown = handler.call(this, request, reply)
       // A handler that promises nothing has answered already, and waited for nothing.
-      return answer instanceof Promise ? inTime(answer) : answer
+      return answer instanceof Promise ? bound(answer) : answer
     }
   })
 }

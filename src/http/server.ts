@@ -74,7 +74,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     return admitted ? inTime(admitted) : done()
   })
   keepIdempotencyKeys(app, deps.db)
-  boundHandlers(app)
+  boundHandlers(app, deps.db)
   recordRequests(app, deps.metrics)
   app.setNotFoundHandler(() => {
     throw notFound()

@@ -16,7 +16,7 @@ import type { ByteRange } from './vault.ts'
 
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSigner; enqueue: EnqueueCopies }
 
-const config = { surface: 'public', waitsForOthers: true } as const
+const config = { surface: 'public', takesLong: true } as const
 const params = Type.Object({ token: Type.String() })
 const schema = {
   tags: ['Conversations'],

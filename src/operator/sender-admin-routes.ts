@@ -9,7 +9,7 @@ import { InCompany, Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 /** The provider is asked for the templates before the answer. */
-const asking = { ...config, waitsForOthers: true } as const
+const asking = { ...config, takesLong: true } as const
 const tags = ['Operator']
 
 const OneSender = Type.Object({

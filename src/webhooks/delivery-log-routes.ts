@@ -51,7 +51,7 @@ const Redeliver = Type.Object({
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'] as const }
   // A receiver has ten seconds, and a long range takes its time.
-  const asking = { ...config, waitsForOthers: true }
+  const asking = { ...config, takesLong: true }
 
   return async (app) => {
     app.get(

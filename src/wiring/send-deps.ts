@@ -1,13 +1,34 @@
+import { inTime } from '../http/deadline.ts'
+import type { PreparedSend, SendToPrepare } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { createSendBatches } from '../messages/send-batches.ts'
 import type { Deps } from './deps.ts'
 
-/** What sending works with: the process's caches, shared statements, and measurements of the provider. */
+const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
+
+/**
+ * What sending works with: the process's caches, shared statements, and measurements of the provider. A database that is
+ * silent keeps no caller waiting: a send takes as long as its provider does, so each wait is bounded by itself.
+ */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
-  const { config, metrics, log } = deps
+  const { config, metrics, log, senders, templates } = deps
+  const { prepareSend, settleSend } = createSendBatches(deps.db, deps.clock)
+  const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
+
+  /** Whoever asked for it was told that nothing was sent, and nothing is. */
+  const giveUp = async ({ companyId }: SendToPrepare, prepared: PreparedSend) => {
+    if (prepared.refusal !== null) return
+    const { messageId } = prepared
+    const nothing = { wamid: null, providerMessageId: null, customer: null, answer: null }
+    await settleSend({ companyId, messageId, status: 'failed', error: NOT_SENT, ...nothing }).catch(onUnsettled)
+  }
+
   return {
     ...deps,
-    ...createSendBatches(deps.db, deps.clock),
+    senders: { listFor: (companyId) => inTime(senders.listFor(companyId)) },
+    templates: { ...templates, versionsOf: (...asked) => inTime(templates.versionsOf(...asked)) },
+    prepareSend: (send) => inTime(prepareSend(send), (late) => giveUp(send, late)),
+    settleSend: (send) => inTime(settleSend(send)),
     sourceType: config.serviceName.toLowerCase(),
     marketingWindow: config.marketingWindow,
     sessionWindow: config.sessionWindow,
@@ -15,6 +36,6 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
       metrics.sends.inc({ provider, outcome: outcome.kind })
       metrics.providerSeconds.observe({ provider, operation: 'send' }, durationMs / 1000)
     },
-    onUnsettled: (error) => log.error({ reason: String(error) }, 'send.unsettled'),
+    onUnsettled,
   }
 }
