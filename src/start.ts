@@ -4,11 +4,12 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
+import { isDatabaseDown } from './db/failure.ts'
 import { migrate } from './db/migrate.ts'
 import type { Vault } from './media/vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
-import { codeOf, StartError } from './start-error.ts'
+import { codeOf, messageOf, StartError } from './start-error.ts'
 import { openVault } from './wiring/open-vault.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
@@ -43,6 +44,8 @@ export const DRAIN_DEADLINE_MS = 10_000
 
 /** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
+/** Longer than any statement takes: a database that is silent for so long is gone, though no socket may say so. */
+const ANSWER_TIMEOUT_MS = 15_000
 const IDLE_CHECK_MS = 50
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
@@ -57,10 +60,13 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   const parts = createParts(log)
   try {
     const database = await parts.add('database', () => openDatabase(config))
-    const { db } = await parts.add('pool', () => openPool(database.url))
-    const { db: workerDb } = await parts.add('worker pool', () => openPool(database.url, { max: WORKER_CONNECTIONS }))
+    await migrateAt(database.url, log)
+    const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
+    const { db } = await parts.add('pool', () => openPool(database.url, pool))
+    const { db: workerDb } = await parts.add('worker pool', () =>
+      openPool(database.url, { ...pool, max: WORKER_CONNECTIONS }),
+    )
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
-    await migrate(db, undefined, (message) => log.warn({}, message))
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
     const sandbox = config.sandbox
@@ -83,9 +89,21 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
   } catch (error) {
     await parts.stop()
-    throw error
+    throw isDatabaseDown(error) ? wentAway(error) : error
   }
 }
+
+/** On a connection of its own, since a migration may take as long as it needs. */
+async function migrateAt(url: string, log: Log): Promise<void> {
+  const { db, stop } = openPool(url, { max: 1 })
+  await migrate(db, undefined, (message) => log.warn({}, message)).finally(stop)
+}
+
+const wentAway = (error: unknown): StartError =>
+  new StartError(
+    `The database went away while Parley was starting (${messageOf(error)}): start Parley again once it answers`,
+    error,
+  )
 
 /** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
 export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
 import { connect } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
+import { createTestDatabase } from './database.ts'
 import {
   dataFolder,
   freePort,
@@ -264,3 +265,37 @@ test(
   },
   TIMEOUT,
 )
+
+test(
+  'a database that goes away during the migrations is told without a stack, and the next start goes on',
+  async () => {
+    const { db, url } = await createTestDatabase()
+    await db.unsafe('drop schema public cascade; create schema public')
+    const environment = {
+      DATABASE_URL: url,
+      ADMIN_TOKEN: 'a'.repeat(32),
+      ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    }
+    const lock = await holdMigrations(url)
+    const cutOff = await runParley(environment)
+    const waiting = () => db<{ pid: number }[]>`
+      select pid from pg_locks where locktype = 'advisory' and not granted
+        and database = (select oid from pg_database where datname = current_database())
+    `
+    await until('the migrations are under way', async () => (await waiting()).length === 1)
+    await db`select pg_terminate_backend(pid) from (${waiting()}) as work`
+    await expectRefusal(cutOff, 'The database went away while Parley was starting', 'start Parley again')
+    await lock.end({ timeout: 0 })
+
+    const next = await startParley(environment)
+    expect(await next.signal('SIGTERM')).toBe(0)
+  },
+  TIMEOUT,
+)
+
+/** Keeps every other process from migrating, until it is closed. */
+async function holdMigrations(url: string) {
+  const lock = connect(url, { max: 1 })
+  await lock`select pg_advisory_lock(7237455201)`
+  return lock
+}

@@ -41,7 +41,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
     max: options.max ?? 10,
     connect_timeout: 3,
     answer_timeout: options.answerTimeoutMs === undefined ? null : options.answerTimeoutMs / 1000,
-    // Seconds until an idle connection is probed; ten probes, a second apart, find that its machine is gone.
+    // Seconds until an idle connection is probed, for whether its machine is still there.
     keep_alive: 5,
     // Seconds until a lost connection is tried again; the driver's own waits grow to 20 s.
     backoff: (retries) => Math.min(3 ** retries / 100, 1),

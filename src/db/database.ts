@@ -1,5 +1,5 @@
 import { codeOf, messageOf, StartError } from '../start-error.ts'
-import { connect, type Pool } from './connect.ts'
+import { type ConnectOptions, connect, type Pool } from './connect.ts'
 import { joinEmbedded, startEmbedded } from './embedded.ts'
 
 export type Database = {
@@ -29,7 +29,7 @@ async function openOwn(url: string): Promise<Database> {
 }
 
 /** A pool that takes part in an orderly stop: what runs is finished, within 5 s. */
-export function openPool(url: string, options: { max?: number } = {}): { db: Pool; stop(): Promise<void> } {
+export function openPool(url: string, options: ConnectOptions = {}): { db: Pool; stop(): Promise<void> } {
   const db = connect(url, options)
   return { db, stop: () => db.end({ timeout: DRAIN_SECONDS }) }
 }
@@ -55,6 +55,9 @@ function explain(error: unknown, url: string): string {
   switch (codeOf(error)) {
     case 'ECONNREFUSED':
     case 'CONNECT_TIMEOUT':
+    case 'CONNECTION_CLOSED':
+    case 'CONNECTION_DESTROYED':
+    case 'ECONNRESET':
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, StartError } from '../start-error.ts'
 import type { Db, Pool } from './connect.ts'
+import { isDatabaseDown } from './failure.ts'
 
 const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url))
 const LOCK = 7_237_455_201
@@ -110,6 +111,8 @@ async function apply(db: Pool, { name, text, breaking }: Migration): Promise<boo
       return true
     })
   } catch (error) {
+    // It may have been committed: the next start sees.
+    if (isDatabaseDown(error)) throw error
     throw new StartError(`The migration ${name} failed and left nothing behind: ${messageOf(error)}`, error)
   }
 }
