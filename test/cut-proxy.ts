@@ -12,6 +12,8 @@ export type Cut = 'fin' | 'rst'
 export async function startCutProxy(databaseUrl: string) {
   const folder = new URL(databaseUrl).searchParams.get('host')
   const pairs = new Map<Socket, Socket>()
+  /** Nothing that is said on these arrives any more. */
+  const deaf = new WeakSet<Socket>()
   let mode: Mode = 'open'
   let bytesToPass = Number.POSITIVE_INFINITY
 
@@ -26,9 +28,10 @@ export async function startCutProxy(databaseUrl: string) {
       server.destroy()
     })
     server.on('close', () => client.destroy())
-    client.on('data', (chunk) => mode === 'silent' || server.write(chunk))
+    if (mode === 'silent') deaf.add(client)
+    client.on('data', (chunk) => deaf.has(client) || server.write(chunk))
     server.on('data', (chunk) => {
-      if (mode === 'silent') return
+      if (deaf.has(client)) return
       bytesToPass -= chunk.length
       if (bytesToPass < 0) end(client, 'rst')
       else client.write(chunk)
@@ -51,9 +54,10 @@ export async function startCutProxy(databaseUrl: string) {
     host,
     url: `postgres://parley@${host}${pathname}`,
     cut,
-    /** Of the connections to come, and of what is said on those that are. */
+    /** For the connections to come; those that are there when it falls silent stay so. */
     become: (wanted: Mode) => {
       mode = wanted
+      if (mode === 'silent') for (const client of pairs.keys()) deaf.add(client)
     },
     /** Resets each connection once the server has said so much. */
     cutAfter: (bytes: number) => {
