@@ -114,6 +114,7 @@ async function untilReady(
     if (await saysReady(cluster)) {
       const error = await openDatabase(url).catch((error: unknown) => error)
       if (error === undefined) return undefined
+      if (error instanceof StartError) return error
       // Not yet: the note was an earlier server's.
       if (!NOT_YET.has(codeOf(error) ?? '')) return new StartError(`PostgreSQL refuses us: ${messageOf(error)}`, error)
     }
