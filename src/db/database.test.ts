@@ -73,6 +73,9 @@ test('a standby alone is refused before anything is written', async () => {
 test('what keeps the database from being used is told with its remedy', async () => {
   expect(await refusal(urlOf(at(dead)))).toContain(`PostgreSQL at ${at(dead)} does not answer (ECONNREFUSED): start it`)
   expect(await refusal(urlOf(`${at(dead)},${at(await freePort())}`))).toContain('None of the PostgreSQL servers')
+  const attribute = '/parley?target_session_attrs=primary'
+  expect(await refusal(urlOf(at(standby), attribute))).toContain('is not what target_session_attrs')
+  expect(await refusal(urlOf(`${at(dead)},${at(standby)}`, attribute))).toContain('None of the PostgreSQL servers')
   expect(await refusal(urlOf('nowhere.invalid'))).toContain('is not known (nowhere.invalid): correct DATABASE_URL')
   expect(await refusal(urlOf(at(primary), '/other'))).toContain('has no database other: create it (createdb other)')
   expect(await refusal(`postgres://stranger:hidden@${at(primary)}/parley`)).toContain('refuses the user or password')

@@ -53,17 +53,20 @@ function explain(error: unknown, url: string): string {
   const { hosts, database } = placesOf(url)
   const several = hosts.includes(',')
   switch (codeOf(error)) {
+    case 'CONNECTION_DESTROYED':
+      return several
+        ? noPrimary(hosts)
+        : `PostgreSQL at ${hosts} is not what target_session_attrs in DATABASE_URL asks for: correct DATABASE_URL`
     case 'ECONNREFUSED':
     case 'CONNECT_TIMEOUT':
     case 'CONNECTION_CLOSED':
-    case 'CONNECTION_DESTROYED':
     case 'ECONNRESET':
     case 'ETIMEDOUT':
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'ENOENT':
       return several
-        ? `None of the PostgreSQL servers ${hosts} answers as the primary: start it, or correct DATABASE_URL`
+        ? noPrimary(hosts)
         : `PostgreSQL at ${hosts} does not answer (${codeOf(error)}): start it, or correct DATABASE_URL`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
@@ -77,6 +80,9 @@ function explain(error: unknown, url: string): string {
       return `PostgreSQL at ${hosts} can't be used: ${messageOf(error)}. Correct DATABASE_URL or the server`
   }
 }
+
+const noPrimary = (hosts: string): string =>
+  `None of the PostgreSQL servers ${hosts} answers as the primary: start it, or correct DATABASE_URL`
 
 /** What may be shown of an address: never its user and password. */
 function placesOf(url: string): { hosts: string; database: string } {
