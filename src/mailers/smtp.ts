@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { buffer } from 'node:stream/consumers'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
 import type { Mail, Mailer, MailOutcome } from './mailer.ts'
@@ -80,17 +81,27 @@ function createServer(smtpUrl: string): Server {
 }
 
 /**
- * Passes everything on and keeps back the end of the stream until the mail may be handed over. Lazy, unlike a Transform:
- * nothing is read, and nobody asked, before the server has said that it wants the mail.
+ * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be handed over. Nothing
+ * is read, and nobody asked, before the server has said that it wants the mail: until then no reader asks this stream.
  */
-const holdEnd = (stream: NodeJS.ReadableStream, ending: Ending): Readable =>
-  Readable.from(
-    (async function* () {
-      yield* stream
-      await end(ending)
-    })(),
-    { objectMode: false },
-  )
+function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
+  let isAsked = false
+  return new Readable({
+    read() {
+      if (isAsked) return
+      isAsked = true
+      buffer(stream)
+        .then((mail) => {
+          this.push(mail)
+          return end(ending)
+        })
+        .then(
+          () => this.push(null),
+          (error) => this.destroy(error),
+        )
+    },
+  })
+}
 
 async function end(ending: Ending): Promise<void> {
   // A mail that the library would put on a second connection: the first may have delivered it.
