@@ -30,7 +30,7 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createBatcher<Fetch, Found | undefined>({
     run: (fetches) => recordFetches(deps.db, fetches),
     maxItems: MAX_BATCH,
-    maxRunning: 2,
+    maxRunning: 1,
   })
   const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
     reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
 import type { Mail, Mailer, MailOutcome } from './mailer.ts'
@@ -90,15 +89,14 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
     read() {
       if (isAsked) return
       isAsked = true
-      buffer(stream)
-        .then((mail) => {
-          this.push(mail)
-          return end(ending)
-        })
-        .then(
-          () => this.push(null),
-          (error) => this.destroy(error),
-        )
+      const chunks: Buffer[] = []
+      const fail = (error: Error) => this.destroy(error)
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('error', fail)
+      stream.on('end', () => {
+        this.push(Buffer.concat(chunks))
+        end(ending).then(() => this.push(null), fail)
+      })
     },
   })
 }
