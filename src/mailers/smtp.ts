@@ -10,19 +10,27 @@ const MAX_SERVERS = 200
 const IDLE_MS = 10 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
 const SILENCE_TIMEOUT_MS = 60_000
+/** For one mail in all, its wait for a connection included: a server that trickles is never silent. */
+const DEADLINE_MS = 5 * 60_000
 const MAX_WORDS = 500
 
 /** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
 
 /** What became of the end of a mail. */
-type Ending = { handOver: () => Promise<boolean>; state: 'open' | 'handed-over' | 'withheld' }
+type Ending = {
+  handOver: () => Promise<boolean>
+  /** `lost`: its session ended before its end was let go, and now it must not be. */
+  state: 'open' | 'handed-over' | 'withheld' | 'lost'
+  /** Settled when nobody is being asked any more. */
+  asking: Promise<unknown>
+}
 
 /**
  * Mail over SMTP. One pool of connections for each server; TLS from the start with `smtps:`, by STARTTLS wherever the
  * server offers it with `smtp:`. Nothing of a mail is ever read from a file or an address.
  */
-export function createSmtpMailer(): Mailer {
+export function createSmtpMailer({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}): Mailer {
   const servers = new LRUCache<string, Server>({
     max: MAX_SERVERS,
     ttl: IDLE_MS,
@@ -31,7 +39,7 @@ export function createSmtpMailer(): Mailer {
   })
   return {
     async send(smtpUrl, mail, handOver) {
-      const server = servers.get(smtpUrl) ?? createServer(smtpUrl)
+      const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlineMs)
       servers.set(smtpUrl, server)
       return server.send(mail, handOver)
     },
@@ -41,7 +49,7 @@ export function createSmtpMailer(): Mailer {
 
 type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(smtpUrl: string): Server {
+function createServer(smtpUrl: string, deadlineMs: number): Server {
   const endings = new Map<string, Ending>()
   const transport = createTransport({
     url: smtpUrl,
@@ -64,13 +72,18 @@ function createServer(smtpUrl: string): Server {
   })
   return {
     async send(mail, handOver) {
-      const ending: Ending = { handOver, state: 'open' }
+      const ending: Ending = { handOver, state: 'open', asking: Promise.resolve() }
+      const signal = AbortSignal.timeout(deadlineMs)
       endings.set(mail.messageId, ending)
       try {
-        const { response } = await transport.sendMail(toMessage(mail))
+        const { response } = await transport.sendMail({ ...toMessage(mail), signal })
         return { kind: 'accepted', words: tidy(response) }
       } catch (error) {
-        return toOutcome(error, ending)
+        const outcome = signal.aborted ? late(ending, deadlineMs) : toOutcome(error, ending)
+        if (ending.state === 'open') ending.state = 'lost'
+        // Whoever is still being asked would mark the mail after we have told how it ended.
+        await ending.asking
+        return outcome
       } finally {
         endings.delete(mail.messageId)
       }
@@ -95,7 +108,7 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
       stream.on('error', fail)
       stream.on('end', () => {
         this.push(Buffer.concat(chunks))
-        end(ending).then(() => this.push(null), fail)
+        ending.asking = end(ending).then(() => this.push(null), fail)
       })
     },
   })
@@ -104,11 +117,10 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
 async function end(ending: Ending): Promise<void> {
   // A mail that the library would put on a second connection: the first may have delivered it.
   if (ending.state === 'handed-over') throw new Withheld('The mail was handed over before')
-  if (await ending.handOver()) ending.state = 'handed-over'
-  else {
-    ending.state = 'withheld'
-    throw new Withheld('The mail must not be sent now')
-  }
+  const mayGo = await ending.handOver()
+  if (ending.state === 'lost') throw new Withheld('The session has ended')
+  ending.state = mayGo ? 'handed-over' : 'withheld'
+  if (!mayGo) throw new Withheld('The mail must not be sent now')
 }
 
 const toMessage = (mail: Mail) => ({
@@ -124,6 +136,11 @@ const toMessage = (mail: Mail) => ({
   // Who gets it is said here and nowhere else: no header decides about a recipient.
   envelope: { from: mail.from.address, to: [mail.to] },
   xMailer: false as const,
+})
+
+const late = ({ state }: Ending, deadlineMs: number): MailOutcome => ({
+  kind: state === 'handed-over' ? 'unknown' : 'unreachable',
+  words: `The mail server took longer than ${deadlineMs / 1_000} s`,
 })
 
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
