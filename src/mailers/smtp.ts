@@ -1,3 +1,4 @@
+import { isAscii } from 'node:buffer'
 import { Readable } from 'node:stream'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
@@ -132,11 +133,16 @@ const toMessage = (mail: Mail) => ({
   html: mail.html,
   ...(mail.text !== null && { text: mail.text }),
   headers: { ...mail.headers },
+  // What is plain anyway the library need not find out, letter by letter.
+  ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
   date: mail.date,
   // Who gets it is said here and nowhere else: no header decides about a recipient.
   envelope: { from: mail.from.address, to: [mail.to] },
   xMailer: false as const,
 })
+
+const isPlain = ({ subject, html, text, from }: Mail): boolean =>
+  isAscii(Buffer.from(`${subject}${from.name ?? ''}${html}${text ?? ''}`))
 
 const late = ({ state }: Ending, deadlineMs: number): MailOutcome => ({
   kind: state === 'handed-over' ? 'unknown' : 'unreachable',
