@@ -7,8 +7,10 @@ export type Moment = 'greeting' | 'MAIL' | 'RCPT' | 'END'
 /** What the server does then: answers this code, breaks off, or says nothing ever. */
 export type Doing = { code: number; words: string } | 'drop' | 'hang'
 
+export type Behave = (moment: Moment, session: SMTPServerSession) => Doing | undefined
+
 type Options = {
-  behave?: (moment: Moment, session: SMTPServerSession) => Doing | undefined
+  behave?: Behave
   scheme?: 'smtp' | 'smtps'
   server?: SMTPServerOptions
 }
