@@ -154,6 +154,19 @@ export function describeMailer(name: string, { create, maxConnections }: Subject
       expect(mostAtOnce()).toBeLessThanOrEqual(maxConnections)
     })
 
+    test('a mail that waits for its turn loses none of its time', async () => {
+      // Each batch takes most of the time that one mail has.
+      const held: (() => void)[] = []
+      const { url } = await start()
+      const handOver = () => new Promise<boolean>((say) => held.push(() => say(true)))
+      const many = Array.from({ length: maxConnections * 3 }, () => mailer.send(url, mail(), handOver))
+      const letting = setInterval(() => {
+        for (const letGo of held.splice(0)) letGo()
+      }, DEADLINE_MS * 0.6)
+      for (const outcome of await Promise.all(many)) expect(outcome).toMatchObject({ kind: 'accepted' })
+      clearInterval(letting)
+    })
+
     test('a connection that its server has ended meanwhile costs no mail', async () => {
       const server = await start()
       expect(await mailer.send(server.url, mail(), yes)).toMatchObject({ kind: 'accepted' })

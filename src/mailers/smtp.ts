@@ -1,5 +1,6 @@
 import { isAscii } from 'node:buffer'
 import { Readable } from 'node:stream'
+import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
 import type { Mail, Mailer, MailOutcome } from './mailer.ts'
@@ -11,7 +12,7 @@ const MAX_SERVERS = 200
 const IDLE_MS = 10 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
 const SILENCE_TIMEOUT_MS = 60_000
-/** For one mail in all, its wait for a connection included: a server that trickles is never silent. */
+/** For one mail in all, from when it is its turn: a server that trickles is never silent. */
 const DEADLINE_MS = 5 * 60_000
 const MAX_WORDS = 500
 
@@ -52,6 +53,8 @@ type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<Mail
 
 function createServer(smtpUrl: string, deadlineMs: number): Server {
   const endings = new Map<string, Ending>()
+  // Mails wait here and not in the library's pool, so that their time begins with their turn.
+  const turns = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
   const transport = createTransport({
     url: smtpUrl,
     pool: true,
@@ -71,24 +74,25 @@ function createServer(smtpUrl: string, deadlineMs: number): Server {
     if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
     done()
   })
+  const send = async (mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome> => {
+    const ending: Ending = { handOver, state: 'open', asking: Promise.resolve() }
+    const signal = AbortSignal.timeout(deadlineMs)
+    endings.set(mail.messageId, ending)
+    try {
+      const { response } = await transport.sendMail({ ...toMessage(mail), signal })
+      return { kind: 'accepted', words: tidy(response) }
+    } catch (error) {
+      const outcome = signal.aborted ? late(ending, deadlineMs) : toOutcome(error, ending)
+      if (ending.state === 'open') ending.state = 'lost'
+      // Whoever is still being asked would mark the mail after we have told how it ended.
+      await ending.asking
+      return outcome
+    } finally {
+      endings.delete(mail.messageId)
+    }
+  }
   return {
-    async send(mail, handOver) {
-      const ending: Ending = { handOver, state: 'open', asking: Promise.resolve() }
-      const signal = AbortSignal.timeout(deadlineMs)
-      endings.set(mail.messageId, ending)
-      try {
-        const { response } = await transport.sendMail({ ...toMessage(mail), signal })
-        return { kind: 'accepted', words: tidy(response) }
-      } catch (error) {
-        const outcome = signal.aborted ? late(ending, deadlineMs) : toOutcome(error, ending)
-        if (ending.state === 'open') ending.state = 'lost'
-        // Whoever is still being asked would mark the mail after we have told how it ended.
-        await ending.asking
-        return outcome
-      } finally {
-        endings.delete(mail.messageId)
-      }
-    },
+    send: (mail, handOver) => turns.execute(() => send(mail, handOver)),
     close: () => transport.close(),
   }
 }
