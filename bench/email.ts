@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MAX_CONNECTIONS } from '../src/mailers/smtp.ts'
+import { MAX_CONNECTIONS } from '../src/mailers/mailer.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'

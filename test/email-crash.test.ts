@@ -76,8 +76,7 @@ test('a process that is killed in the middle of clicks: every one that it answer
   const { db, server, parley, restart, send, untilSettled } = await setUp()
   await send('ada@example.com')
   await untilSettled()
-  const raw = server.mails[0]!.raw.replaceAll('=\r\n', '').replaceAll('=3D', '=')
-  const path = /href="http:\/\/[^/]+([^"]+)"/.exec(raw)?.[1]
+  const path = /href="http:\/\/[^/]+([^"]+)"/.exec(server.mails[0]?.html ?? '')?.[1]
   let answered = 0
   let isOver = false
   const readers = Array.from({ length: 32 }, async () => {

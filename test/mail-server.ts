@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { buffer } from 'node:stream/consumers'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import { headerValues, parseMail } from '../sandbox/mail/mime.ts'
 
 /** Where a session is when the script is asked: at its greeting, a command, or the end of a mail. */
 export type Moment = 'greeting' | 'MAIL' | 'RCPT' | 'END'
@@ -17,9 +18,31 @@ type Options = {
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
+/** A mail as it came; what it says was read by code that shares nothing with whoever wrote it. */
+type ReceivedMail = {
+  to: string[]
+  isSecure: boolean
+  headerNames: string[]
+  header(name: string): string[]
+  html: string | null
+  text: string | null
+}
+
+function readMail(raw: Buffer, { envelope, secure }: SMTPServerSession): ReceivedMail {
+  const mail = parseMail(raw)
+  return {
+    to: envelope.rcptTo.map(({ address }) => address),
+    isSecure: secure,
+    headerNames: mail.headers.map(({ name }) => name.toLowerCase()),
+    header: (name) => headerValues(mail, name),
+    html: mail.html,
+    text: mail.text,
+  }
+}
+
 /** A real mail server that keeps what it gets, and behaves as told at each moment. */
 export async function startMailServer({ behave = () => undefined, scheme = 'smtp', server: options = {} }: Options) {
-  const mails: { to: string[]; raw: string; isSecure: boolean; session: string }[] = []
+  const mails: ReceivedMail[] = []
   const sessions = new Set<string>()
   let mostAtOnce = 0
 
@@ -46,9 +69,7 @@ export async function startMailServer({ behave = () => undefined, scheme = 'smtp
       buffer(stream).then((raw) => {
         if (stream.sizeExceeded) return done(Object.assign(new Error('Too big'), { responseCode: 552 }))
         return act('END', session, (error) => {
-          const { envelope, secure, id } = session
-          const to = envelope.rcptTo.map(({ address }) => address)
-          if (!error) mails.push({ to, raw: raw.toString(), isSecure: secure, session: id })
+          if (!error) mails.push(readMail(raw, session))
           done(error, 'taken')
         })
       }, done)

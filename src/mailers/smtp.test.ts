@@ -1,9 +1,9 @@
 import { createServer, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { describeMailer } from './mailer-suite.ts'
-import { createSmtpMailer, MAX_CONNECTIONS } from './smtp.ts'
+import { createSmtpMailer } from './smtp.ts'
 
-describeMailer('SMTP', { create: createSmtpMailer, maxConnections: MAX_CONNECTIONS })
+describeMailer('SMTP', createSmtpMailer)
 
 const mailer = createSmtpMailer()
 const servers: { close(): void }[] = []

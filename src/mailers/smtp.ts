@@ -3,10 +3,8 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
-import type { Mail, Mailer, MailOutcome } from './mailer.ts'
+import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from './mailer.ts'
 
-/** Connections to one mail server at most, of this process. */
-export const MAX_CONNECTIONS = 20
 const MAX_SERVERS = 200
 /** Pools that nobody used for this long are closed. */
 const IDLE_MS = 10 * 60_000
