@@ -12,6 +12,8 @@ export type Behave = (moment: Moment, session: SMTPServerSession) => Doing | und
 
 type Options = {
   behave?: Behave
+  /** What happens between a mail's end and the answer to it. */
+  beforeAnswer?: () => Promise<unknown>
   scheme?: 'smtp' | 'smtps'
   server?: SMTPServerOptions
 }
@@ -41,7 +43,8 @@ function readMail(raw: Buffer, { envelope, secure }: SMTPServerSession): Receive
 }
 
 /** A real mail server that keeps what it gets, and behaves as told at each moment. */
-export async function startMailServer({ behave = () => undefined, scheme = 'smtp', server: options = {} }: Options) {
+export async function startMailServer(given: Options) {
+  const { behave = () => undefined, beforeAnswer, scheme = 'smtp', server: options = {} } = given
   const mails: ReceivedMail[] = []
   const sessions = new Set<string>()
   let mostAtOnce = 0
@@ -66,7 +69,8 @@ export async function startMailServer({ behave = () => undefined, scheme = 'smtp
     onMailFrom: (_address, session, done) => act('MAIL', session, done),
     onRcptTo: (_address, session, done) => act('RCPT', session, done),
     onData: (stream, session, done) => {
-      buffer(stream).then((raw) => {
+      buffer(stream).then(async (raw) => {
+        await beforeAnswer?.()
         if (stream.sizeExceeded) return done(Object.assign(new Error('Too big'), { responseCode: 552 }))
         return act('END', session, (error) => {
           if (!error) mails.push(readMail(raw, session))
