@@ -3,6 +3,7 @@ import { MAX_CONNECTIONS } from '../src/mailers/mailer.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { cpuSeconds, type Program } from './process.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const CONCURRENCY = 64
@@ -16,7 +17,7 @@ const SLICES = 3
 /** Whoever reads within three seconds of the sending is taken for a machine. */
 const SETTLED_FOR_MS = 3_500
 
-type Play = { context: BenchContext; stage: Stage; company: Company; bareUrl: string; mailerUrl: string }
+type Play = { context: BenchContext; stage: Stage; company: Company; route: Program; mailer: Program }
 type Mail = { to: string; html: string }
 /** What was asked of the service, to be found again in its statistics. */
 type Asked = { opens: number; clicks: number }
@@ -25,9 +26,9 @@ type Asked = { opens: number; clicks: number }
 export const emailBench: Bench = (context) =>
   onStage(async (stage) => {
     const company = await stage.createCompany(0)
-    const { words: bareUrl } = await stage.start('bench/baseline.ts', ['bare'])
-    const { words: mailerUrl } = await stage.start('bench/bare-mailer.ts', [stage.smtpUrl, String(MAX_CONNECTIONS)])
-    const play = { context, stage, company, bareUrl, mailerUrl }
+    const route = await stage.start('bench/baseline.ts', ['bare'])
+    const mailer = await stage.start('bench/bare-mailer.ts', [stage.smtpUrl, String(MAX_CONNECTIONS)])
+    const play = { context, stage, company, route, mailer }
     const uid = await createMailing(play)
 
     context.say('warming up')
@@ -60,11 +61,11 @@ const oneShot = ({ stage, company }: Play): Omit<LoadOrder, 'concurrency'> => ({
 
 /** A queue is taken in while nothing sends, then sent while nothing is taken in, the library alone before and after. */
 async function measureSending(play: Play): Promise<void> {
-  const { context, stage, bareUrl } = play
+  const { context, stage } = play
   const { say, report } = context
   await stage.restart({ ROLE: 'api' })
   await emptyMailbox(stage)
-  const bareOrder = { ...oneShot(play), url: bareUrl, path: '/', status: 200, fits: 'true' }
+  const bareOrder = { ...oneShot(play), url: play.route.words, path: '/', status: 200, fits: 'true' }
   const route = [await stage.load.run({ ...bareOrder, concurrency: CONCURRENCY, seconds: 1 })]
   const before = await stage.cpu()
   const accepted = await stage.load.run({ ...oneShot(play), concurrency: CONCURRENCY, requests: BACKLOG })
@@ -95,16 +96,20 @@ async function measureSending(play: Play): Promise<void> {
 type Cpu = Awaited<ReturnType<Stage['cpu']>>
 
 function perItem(before: Cpu, after: Cpu, count: number): string {
-  const per = (kind: keyof Cpu) => `${(((after[kind] - before[kind]) / count) * 1_000).toFixed(3)} ms`
+  const per = (kind: keyof Cpu) => perThing(after[kind] - before[kind], count)
   return `service ${per('service')}, database ${per('database')}`
 }
 
+const perThing = (seconds: number, count: number): string => `${((seconds / count) * 1_000).toFixed(3)} ms`
+
 /** The library alone, with the same mail to the same server over as many connections; answers mails per second. */
-async function sendBare({ mailerUrl }: Play, count: number): Promise<number> {
+async function sendBare({ context, mailer }: Play, count: number): Promise<number> {
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ html: newsletter('17') })
-  const answer = await fetch(`${mailerUrl}/${count}`, { method: 'POST', headers, body })
+  const before = cpuSeconds(mailer.pid)
+  const answer = await fetch(`${mailer.words}/${count}`, { method: 'POST', headers, body })
   const { seconds } = (await answer.json()) as { seconds: number }
+  context.say(`processor time per mail: bare nodemailer ${perThing(cpuSeconds(mailer.pid) - before, count)}`)
   return count / seconds
 }
 
@@ -139,7 +144,7 @@ const pathsOf = (html: string, kind: 'o' | 'c'): string[] =>
     .filter((path) => path.includes(`/${kind}/`))
 
 /** Readers open and click, in turn with those of a route that redirects and does nothing else. */
-async function measureTracking({ context, stage, bareUrl }: Play, mails: Mail[]): Promise<Asked> {
+async function measureTracking({ context, stage, route }: Play, mails: Mail[]): Promise<Asked> {
   const pixels = mails.flatMap(({ html }) => pathsOf(html, 'o'))
   const links = mails.flatMap(({ html }) => pathsOf(html, 'c'))
   if (pixels.length !== TRACKED || links.length !== TRACKED * LINKS) {
@@ -148,7 +153,7 @@ async function measureTracking({ context, stage, bareUrl }: Play, mails: Mail[])
   await checkTargets(stage, links)
   const headers = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
   const order = { method: 'GET', headers, concurrency: CONCURRENCY, seconds: context.quick ? 1 : 4 } as const
-  const bare = { ...order, url: bareUrl, path: '/0123456789abcdef', status: 302 }
+  const bare = { ...order, url: route.words, path: '/0123456789abcdef', status: 302 }
   const asked: Asked = { opens: 0, clicks: links.length }
 
   for (const [what, paths, status] of [
@@ -160,12 +165,17 @@ async function measureTracking({ context, stage, bareUrl }: Play, mails: Mail[])
     const warmUp = await stage.load.run({ ...tracked, requests: Math.max(paths.length, 4_000) })
     const [redirects, reports] = [[await stage.load.run(bare)], [] as LoadReport[]]
     const before = await stage.cpu()
+    const bareBefore = cpuSeconds(route.pid)
     for (let slice = 0; slice < SLICES; slice += 1) {
       reports.push(await stage.load.run(tracked))
       redirects.push(await stage.load.run(bare))
     }
     const fetches = joinReports(reports)
-    context.say(`processor time per fetch: ${perItem(before, await stage.cpu(), fetches.answered)}`)
+    const redirected = redirects.slice(1).reduce((sum, { answered }) => sum + answered, 0)
+    const bareTime = perThing(cpuSeconds(route.pid) - bareBefore, redirected)
+    context.say(
+      `processor time per fetch: ${perItem(before, await stage.cpu(), fetches.answered)}, bare redirect ${bareTime}`,
+    )
     insistOnClean(what, fetches)
     asked[what] += warmUp.answered + fetches.answered
     const beside = { baseline: 'bare redirect', baselineValue: joinReports(redirects).perSecond }
