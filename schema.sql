@@ -1489,21 +1489,24 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.record_email_fetches(company_ids bigint[], email_ids bigint[], links integer[], tails text[], macs text[], counted boolean[], machines boolean[])
- RETURNS TABLE(place integer, target text)
+CREATE OR REPLACE FUNCTION public.record_email_fetches(fetches jsonb)
+ RETURNS json
  LANGUAGE plpgsql
 AS $function$
-#variable_conflict use_column
+declare
+  answer json;
 begin
-  return query
   with fetched as materialized (
     select
-      fetched.place::integer as place, fetched.company_id, fetched.email_id, fetched.link, fetched.counted,
+      fetched.place, fetched.company_id, fetched.email_id, fetched.link, fetched.counted,
       email_links.targets[fetched.link] as target,
       fetched.machine or emails.settled_at is null or clock_timestamp() < emails.settled_at + interval '3 seconds'
         as machine
-    from unnest(company_ids, email_ids, links, tails, macs, counted, machines)
-      with ordinality as fetched (company_id, email_id, link, tail, mac, counted, machine, place)
+    from rows from (
+      jsonb_to_recordset(fetches) as (
+        company_id bigint, email_id bigint, link integer, tail text, mac text, counted boolean, machine boolean
+      )
+    ) with ordinality as fetched (company_id, email_id, link, tail, mac, counted, machine, place)
     join emails on (emails.company_id, emails.id) = (fetched.company_id, fetched.email_id)
     left join email_links
       on fetched.link > 0 and (email_links.company_id, email_links.email_id) = (fetched.company_id, fetched.email_id)
@@ -1572,8 +1575,10 @@ begin
     where (email_template_counts.company_id, email_template_counts.template_id)
       = (counts.company_id, counts.template_id)
   )
-  select fetched.place, fetched.target
+  select coalesce(json_object_agg(fetched.place, fetched.target), '{}')
+  into answer
   from fetched;
+  return answer;
 end
 $function$;
 

@@ -1,6 +1,6 @@
 /**
- * What the service is compared with: `node bench/baseline.ts bare` is a Fastify route that takes JSON and answers JSON;
- * `node bench/baseline.ts insert DATABASE_URL` one that inserts each body by itself before it answers.
+ * What the service is compared with: `node bench/baseline.ts bare` is a Fastify route that takes JSON and answers JSON,
+ * and one that redirects; `node bench/baseline.ts insert DATABASE_URL` one that inserts each body by itself before it answers.
  */
 import Fastify from 'fastify'
 import { connect } from '../src/db/connect.ts'
@@ -15,7 +15,10 @@ if (kind === 'insert') {
     await db`insert into bench_bodies (body) values (${db.json(request.body as never)})`
     return { success: true }
   })
-} else app.post('/', async () => ({ success: true }))
+} else {
+  app.post('/', async () => ({ success: true }))
+  app.get('/:token', async (_request, reply) => reply.redirect('https://shop.example/', 302))
+}
 
 const url = await app.listen({ port: 0, host: '127.0.0.1' })
 console.log(JSON.stringify({ url }))

@@ -14,6 +14,7 @@ process.on('message', async (order: LoadOrder) => {
 async function run(order: LoadOrder): Promise<LoadReport> {
   const pool = new Pool(order.url, { connections: order.concurrency, pipelining: 1, headersTimeout: 30_000 })
   const write = { body: writerOf(order.body ?? '', order), path: writerOf(order.path, order) }
+  const expected = String(order.status ?? 200)
   const fits = order.fits === undefined ? undefined : new RegExp(order.fits)
   const seen = new Set<string>()
   const times: number[] = []
@@ -31,7 +32,7 @@ async function run(order: LoadOrder): Promise<LoadReport> {
       const sentAt = performance.now()
       const { status, text } = await ask(pool, order, write.path(mine), write.body(mine))
       times.push(performance.now() - sentAt)
-      if (status !== '200') failed[status] = (failed[status] ?? 0) + 1
+      if (status !== expected) failed[status] = (failed[status] ?? 0) + 1
       else if (fits) judge(text)
     }
   }

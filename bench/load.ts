@@ -19,6 +19,8 @@ export type LoadOrder = {
   /** How long; or, with `requests`, how many. */
   seconds?: number
   requests?: number
+  /** What a good answer has; 200 unless given. */
+  status?: number
   /**
    * A pattern that every answer has to fit, else it is wrong. What its group catches may come once only, else the answer
    * is doubled.
@@ -33,7 +35,7 @@ export type LoadReport = {
   p50Ms: number
   p99Ms: number
   maxMs: number
-  /** Answers that were not 200, by status, and requests that had none, by reason. */
+  /** Answers of another status, by status, and requests that had none, by reason. */
   failed: Record<string, number>
   wrong: number
   doubled: number

@@ -17,6 +17,8 @@ export type Stage = {
   folder: string
   url: string
   sandboxUrl: string
+  /** The sandbox's mail server, through which the service sends. */
+  smtpUrl: string
   load: Load
   service: Program
   /** A pool on the service's database, to fill it, count in it and compare with it. */
@@ -46,6 +48,8 @@ export async function setStage(): Promise<Stage> {
   const dataDir = join(folder, 'data')
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
+  const smtpPort = await freePort()
+  const smtpUrl = `smtp://127.0.0.1:${smtpPort}`
   const programs: Program[] = []
   const start: Stage['start'] = async (script, args, env = {}) => {
     const outputFile = join(folder, `${script.replaceAll('/', '-')}-${programs.length}.log`)
@@ -57,7 +61,7 @@ export async function setStage(): Promise<Stage> {
     startProgram({
       script: 'bin/parley',
       args: ['start'],
-      env: { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', ADMIN_TOKEN, ...env },
+      env: { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', SMTP_URL: smtpUrl, ADMIN_TOKEN, ...env },
       outputFile: join(folder, 'service.log'),
       ready: /(Parley listens on)/,
     })
@@ -66,11 +70,12 @@ export async function setStage(): Promise<Stage> {
     return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
   }
 
-  const sandbox = await start('sandbox/main.ts', [], { SANDBOX_PORT: '0' })
+  const sandbox = await start('sandbox/main.ts', [], { SANDBOX_PORT: '0', SANDBOX_SMTP_PORT: String(smtpPort) })
   const stage: Stage = {
     folder,
     url,
     sandboxUrl: sandbox.words,
+    smtpUrl,
     load: startLoad(),
     service: await startService(),
     ...(await openDatabase()),

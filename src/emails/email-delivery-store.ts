@@ -25,27 +25,45 @@ export type EmailToSend = EmailKey & {
   smtpUrl: string | null
 }
 
-const split = (keys: readonly EmailKey[]) => ({
-  companyIds: keys.map(({ companyId }) => companyId),
-  ids: keys.map(({ id }) => id),
-})
 const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
 
-/** Mails that are still to be sent, in the order asked; undefined where there is no such mail, or it is settled. */
+/** Contents that one reading brings at most, once it has brought one mail: what many large ones take of the memory. */
+const READ_BYTES = 1_000_000
+
+/**
+ * Of these mails in their order the first ones, as many as may be held at a time: `emails` has undefined where there is
+ * no such mail or it is settled, and may be shorter than what was asked for, but not empty.
+ */
 export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
-  const { companyIds, ids } = split(keys)
-  const rows = await db<EmailToSend[]>`
+  const rows = await db<(EmailToSend & { isFull: boolean })[]>`
+    with sized as materialized (
+      select
+        wanted.place, wanted.company_id, wanted.id,
+        sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by wanted.place) as bytes
+      from unnest(
+        ${keys.map(({ companyId }) => companyId)}::bigint[],
+        ${keys.map(({ id }) => id)}::bigint[]
+      ) with ordinality as wanted (company_id, id, place)
+      join email_contents contents on (contents.company_id, contents.email_id) = (wanted.company_id, wanted.id)
+    ),
+    taken as (
+      select sized.*, bytes > ${READ_BYTES} as is_full
+      from sized
+      where bytes <= ${READ_BYTES} or place = (select min(place) from sized where bytes > ${READ_BYTES})
+    )
     select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, handed_over_at,
       created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
-      settings.smtp_url
-    from unnest(${companyIds}::bigint[], ${ids}::bigint[]) as wanted (company_id, id)
-    join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id)
-    join email_contents contents on (contents.company_id, contents.email_id) = (emails.company_id, emails.id)
-    left join email_settings settings on settings.company_id = emails.company_id
+      settings.smtp_url, taken.is_full
+    from taken
+    join emails on (emails.company_id, emails.id) = (taken.company_id, taken.id)
+    join email_contents contents on (contents.company_id, contents.email_id) = (taken.company_id, taken.id)
+    left join email_settings settings on settings.company_id = taken.company_id
     where emails.status = 'pending'
+    order by taken.place
   `
   const found = new Map(rows.map((row) => [keyOf(row), row]))
-  return keys.map((key) => found.get(keyOf(key)))
+  const emails = keys.map((key) => found.get(keyOf(key)))
+  return emails.slice(0, emails.findIndex((email) => email?.isFull) + 1 || emails.length)
 }
 
 export type HandOver = EmailKey & { targets: readonly string[] }

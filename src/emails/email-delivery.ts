@@ -1,13 +1,16 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '../batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { isDatabaseDown } from '../db/failure.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
-import type { SingleKind } from '../jobs/job-kind.ts'
+import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
 import type { Cipher } from '../secrets.ts'
 import {
   type EmailKey,
   type EmailToSend,
+  type HandOver,
   markHandedOver,
   readEmailsToSend,
   type Settlement,
@@ -17,10 +20,15 @@ import { trackEmail, unsubscribeHeaders } from './track-email.ts'
 
 export const EMAIL_SEND = 'email.send'
 
-/** Mails of one company in flight at most, over all processes. */
-const LANE_CAP = 20
+/** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
+const UNIT = 20
+/** Such units of one company in flight at most, over all processes; and of all companies in this process. */
+const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
+/** An outcome that the server has told is worth waiting for the database: without it the mail counts as lost sight of. */
+const SETTLE_TRIES = 60
+const SETTLE_RETRY_MS = 1_000
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000
 const LONGEST_WAIT_MS = 60 * 60_000
@@ -48,15 +56,16 @@ export type DeliveryDeps = {
  * mark has delivered nothing, and the mail is sent by another. One that dies after it may have delivered: such a mail
  * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
  */
-export function emailSendKind(deps: DeliveryDeps): SingleKind {
+export function emailSendKind(deps: DeliveryDeps): BatchKind {
   const steps = createSteps(deps.db)
   return {
     kind: EMAIL_SEND,
+    batch: UNIT,
     laneCap: LANE_CAP,
     concurrency: CONCURRENCY,
     // Only faults of our own count here; the mail must not be forgotten for them.
     maxAttempts: 1_000_000,
-    handle: (job, signal) => deliver(deps, steps, job, signal),
+    handle: (jobs, signal) => deliverAll(deps, steps, jobs, signal),
   }
 }
 
@@ -64,13 +73,9 @@ export function emailSendKind(deps: DeliveryDeps): SingleKind {
 type Steps = ReturnType<typeof createSteps>
 
 function createSteps(db: Db) {
-  const options = { maxItems: MAX_BATCH, maxRunning: 2 }
+  const options = { maxItems: MAX_BATCH, maxRunning: 1 }
   return {
-    read: createBatcher({ ...options, run: (keys: EmailKey[]) => readEmailsToSend(db, keys) }),
-    handOver: createBatcher({
-      ...options,
-      run: (items: Parameters<typeof markHandedOver>[1][number][]) => markHandedOver(db, items),
-    }),
+    handOver: createBatcher({ ...options, run: (items: HandOver[]) => markHandedOver(db, items) }),
     settle: createBatcher({
       ...options,
       run: async (items: Settlement[]) => {
@@ -81,13 +86,42 @@ function createSteps(db: Db) {
   }
 }
 
-async function deliver(deps: DeliveryDeps, steps: Steps, job: Job, signal: AbortSignal): Promise<Outcome> {
-  const { companyId, subjectId: id } = job
+/** Sends the mails side by side, as many at a time as one reading brings. A fault of one is thrown when all have ended. */
+async function deliverAll(
+  deps: DeliveryDeps,
+  steps: Steps,
+  jobs: readonly Job[],
+  signal: AbortSignal,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  while (outcomes.length < jobs.length) {
+    const left = jobs.slice(outcomes.length)
+    const emails = await readEmailsToSend(deps.db, left.map(keyOf))
+    const deliveries = emails.map((email, place) => deliver(deps, steps, left[place]?.attempts ?? 0, email, signal))
+    for (const delivery of await Promise.allSettled(deliveries)) {
+      if (delivery.status === 'rejected') throw delivery.reason
+      outcomes.push(delivery.value)
+    }
+  }
+  return outcomes
+}
+
+function keyOf({ companyId, subjectId: id }: Job): EmailKey {
   if (companyId === undefined) throw new Error('A mail belongs to a company')
-  const email = await steps.read({ companyId, id })
+  return { companyId, id }
+}
+
+async function deliver(
+  deps: DeliveryDeps,
+  steps: Steps,
+  attempts: number,
+  email: EmailToSend | undefined,
+  signal: AbortSignal,
+): Promise<Outcome> {
   if (email === undefined) return done
+  const { companyId, id } = email
   const settle = async (status: Settlement['status'], failureReason: string | null = null) => {
-    await steps.settle({ companyId, id, status, failureReason })
+    await insist(() => steps.settle({ companyId, id, status, failureReason }))
     return done
   }
 
@@ -117,23 +151,36 @@ async function deliver(deps: DeliveryDeps, steps: Steps, job: Job, signal: Abort
       // Another attempt has it: whoever looks next will see how that ended.
       return retryAfter(FIRST_WAIT_MS, { counts: false })
     default:
-      return refused(deps, job, email, outcome, settle)
+      return refused(deps, attempts, email, outcome, settle)
   }
 }
 
 async function refused(
   deps: DeliveryDeps,
-  job: Job,
+  attempts: number,
   email: EmailToSend,
   outcome: Extract<MailOutcome, { kind: 'refused' | 'unreachable' }>,
   settle: (status: Settlement['status'], failureReason?: string) => Promise<Outcome>,
 ): Promise<Outcome> {
   const isTemporary = outcome.kind === 'unreachable' || outcome.isTemporary
-  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** job.attempts, LONGEST_WAIT_MS)
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
   if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return settle('failed', outcome.words)
   await settle('pending')
   return retryAfter(waitMs, { error: outcome.words })
+}
+
+/** Writes it when the database is there again, for a minute. */
+async function insist(write: () => Promise<unknown>): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (tries === SETTLE_TRIES || !isDatabaseDown(error)) throw error
+      await sleep(SETTLE_RETRY_MS, undefined, { ref: false })
+    }
+  }
 }
 
 function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: string[] } {

@@ -73,7 +73,28 @@ describe('links', () => {
   test('the stored target is the address that the link led to', () => {
     expect(
       rewrite('<a href="https://shop.example/?a=1&amp;b=2">x</a><a href=" HTTP://Shop.Example ">y</a>').targets,
-    ).toEqual(['https://shop.example/?a=1&b=2', 'http://shop.example/'])
+    ).toEqual(['https://shop.example/?a=1&b=2', 'HTTP://Shop.Example'])
+  })
+
+  test.each([
+    ['https://example.com', 'https://example.com'],
+    ['https://example.com/a?b=%7Bc%7D#d', 'https://example.com/a?b=%7Bc%7D#d'],
+    // What a reader of the Location header could take for something else is written as a browser writes it.
+    ['https:\\\\example.com\\a', 'https://example.com/a'],
+    ['https:example.com', 'https://example.com/'],
+    ['https:/example.com', 'https://example.com/'],
+    ['https:///example.com', 'https://example.com/'],
+    ['https://example.com/a b', 'https://example.com/a%20b'],
+    ['https://example.com/caff\u00e8', 'https://example.com/caff%C3%A8'],
+    ['https://caff\u00e8.example', 'https://xn--caff-8oa.example/'],
+    ['https://exam\tple.com/\n', 'https://example.com/'],
+  ])('%j leads to %s', (href, target) => {
+    expect(rewrite(`<a href="${href}">x</a>`).targets).toEqual([target])
+  })
+
+  test('a link of ours stays in any writing', () => {
+    const html = `<a href="HTTPS://Mail.Example/public/v1/c/T1">x</a>`
+    expect(rewrite(html).targets).toEqual([])
   })
 
   test('one target has one number', () => {

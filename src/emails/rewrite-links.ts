@@ -34,9 +34,10 @@ export function rewriteLinks(html: string, rewriting: Rewriting): Rewritten {
   const { linkAddress, pixelAddress, isOwn } = rewriting
 
   for (const link of linkAddress ? links : []) {
-    const target = toTarget(link.value)
-    const place = target === undefined ? undefined : valuePlace(html, link)
-    if (target === undefined || place === undefined || isOwn(target)) continue
+    const url = toWebAddress(link.value)
+    const place = url && valuePlace(html, link)
+    if (url === undefined || place === undefined || isOwn(url.href)) continue
+    const target = toTarget(url, link.value.trim())
     const number = numbers.get(target) ?? targets.length + 1
     if (number > MAX_TRACKED_LINKS) continue
     if (!numbers.has(target)) {
@@ -54,12 +55,18 @@ export function rewriteLinks(html: string, rewriting: Rewriting): Rewritten {
 const pixelTag = (address: string): string =>
   `<img src="${address}" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 
-/** The http(s) address that a link leads to, as a browser would write it; undefined for every other kind. */
-function toTarget(value: string): string | undefined {
+/** The http(s) address that a link leads to; undefined for every other kind. */
+function toWebAddress(value: string): URL | undefined {
   const url = URL.parse(value)
   if (url === null || !['http:', 'https:'].includes(url.protocol)) return undefined
-  return url.href.length <= MAX_TARGET_LENGTH ? url.href : undefined
+  return url.href.length <= MAX_TARGET_LENGTH ? url : undefined
 }
+
+/** An address that every browser reads alike, wherever it stands, and that fits into a header. */
+const PLAIN_ADDRESS = /^https?:\/\/[a-z0-9][!-[\]-~]*$/i
+
+/** Letter by letter where the address is plain, else as a browser would write it. */
+const toTarget = ({ href }: URL, given: string): string => (PLAIN_ADDRESS.test(given) ? given : href)
 
 function applyEdits(html: string, edits: Edit[]): string {
   let written = ''

@@ -30,7 +30,7 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createBatcher<Fetch, Found | undefined>({
     run: (fetches) => recordFetches(deps.db, fetches),
     maxItems: MAX_BATCH,
-    maxRunning: 2,
+    maxRunning: 1,
   })
   const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
     reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')
@@ -44,15 +44,18 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   }
 
   return async (app) => {
+    // What goes out is returned: a reply that is returned would be waited for until the last byte has left.
     app.get(`${TRACKING_PATHS.open}:token`, { config, schema }, async (request, reply) => {
       await follow(request, reply, 'open', request.params.token)
-      return reply.type('image/gif').send(PIXEL)
+      reply.type('image/gif')
+      return PIXEL
     })
 
     app.get(`${TRACKING_PATHS.click}:token`, { config, schema }, async (request, reply) => {
       const { target } = await follow(request, reply, 'click', request.params.token)
       if (target === null) throw notFound()
-      return reply.redirect(target, 302)
+      reply.code(302).header('location', target)
+      return null
     })
 
     await app.register(unsubscribeRoutes(deps))

@@ -16,21 +16,22 @@ export type Found = { target: string | null }
  * its token is not ours. When it answers, the counts are kept.
  */
 export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<(Found | undefined)[]> {
-  const tokens = fetches.map(({ token }) => token)
-  const rows = await db<(Found & { place: number })[]>`
-    select place, target
-    from record_email_fetches(
-      ${tokens.map(({ companyId }) => companyId)}::bigint[],
-      ${tokens.map(({ emailId }) => emailId)}::bigint[],
-      ${tokens.map(({ link }) => link)}::integer[],
-      ${tokens.map(({ tail }) => tail.toString('hex'))}::text[],
-      ${tokens.map(({ mac }) => mac.toString('hex'))}::text[],
-      ${fetches.map(({ isCounted }) => String(isCounted))}::text[]::boolean[],
-      ${fetches.map(({ isMachine }) => String(isMachine))}::text[]::boolean[]
-    )
+  const items = fetches.map(({ token, isCounted, isMachine }) => ({
+    company_id: token.companyId,
+    email_id: token.emailId,
+    link: token.link,
+    tail: token.tail.toString('hex'),
+    mac: token.mac.toString('hex'),
+    counted: isCounted,
+    machine: isMachine,
+  }))
+  const [row] = await db<{ targets: Record<string, string | null> }[]>`
+    select record_email_fetches(${db.json(items)}) as targets
   `
-  const found = new Map(rows.map(({ place, target }) => [place, { target }]))
-  return fetches.map((_, index) => found.get(index + 1))
+  return fetches.map((_, index) => {
+    const target = row?.targets[index + 1]
+    return target === undefined ? undefined : { target }
+  })
 }
 
 /** Whose mail a token is of, and to whom it went. */

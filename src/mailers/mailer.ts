@@ -30,6 +30,9 @@ export type MailOutcome =
   /** `handOver` said no. */
   | { kind: 'withheld' }
 
+/** Connections of one process to one mail server at most. */
+export const MAX_CONNECTIONS = 20
+
 export type Mailer = {
   /**
    * Sends one mail through the server at this address. Everything but the end of the mail is transmitted, then

@@ -1,28 +1,36 @@
+import { isAscii } from 'node:buffer'
 import { Readable } from 'node:stream'
+import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
-import type { Mail, Mailer, MailOutcome } from './mailer.ts'
+import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from './mailer.ts'
 
-/** Connections to one mail server at most, of this process. */
-export const MAX_CONNECTIONS = 20
 const MAX_SERVERS = 200
 /** Pools that nobody used for this long are closed. */
 const IDLE_MS = 10 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
 const SILENCE_TIMEOUT_MS = 60_000
+/** For one mail in all, from when it is its turn: a server that trickles is never silent. */
+const DEADLINE_MS = 5 * 60_000
 const MAX_WORDS = 500
 
 /** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
 
 /** What became of the end of a mail. */
-type Ending = { handOver: () => Promise<boolean>; state: 'open' | 'handed-over' | 'withheld' }
+type Ending = {
+  handOver: () => Promise<boolean>
+  /** `lost`: its session ended before its end was let go, and now it must not be. */
+  state: 'open' | 'handed-over' | 'withheld' | 'lost'
+  /** Settled when nobody is being asked any more. */
+  asking: Promise<unknown>
+}
 
 /**
  * Mail over SMTP. One pool of connections for each server; TLS from the start with `smtps:`, by STARTTLS wherever the
  * server offers it with `smtp:`. Nothing of a mail is ever read from a file or an address.
  */
-export function createSmtpMailer(): Mailer {
+export function createSmtpMailer({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}): Mailer {
   const servers = new LRUCache<string, Server>({
     max: MAX_SERVERS,
     ttl: IDLE_MS,
@@ -31,7 +39,7 @@ export function createSmtpMailer(): Mailer {
   })
   return {
     async send(smtpUrl, mail, handOver) {
-      const server = servers.get(smtpUrl) ?? createServer(smtpUrl)
+      const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlineMs)
       servers.set(smtpUrl, server)
       return server.send(mail, handOver)
     },
@@ -41,8 +49,10 @@ export function createSmtpMailer(): Mailer {
 
 type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(smtpUrl: string): Server {
+function createServer(smtpUrl: string, deadlineMs: number): Server {
   const endings = new Map<string, Ending>()
+  // Mails wait here and not in the library's pool, so that their time begins with their turn.
+  const turns = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
   const transport = createTransport({
     url: smtpUrl,
     pool: true,
@@ -62,44 +72,58 @@ function createServer(smtpUrl: string): Server {
     if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
     done()
   })
+  const send = async (mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome> => {
+    const ending: Ending = { handOver, state: 'open', asking: Promise.resolve() }
+    const signal = AbortSignal.timeout(deadlineMs)
+    endings.set(mail.messageId, ending)
+    try {
+      const { response } = await transport.sendMail({ ...toMessage(mail), signal })
+      return { kind: 'accepted', words: tidy(response) }
+    } catch (error) {
+      const outcome = signal.aborted ? late(ending, deadlineMs) : toOutcome(error, ending)
+      if (ending.state === 'open') ending.state = 'lost'
+      // Whoever is still being asked would mark the mail after we have told how it ended.
+      await ending.asking
+      return outcome
+    } finally {
+      endings.delete(mail.messageId)
+    }
+  }
   return {
-    async send(mail, handOver) {
-      const ending: Ending = { handOver, state: 'open' }
-      endings.set(mail.messageId, ending)
-      try {
-        const { response } = await transport.sendMail(toMessage(mail))
-        return { kind: 'accepted', words: tidy(response) }
-      } catch (error) {
-        return toOutcome(error, ending)
-      } finally {
-        endings.delete(mail.messageId)
-      }
-    },
+    send: (mail, handOver) => turns.execute(() => send(mail, handOver)),
     close: () => transport.close(),
   }
 }
 
 /**
- * Passes everything on and keeps back the end of the stream until the mail may be handed over. Lazy, unlike a Transform:
- * nothing is read, and nobody asked, before the server has said that it wants the mail.
+ * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be handed over. Nothing
+ * is read, and nobody asked, before the server has said that it wants the mail: until then no reader asks this stream.
  */
-const holdEnd = (stream: NodeJS.ReadableStream, ending: Ending): Readable =>
-  Readable.from(
-    (async function* () {
-      yield* stream
-      await end(ending)
-    })(),
-    { objectMode: false },
-  )
+function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
+  let isAsked = false
+  return new Readable({
+    read() {
+      if (isAsked) return
+      isAsked = true
+      const chunks: Buffer[] = []
+      const fail = (error: Error) => this.destroy(error)
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('error', fail)
+      stream.on('end', () => {
+        this.push(Buffer.concat(chunks))
+        ending.asking = end(ending).then(() => this.push(null), fail)
+      })
+    },
+  })
+}
 
 async function end(ending: Ending): Promise<void> {
   // A mail that the library would put on a second connection: the first may have delivered it.
   if (ending.state === 'handed-over') throw new Withheld('The mail was handed over before')
-  if (await ending.handOver()) ending.state = 'handed-over'
-  else {
-    ending.state = 'withheld'
-    throw new Withheld('The mail must not be sent now')
-  }
+  const mayGo = await ending.handOver()
+  if (ending.state === 'lost') throw new Withheld('The session has ended')
+  ending.state = mayGo ? 'handed-over' : 'withheld'
+  if (!mayGo) throw new Withheld('The mail must not be sent now')
 }
 
 const toMessage = (mail: Mail) => ({
@@ -111,10 +135,20 @@ const toMessage = (mail: Mail) => ({
   html: mail.html,
   ...(mail.text !== null && { text: mail.text }),
   headers: { ...mail.headers },
+  // What is plain anyway the library need not find out, letter by letter.
+  ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
   date: mail.date,
   // Who gets it is said here and nowhere else: no header decides about a recipient.
   envelope: { from: mail.from.address, to: [mail.to] },
   xMailer: false as const,
+})
+
+const isPlain = ({ subject, html, text, from }: Mail): boolean =>
+  isAscii(Buffer.from(`${subject}${from.name ?? ''}${html}${text ?? ''}`))
+
+const late = ({ state }: Ending, deadlineMs: number): MailOutcome => ({
+  kind: state === 'handed-over' ? 'unknown' : 'unreachable',
+  words: `The mail server took longer than ${deadlineMs / 1_000} s`,
 })
 
 function toOutcome(error: unknown, ending: Ending): MailOutcome {

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { Command, CommanderError } from 'commander'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorApp, operatorDeps } from '../../test/operator-app.ts'
+import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import type { Pool } from '../db/connect.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
 import { operatorCommands } from './command-line.ts'
@@ -60,8 +60,9 @@ describe('company', () => {
     const made = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250')
     expect(made).toEqual({ id: made.id, name: 'Acme', rateLimitPerMinute: 250, createdAt: expect.any(String) })
     const id = String(made.id)
-    const { body } = await operatorApp(operatorDeps(db)).inject(`/admin/v1/companies/${id}`)
-    expect(made).toEqual(JSON.parse(body))
+    const { call, close } = await createOperatorApi(db, operatorDeps(db))
+    expect(made).toEqual((await call('GET', `/companies/${id}`)).body)
+    await close()
     expect(await json('company', 'update', id, '--name', 'New')).toEqual({ ...made, name: 'New' })
     expect(await json('company', 'list')).toContainEqual(await json('company', 'show', id))
     expect(await json('company', 'remove', id)).toEqual({ success: true })

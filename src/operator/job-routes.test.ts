@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
 import { ADMIN_TOKEN, createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorDeps } from '../../test/operator-app.ts'
+import { operatorDeps } from '../../test/operator-deps.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
 import { jobRoutes } from './job-routes.ts'
 

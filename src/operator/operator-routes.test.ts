@@ -1,25 +1,14 @@
-import type { FastifyInstance } from 'fastify'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorApp, operatorDeps } from '../../test/operator-app.ts'
-import type { Pool } from '../db/connect.ts'
+import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
+import { operatorRoutes } from './operator-routes.ts'
 
-let db: Pool
-let deps: ReturnType<typeof operatorDeps>
-let app: FastifyInstance
+const { db } = await createTestDatabase()
+const deps = operatorDeps(db)
+const { call, close } = await createOperatorApi(db, deps)
 let count = 0
-
-beforeAll(async () => {
-  db = (await createTestDatabase()).db
-  deps = operatorDeps(db)
-  app = operatorApp(deps)
-})
-
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
-async function call(method: Method, path: string, body?: object) {
-  const reply = await app.inject({ method, url: `/admin/v1${path}`, ...(body && { payload: body }) })
-  return { status: reply.statusCode, body: reply.json(), text: reply.body }
-}
+afterAll(close)
 
 const newCompany = async (): Promise<number> => (await call('POST', '/companies', { name: 'Acme' })).body.id
 
@@ -298,13 +287,21 @@ it('syncs the templates of a company on demand', async () => {
   })
 })
 
-it('marks every route as the operator’s', async () => {
-  const surfaces = new Map<string, unknown>()
-  const watched = operatorApp(deps)
-  watched.addHook('onRoute', ({ method, url, config }) => {
-    if (url.startsWith('/admin/')) surfaces.set(`${method} ${url}`, config?.surface)
+it('needs the operator’s token at every route', async () => {
+  const routes: { method: string; url: string }[] = []
+  const { app } = await createTestApi({
+    db,
+    routes: async (server) => {
+      server.addHook('onRoute', ({ method, url }) => {
+        routes.push(...[method].flat().map((one) => ({ method: one, url })))
+      })
+      await server.register(operatorRoutes(deps))
+    },
   })
-  await watched.ready()
-  expect(surfaces.size).toBeGreaterThanOrEqual(14)
-  expect(new Set(surfaces.values())).toEqual(new Set(['operator']))
+  expect(routes.length).toBeGreaterThanOrEqual(14)
+  for (const { method, url } of routes) {
+    const { statusCode } = await app.inject({ method: method as 'GET', url: url.replaceAll(/:\w+/g, '1') })
+    expect([method, url, statusCode]).toEqual([method, url, 401])
+  }
+  await app.close()
 })

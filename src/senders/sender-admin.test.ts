@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorDeps, type Told } from '../../test/operator-app.ts'
+import { operatorDeps, type Told } from '../../test/operator-deps.ts'
 import { createCompany } from '../companies/company.ts'
 import type { Pool } from '../db/connect.ts'
 import {

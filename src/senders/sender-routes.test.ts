@@ -1,11 +1,17 @@
-import { beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorApp, operatorDeps } from '../../test/operator-app.ts'
+import { operatorDeps } from '../../test/operator-deps.ts'
 import { createCompany } from '../companies/company.ts'
-import type { Pool } from '../db/connect.ts'
 import { connectSender, removeSender } from './sender-admin.ts'
+import { senderRoutes } from './sender-routes.ts'
 
-let db: Pool
+const { db } = await createTestDatabase()
+const { app } = await createTestApi({
+  db,
+  routes: async (server) => void (await server.register(senderRoutes({ db }))),
+})
+afterAll(() => app.close())
 let companyId: number
 
 const connect = (owner: number, index: number) =>
@@ -20,7 +26,6 @@ const connect = (owner: number, index: number) =>
   })
 
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
   companyId = (await createCompany(db, { name: 'Acme' })).id
   const other = (await createCompany(db, { name: 'Other' })).id
   for (let index = 1; index <= 25; index += 1) await connect(companyId, index)
@@ -30,7 +35,8 @@ beforeAll(async () => {
 })
 
 async function list(query = '', caller = companyId) {
-  const reply = await operatorApp(operatorDeps(db), caller).inject(`/public/v1/templates/whatsapp/senders${query}`)
+  const { headers } = await createTestKey(db, { companyId: caller })
+  const reply = await app.inject({ url: `/public/v1/templates/whatsapp/senders${query}`, headers })
   return { status: reply.statusCode, ...reply.json() }
 }
 

@@ -1,0 +1,70 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { systemClock } from '../src/clock.ts'
+import { connect } from '../src/db/connect.ts'
+import { startEmbedded } from '../src/db/embedded.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { emailSendKind } from '../src/emails/email-delivery.ts'
+import { insertEmails } from '../src/emails/email-store.ts'
+import { createSmtpMailer } from '../src/mailers/smtp.ts'
+import { createCipher } from '../src/secrets.ts'
+import { startMailServer } from './mail-server.ts'
+import { createCompany } from './world.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'parley-email-outage-'))
+let database = await startEmbedded(folder)
+const db = connect(database.url, { max: 2 })
+const mailer = createSmtpMailer()
+afterAll(async () => {
+  mailer.close()
+  await db.end({ timeout: 1 })
+  await database.stop()
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+})
+
+test('what the mail server said while the database was away is written when it is back', async () => {
+  await migrate(db)
+  const companyId = await createCompany(db)
+  const server = await startMailServer({ beforeAnswer: () => database.stop() })
+  const mail = {
+    companyId,
+    uid: 'eml_outage',
+    templateId: null,
+    recipient: 'ada@example.com',
+    subject: 'Hello',
+    messageId: '<1@example.org>',
+    secret: Buffer.alloc(32),
+    isMarketing: false,
+    fromAddress: 'shop@example.org',
+    fromName: null,
+    replyTo: null,
+    html: '<p>Hello</p>',
+    text: null,
+    headers: {},
+    trackOpens: true,
+    trackClicks: true,
+    answer: null,
+  }
+  await insertEmails(db, [mail])
+  const [row] = await db<{ id: number }[]>`select id from emails`
+  const kind = emailSendKind({
+    db,
+    clock: systemClock,
+    cipher: createCipher([Buffer.alloc(32).toString('base64')]),
+    mailer,
+    baseUrl: 'http://127.0.0.1',
+    smtpUrl: server.url,
+    hasRefusedMarketing: async () => false,
+    onAttempt: () => {},
+  })
+  const times = { dueAt: new Date(), createdAt: new Date(), attempts: 0 }
+  const job = { id: 1, claimId: '', kind: kind.kind, lane: '', companyId, subjectId: row!.id, ...times }
+  const ending = kind.handle([job], new AbortController().signal)
+  await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
+  database = await startEmbedded(folder)
+  expect(await ending).toEqual([{ outcome: 'done' }])
+  expect(await db`select status, failure_reason from emails`).toEqual([{ status: 'sent', failureReason: null }])
+  await server.stop()
+}, 60_000)

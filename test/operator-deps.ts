@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { fixedClock } from '../src/clock.ts'
+import type { Db, Pool } from '../src/db/connect.ts'
+import type { OperatorDeps } from '../src/operator/operator.ts'
+import { operatorRoutes } from '../src/operator/operator-routes.ts'
+import { createCipher } from '../src/secrets.ts'
+import type { SenderRecord } from '../src/senders/sender.ts'
+import { ADMIN_TOKEN, createTestApi } from './api.ts'
+
+const cipher = createCipher([randomBytes(32).toString('base64')])
+
+/** Lists need a vault and jobs: test/contact-import.test.ts has them. */
+const notHere = async () => {
+  throw new Error('There are no imports here')
+}
+
+export type Told = { keys: string[]; senders: number[]; connected: SenderRecord[] }
+
+/** Operator deps that write down what they were told. */
+export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
+  const told: Told = { keys: [], senders: [], connected: [] }
+  return {
+    db,
+    clock: fixedClock('2026-03-01T12:00:00Z'),
+    cipher,
+    imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
+    apiKeyPrefix: 'PARLEY',
+    onKeyChanged: (clientId) => told.keys.push(clientId),
+    onSendersChanged: (companyId) => told.senders.push(companyId),
+    providers: {},
+    onUnchecked: () => {},
+    webhookGuide: () => ({
+      url: 'https://api.example/public/v1/webhooks/whatsapp',
+      verifyToken: null,
+      steps: 'Enter it.',
+    }),
+    onEventsStored: () => {},
+    onSenderConnected: async (_tx: Db, _companyId, sender) => {
+      told.connected.push(sender)
+    },
+    afterSenderConnected: async () => {},
+    syncTemplates: async (companyId) => companyId + 1000,
+    told,
+  }
+}
+
+/** Calls to the operator's API, behind the real HTTP side; whoever makes them closes it. */
+export async function createOperatorApi(db: Pool, deps: OperatorDeps) {
+  const routes = operatorRoutes(deps)
+  const { app } = await createTestApi({ db, routes: async (server) => void (await server.register(routes)) })
+  return {
+    close: () => app.close(),
+    call: async (method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, payload?: object) => {
+      const headers = { authorization: `Bearer ${ADMIN_TOKEN}` }
+      const answer = await app.inject({ method, url: `/admin/v1${path}`, headers, ...(payload && { payload }) })
+      return { status: answer.statusCode, body: answer.json(), text: answer.body }
+    },
+  }
+}
