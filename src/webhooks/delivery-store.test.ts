@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, envelope, register, statusOf } from '../../test/webhook-fixture.ts'
-import {
-  type AttemptRecord,
-  type BegunAttempt,
-  beginAttempts,
-  insertDeliveries,
-  recordAttempts,
-} from './delivery-store.ts'
+import { createCompany, envelope, register, settleHeld, statusOf } from '../../test/webhook-fixture.ts'
+import { type AttemptRecord, type BegunAttempt, beginAttempts, insertDeliveries } from './delivery-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
 const { db } = await createTestDatabase()
@@ -90,7 +84,7 @@ describe('putting deliveries up', () => {
     expect(await db`select from envelopes where company_id = ${companyId}`).toHaveLength(0)
     expect(await insertDeliveries(db, [])).toEqual([])
     expect(await beginAttempts(db, [])).toEqual([])
-    await recordAttempts(db, [])
+    await settleHeld(db, [])
   })
 
   it('keeps any body to the letter', async () => {
@@ -196,7 +190,7 @@ describe('recording attempts', () => {
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       const [begun] = await beginAttempts(db, made)
       expect(begun!.attempt).toBe(attempt)
-      await recordAttempts(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
+      await settleHeld(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
     }
     expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1, nextAttemptAt: null })
     const rows = await attemptRows(made[0]!.deliveryId)
@@ -212,7 +206,7 @@ describe('recording attempts', () => {
     const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
     const [one, two] = await beginAttempts(db, made)
     const nothing = { statusCode: null, response: null, errorMessage: 'the receiver did not answer within 10 s' }
-    await recordAttempts(db, [
+    await settleHeld(db, [
       record(one!, { next: 'delivered', statusCode: 200, response: 'a,{}"\\ NULL', errorMessage: null }),
       record(two!, nothing),
     ])
@@ -234,12 +228,12 @@ describe('recording attempts', () => {
     await register(db, companyId)
     const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
     const [begun] = await beginAttempts(db, made)
-    await recordAttempts(db, [record(begun!)])
-    await recordAttempts(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
+    await settleHeld(db, [record(begun!)])
+    await settleHeld(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'pending', attempts: 1 })
     const [second] = await beginAttempts(db, made)
-    await recordAttempts(db, [record(second!, { next: 'delivered' })])
-    await recordAttempts(db, [record(begun!, { next: 'dead', attempt: 3 })])
+    await settleHeld(db, [record(second!, { next: 'delivered' })])
+    await settleHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
   })
 })

@@ -109,15 +109,6 @@ export async function beginAttempts(db: Db, deliveries: readonly DeliveryRef[]):
   `
 }
 
-/**
- * Writes one log row per attempt and what becomes of its delivery, all in one statement. An attempt that somebody else
- * has recorded, or that belongs to a round that is over, changes nothing.
- */
-export async function recordAttempts(db: Db, attempts: readonly AttemptRecord[]): Promise<void> {
-  if (attempts.length === 0) return
-  await db`select record_attempts(${db.json(attempts.map(toItem))})`
-}
-
 export type Settlement = {
   claim: Claim
   record: AttemptRecord
@@ -125,34 +116,26 @@ export type Settlement = {
   afterMs: number | undefined
 }
 
-/** The same with the attempts' jobs, which end or get another time; an attempt whose job is another's changes nothing. */
+/**
+ * Writes one log row per attempt, what becomes of its delivery, and ends its job or gives it another time, all in one
+ * statement. An attempt whose job is another's by now changes nothing.
+ */
 export async function settleAttempts(db: Db, settlements: readonly Settlement[]): Promise<void> {
-  const ended = settlements.filter(({ afterMs }) => afterMs === undefined).map(({ claim }) => claim)
-  const again = settlements.flatMap(({ claim, afterMs = null }) =>
-    afterMs === null ? [] : [{ id: claim.id, claim_id: claim.claimId, after_ms: afterMs, counts: false, ...NO_MARKS }],
-  )
-  const items = settlements.map(({ claim, record }) => ({ job_id: claim.id, ...toItem(record) }))
-  await db`
-    select settle_attempts(
-      ${ended.map(({ id }) => id)}::bigint[], ${ended.map(({ claimId }) => claimId)}::uuid[], ${db.json(again)},
-      ${db.json(items)}
-    )
-  `
+  if (settlements.length === 0) return
+  await db`select settle_attempts(${db.json(settlements.map(toItem))})`
 }
 
-const NO_MARKS = { hold: false, set_aside: false }
-
-const toItem = ({ companyId, deliveryId, registrationId, next, ...one }: AttemptRecord) => ({
-  company_id: companyId,
-  delivery_id: deliveryId,
-  registration_id: registrationId,
-  round: one.round,
-  attempt: one.attempt,
-  status_code: one.statusCode,
-  response: one.response,
-  error_message: one.errorMessage,
-  duration_ms: one.durationMs,
-  sent_at: one.sentAt.toISOString(),
-  status_after: next instanceof Date ? 'pending' : next,
-  next_attempt_at: next instanceof Date ? next.toISOString() : null,
+const toItem = ({ claim, record, afterMs }: Settlement) => ({
+  job_id: claim.id,
+  claim_id: claim.claimId,
+  after_ms: afterMs ?? null,
+  round: record.round,
+  attempt: record.attempt,
+  status_code: record.statusCode,
+  response: record.response,
+  error_message: record.errorMessage,
+  duration_ms: record.durationMs,
+  sent_at: record.sentAt.toISOString(),
+  status_after: record.next instanceof Date ? 'pending' : record.next,
+  next_attempt_at: record.next instanceof Date ? record.next.toISOString() : null,
 })
