@@ -11,8 +11,8 @@ import { type Company, onStage, type Stage } from './stage.ts'
 const CUSTOMERS = 10_000
 const NUMBERS = 8
 const REGISTRATIONS = '/public/v1/webhooks/registrations'
-/** As many as the service has in flight at one receiver. */
-const BARE_CONCURRENCY = 20
+/** As many as the service has in flight at a receiver that answers quickly. */
+const BARE_CONCURRENCY = 64
 
 type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string }
 

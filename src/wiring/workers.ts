@@ -43,6 +43,7 @@ export function startWorkers(deps: Deps): Workers {
   registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
+  deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
