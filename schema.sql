@@ -1445,6 +1445,61 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.put_up_deliveries(job_kind text, company_ids bigint[], wamids text[], events text[], message_ids bigint[], bodies text[])
+ RETURNS TABLE(company_id bigint, delivery_id bigint, registration_id bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+begin
+  return query
+  with given as materialized (
+    select distinct on (company_id, wamid) *
+    from unnest(company_ids, wamids, events, message_ids, bodies) with ordinality
+      as given (company_id, wamid, event, message_id, body, ord)
+    order by company_id, wamid, ord
+  ),
+  wanted as materialized (
+    select given.*, receivers.ids
+    from given
+    cross join lateral (
+      select array_agg(registration.id order by registration.id) as ids
+      from registrations registration
+      where registration.company_id = given.company_id
+        and given.event = any (registration.events)
+        and registration.status = 'active'
+        and registration.deleted_at is null
+    ) as receivers
+    where receivers.ids is not null
+  ),
+  stored as (
+    insert into envelopes (company_id, wamid, event, message_id, body)
+    select wanted.company_id, wanted.wamid, wanted.event, wanted.message_id, wanted.body
+    from wanted
+    order by wanted.company_id, wanted.wamid -- one order of locks for all who write at once
+    on conflict (company_id, wamid) do nothing
+    returning envelopes.company_id, envelopes.wamid
+  ),
+  made as (
+    insert into deliveries (company_id, registration_id, wamid)
+    select wanted.company_id, one.registration_id, wanted.wamid
+    from wanted
+    join stored on (stored.company_id, stored.wamid) = (wanted.company_id, wanted.wamid)
+    cross join lateral unnest(wanted.ids) as one (registration_id)
+    order by wanted.ord, one.registration_id
+    returning deliveries.company_id, deliveries.id as delivery_id, deliveries.registration_id
+  ),
+  enqueued as (
+    insert into jobs (kind, lane, company_id, subject_id)
+    select job_kind, made.registration_id::text, made.company_id, made.delivery_id
+    from made
+  )
+  select made.company_id, made.delivery_id, made.registration_id from made;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.record_email_fetches(company_ids bigint[], email_ids bigint[], links integer[], tails text[], macs text[], counted boolean[], machines boolean[])
  RETURNS TABLE(place integer, target text)
  LANGUAGE plpgsql
@@ -2036,29 +2091,51 @@ CREATE OR REPLACE FUNCTION public.settle_attempts(items jsonb)
  SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
 AS $function$
+declare
+  held bigint[]; -- the jobs that are still the caller's
+  places tid[];  -- of the deliveries that still wait for just this attempt
 begin
-  with given as materialized (
+  -- Locked here, so that the next statement finds them where they are.
+  select array_agg(job.id), array_agg(delivery.ctid) filter (where delivery.ctid is not null)
+  into held, places
+  from (
     select *
+    from jsonb_to_recordset(items) as given (job_id bigint, claim_id uuid, round integer, attempt integer)
+    order by given.job_id -- one order of locks for all who settle at once
+  ) as given
+  cross join lateral (
+    select job.id, job.company_id, job.subject_id
+    from jobs job
+    where job.id = given.job_id and job.claim_id = given.claim_id
+    for update of job
+  ) as job
+  left join lateral (
+    select delivery.ctid
+    from deliveries delivery
+    where delivery.company_id = job.company_id
+      and delivery.id = job.subject_id
+      and delivery.round = given.round
+      and delivery.attempts = given.attempt - 1
+      and delivery.status = 'pending'
+    for no key update of delivery
+  ) as delivery on true;
+
+  with made as materialized (
+    select job.*, given.*
     from rows from (
       jsonb_to_recordset(items) as (
-        job_id bigint, claim_id uuid, after_ms double precision, round integer, attempt integer, status_code integer,
-        response text, error_message text, duration_ms integer, sent_at timestamptz, status_after text,
-        next_attempt_at timestamptz
+        job_id bigint, after_ms double precision, round integer, attempt integer, status_code integer, response text,
+        error_message text, duration_ms integer, sent_at timestamptz, status_after text, next_attempt_at timestamptz
       )
     ) with ordinality as given (
-      job_id, claim_id, after_ms, round, attempt, status_code, response, error_message, duration_ms, sent_at,
-      status_after, next_attempt_at, ord
+      job_id, after_ms, round, attempt, status_code, response, error_message, duration_ms, sent_at, status_after,
+      next_attempt_at, ord
     )
-    order by job_id -- one order of locks for all who settle at once
-  ),
-  made as materialized (
-    select job.*, given.*
-    from given
     cross join lateral (
       select job.company_id, job.lane::bigint as registration_id, job.subject_id as delivery_id
       from jobs job
-      where job.id = given.job_id and job.claim_id = given.claim_id
-      for update of job
+      where job.id = given.job_id and given.job_id = any (held)
+      limit 1
     ) as job
   ),
   ended as (
@@ -2068,8 +2145,7 @@ begin
   again as (
     update jobs job
     set
-      due_at = clock_timestamp()
-        + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
+      due_at = clock_timestamp() + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
       claim_id = null,
       lease_until = null,
       lapses = 0
@@ -2089,15 +2165,12 @@ begin
   )
   update deliveries delivery
   set
-    attempts = made.attempt,
-    status = made.status_after,
-    next_attempt_at = made.next_attempt_at,
+    attempts = delivery.attempts + 1,
+    (status, next_attempt_at) = (
+      select made.status_after, made.next_attempt_at from made where made.delivery_id = delivery.id limit 1
+    ),
     updated_at = now()
-  from made
-  where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
-    and delivery.round = made.round
-    and delivery.attempts = made.attempt - 1
-    and delivery.status = 'pending';
+  where delivery.ctid = any (places);
 end
 $function$;
 

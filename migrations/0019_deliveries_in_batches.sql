@@ -1,12 +1,19 @@
--- Attempts are settled in one pass over their jobs; what finds jobs by their ids does so whatever the planner believes.
+-- Deliveries are put up and attempts settled in one pass each; what finds jobs by their ids does so whatever the planner
+-- believes.
 --
 -- The plans of these functions are made once and kept. Made while the table of jobs was empty, a join with it may read
 -- all of it from end to end: claims took ten times as long over a backlog that had come since. So no jobs are joined:
--- they are looked up one by one, laterally (what locks rows is never merged into the query around it), or by an array
--- of ids, which only the primary key can answer.
+-- they are looked up one by one, laterally (what locks rows or has a limit is never merged into the query around it),
+-- or by an array of ids, which only the primary key can answer.
 
 -- Every delivery's row is updated once at least: with half a page to spare that touches no index.
 alter table deliveries set (fillfactor = 50);
+
+-- While there are no statistics all indexes that begin with the company look equal, and the newest is taken: the first
+-- thousands of deliveries were each found by reading all of their company's. So the primary key is made the newest.
+alter table delivery_attempts drop constraint delivery_attempts_company_id_delivery_id_fkey;
+alter table deliveries drop constraint deliveries_pkey, add primary key (company_id, id);
+alter table delivery_attempts add foreign key (company_id, delivery_id) references deliveries (company_id, id);
 
 -- As in 0008_jobs.sql but for `locked`, `claim` and `claimed`.
 create or replace function claim_jobs(
@@ -395,29 +402,51 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
+declare
+  held bigint[]; -- the jobs that are still the caller's
+  places tid[];  -- of the deliveries that still wait for just this attempt
 begin
-  with given as materialized (
+  -- Locked here, so that the next statement finds them where they are.
+  select array_agg(job.id), array_agg(delivery.ctid) filter (where delivery.ctid is not null)
+  into held, places
+  from (
     select *
+    from jsonb_to_recordset(items) as given (job_id bigint, claim_id uuid, round integer, attempt integer)
+    order by given.job_id -- one order of locks for all who settle at once
+  ) as given
+  cross join lateral (
+    select job.id, job.company_id, job.subject_id
+    from jobs job
+    where job.id = given.job_id and job.claim_id = given.claim_id
+    for update of job
+  ) as job
+  left join lateral (
+    select delivery.ctid
+    from deliveries delivery
+    where delivery.company_id = job.company_id
+      and delivery.id = job.subject_id
+      and delivery.round = given.round
+      and delivery.attempts = given.attempt - 1
+      and delivery.status = 'pending'
+    for no key update of delivery
+  ) as delivery on true;
+
+  with made as materialized (
+    select job.*, given.*
     from rows from (
       jsonb_to_recordset(items) as (
-        job_id bigint, claim_id uuid, after_ms double precision, round integer, attempt integer, status_code integer,
-        response text, error_message text, duration_ms integer, sent_at timestamptz, status_after text,
-        next_attempt_at timestamptz
+        job_id bigint, after_ms double precision, round integer, attempt integer, status_code integer, response text,
+        error_message text, duration_ms integer, sent_at timestamptz, status_after text, next_attempt_at timestamptz
       )
     ) with ordinality as given (
-      job_id, claim_id, after_ms, round, attempt, status_code, response, error_message, duration_ms, sent_at,
-      status_after, next_attempt_at, ord
+      job_id, after_ms, round, attempt, status_code, response, error_message, duration_ms, sent_at, status_after,
+      next_attempt_at, ord
     )
-    order by job_id -- one order of locks for all who settle at once
-  ),
-  made as materialized (
-    select job.*, given.*
-    from given
     cross join lateral (
       select job.company_id, job.lane::bigint as registration_id, job.subject_id as delivery_id
       from jobs job
-      where job.id = given.job_id and job.claim_id = given.claim_id
-      for update of job
+      where job.id = given.job_id and given.job_id = any (held)
+      limit 1
     ) as job
   ),
   ended as (
@@ -427,8 +456,7 @@ begin
   again as (
     update jobs job
     set
-      due_at = clock_timestamp()
-        + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
+      due_at = clock_timestamp() + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
       claim_id = null,
       lease_until = null,
       lapses = 0
@@ -448,14 +476,76 @@ begin
   )
   update deliveries delivery
   set
-    attempts = made.attempt,
-    status = made.status_after,
-    next_attempt_at = made.next_attempt_at,
+    attempts = delivery.attempts + 1,
+    (status, next_attempt_at) = (
+      select made.status_after, made.next_attempt_at from made where made.delivery_id = delivery.id limit 1
+    ),
     updated_at = now()
-  from made
-  where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
-    and delivery.round = made.round
-    and delivery.attempts = made.attempt - 1
-    and delivery.status = 'pending';
+  where delivery.ctid = any (places);
+end
+$$;
+
+-- Puts envelopes up for every active registration of their company that subscribes to the event, with a job for each
+-- new delivery; see insertDeliveries in src/webhooks/delivery-store.ts. One round trip of the transaction that writes
+-- the messages. Registrations are looked up by company one by one; the rest joins what is in hand.
+create function put_up_deliveries(
+  job_kind text,
+  company_ids bigint[],
+  wamids text[],
+  events text[],
+  message_ids bigint[],
+  bodies text[]
+)
+returns table (company_id bigint, delivery_id bigint, registration_id bigint)
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with given as materialized (
+    select distinct on (company_id, wamid) *
+    from unnest(company_ids, wamids, events, message_ids, bodies) with ordinality
+      as given (company_id, wamid, event, message_id, body, ord)
+    order by company_id, wamid, ord
+  ),
+  wanted as materialized (
+    select given.*, receivers.ids
+    from given
+    cross join lateral (
+      select array_agg(registration.id order by registration.id) as ids
+      from registrations registration
+      where registration.company_id = given.company_id
+        and given.event = any (registration.events)
+        and registration.status = 'active'
+        and registration.deleted_at is null
+    ) as receivers
+    where receivers.ids is not null
+  ),
+  stored as (
+    insert into envelopes (company_id, wamid, event, message_id, body)
+    select wanted.company_id, wanted.wamid, wanted.event, wanted.message_id, wanted.body
+    from wanted
+    order by wanted.company_id, wanted.wamid -- one order of locks for all who write at once
+    on conflict (company_id, wamid) do nothing
+    returning envelopes.company_id, envelopes.wamid
+  ),
+  made as (
+    insert into deliveries (company_id, registration_id, wamid)
+    select wanted.company_id, one.registration_id, wanted.wamid
+    from wanted
+    join stored on (stored.company_id, stored.wamid) = (wanted.company_id, wanted.wamid)
+    cross join lateral unnest(wanted.ids) as one (registration_id)
+    order by wanted.ord, one.registration_id
+    returning deliveries.company_id, deliveries.id as delivery_id, deliveries.registration_id
+  ),
+  enqueued as (
+    insert into jobs (kind, lane, company_id, subject_id)
+    select job_kind, made.registration_id::text, made.company_id, made.delivery_id
+    from made
+  )
+  select made.company_id, made.delivery_id, made.registration_id from made;
 end
 $$;

@@ -1,9 +1,9 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
-import { DELIVER } from '../src/webhooks/delivery-job.ts'
 import {
   type AttemptRecord,
+  DELIVER,
   type DeliveryRef,
   type NewEnvelope,
   settleAttempts,

@@ -25,7 +25,7 @@ export type AttemptBatches = {
  * statement may run while one is being made durable.
  */
 const BEGINNING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
-const SETTLING = { maxItems: 500, maxRunning: 2, spacingMs: 20 }
+const SETTLING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 
 /** The two statements of an attempt, shared by all that begin or end at the same time, whoever's they are. */
 export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
