@@ -1,11 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, envelope, register, settleHeld, statusOf } from '../../test/webhook-fixture.ts'
-import { type AttemptRecord, type BegunAttempt, beginAttempts, insertDeliveries } from './delivery-store.ts'
+import { connect, type Db } from '../db/connect.ts'
+import {
+  type AttemptRecord,
+  type BegunAttempt,
+  beginAttempts,
+  type DeliveryRef,
+  insertDeliveries,
+} from './delivery-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 let companyId: number
 let other: number
 
@@ -235,5 +242,35 @@ describe('recording attempts', () => {
     await settleHeld(db, [record(second!, { next: 'delivered' })])
     await settleHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
+  })
+})
+
+describe('what is planned while there are no deliveries', () => {
+  it('reads no more than it needs when there are many', async () => {
+    await fresh()
+    await register(db, companyId)
+    const session = connect(url, { max: 1 })
+    onTestFinished(() => session.end())
+    const handle = async (on: Db, made: DeliveryRef[]) =>
+      await settleHeld(
+        on,
+        (await beginAttempts(on, made)).map((begun) => record(begun)),
+      )
+    await session`truncate deliveries, delivery_attempts, envelopes, jobs`
+    await session`vacuum analyze deliveries`
+    await handle(session, await insertDeliveries(session, [envelope(companyId, 'first')]))
+
+    const many = Array.from({ length: 3_000 }, (_, n) => envelope(companyId, `many ${n}`))
+    const made = await insertDeliveries(session, many)
+    await session.begin(async (tx) => {
+      await handle(tx, made.slice(1_000, 1_020))
+      const [reads] = await tx`
+        select seq_tup_read as scanned, idx_tup_fetch as fetched
+        from pg_stat_xact_user_tables
+        where relname = 'deliveries'
+      `
+      expect(reads?.scanned).toBe(0)
+      expect(reads?.fetched).toBeLessThan(200)
+    })
   })
 })
