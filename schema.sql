@@ -875,19 +875,27 @@ begin
     limit units
   ),
   locked as materialized (
-    select job.id, picked.claim_id
+    select mine.id, picked.claim_id
     from picked
     cross join lateral unnest(picked.ids) as one (id)
-    join jobs job on job.id = one.id
-    -- still waiting; not written as the predicate of jobs_waiting, which would then be searched by id from end to end
-    where num_nulls(job.claim_id, job.failed_at) = 2
-    for update of job skip locked
+    cross join lateral (
+      select job.id
+      from jobs job
+      where job.id = one.id
+        -- still waiting; not written as the predicate of jobs_waiting, which would then be searched by id from end to end
+        and num_nulls(job.claim_id, job.failed_at) = 2
+      for update of job skip locked
+    ) as mine
+  ),
+  claim as materialized (
+    select array_agg(locked.id) as ids, array_agg(locked.claim_id) as claim_ids from locked
   ),
   claimed as (
     update jobs job
-    set claim_id = locked.claim_id, lease_until = at + lease_ms * interval '1 ms'
-    from locked
-    where job.id = locked.id
+    set
+      claim_id = (select claim.claim_ids[array_position(claim.ids, job.id)] from claim),
+      lease_until = at + lease_ms * interval '1 ms'
+    where job.id = any (array(select locked.id from locked))
     returning
       job.id, job.lane, job.company_id, job.subject_id, job.due_at, job.attempts, job.claim_id, job.created_at
   )
@@ -996,16 +1004,14 @@ AS $function$
 begin
   return query
   with mine as materialized (
-    select job.id
-    from unnest(ids, claim_ids) as one (id, claim_id)
-    join jobs job on job.id = one.id
-    where job.claim_id = one.claim_id
-    order by job.id
-    for update of job
+    select held.id
+    from (select * from unnest(ids, claim_ids) as one (id, claim_id) order by one.id) as one
+    cross join lateral (
+      select job.id from jobs job where job.id = one.id and job.claim_id = one.claim_id for update of job
+    ) as held
   )
   delete from jobs job
-  using mine
-  where job.id = mine.id
+  where job.id = any (array(select mine.id from mine))
   returning job.id;
 end
 $function$;
@@ -1439,53 +1445,58 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.record_attempts(items jsonb)
- RETURNS void
+CREATE OR REPLACE FUNCTION public.put_up_deliveries(job_kind text, company_ids bigint[], wamids text[], events text[], message_ids bigint[], bodies text[])
+ RETURNS TABLE(company_id bigint, delivery_id bigint, registration_id bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
- SET enable_bitmapscan TO 'off'
- SET enable_hashjoin TO 'off'
- SET enable_mergejoin TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
 AS $function$
+#variable_conflict use_column
 begin
-  with made as materialized (
-    select *
-    from rows from (
-      jsonb_to_recordset(items) as (
-        company_id bigint, delivery_id bigint, registration_id bigint, round integer, attempt integer,
-        status_code integer, response text, error_message text, duration_ms integer, sent_at timestamptz,
-        status_after text, next_attempt_at timestamptz
-      )
-    ) with ordinality as made (
-      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-      sent_at, status_after, next_attempt_at, ord
-    )
+  return query
+  with given as materialized (
+    select distinct on (company_id, wamid) *
+    from unnest(company_ids, wamids, events, message_ids, bodies) with ordinality
+      as given (company_id, wamid, event, message_id, body, ord)
+    order by company_id, wamid, ord
   ),
-  logged as (
-    insert into delivery_attempts (
-      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-      dead_lettered, sent_at
-    )
-    select
-      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
-      status_after = 'dead', sent_at
+  wanted as materialized (
+    select given.*, receivers.ids
+    from given
+    cross join lateral (
+      select array_agg(registration.id order by registration.id) as ids
+      from registrations registration
+      where registration.company_id = given.company_id
+        and given.event = any (registration.events)
+        and registration.status = 'active'
+        and registration.deleted_at is null
+    ) as receivers
+    where receivers.ids is not null
+  ),
+  stored as (
+    insert into envelopes (company_id, wamid, event, message_id, body)
+    select wanted.company_id, wanted.wamid, wanted.event, wanted.message_id, wanted.body
+    from wanted
+    order by wanted.company_id, wanted.wamid -- one order of locks for all who write at once
+    on conflict (company_id, wamid) do nothing
+    returning envelopes.company_id, envelopes.wamid
+  ),
+  made as (
+    insert into deliveries (company_id, registration_id, wamid)
+    select wanted.company_id, one.registration_id, wanted.wamid
+    from wanted
+    join stored on (stored.company_id, stored.wamid) = (wanted.company_id, wanted.wamid)
+    cross join lateral unnest(wanted.ids) as one (registration_id)
+    order by wanted.ord, one.registration_id
+    returning deliveries.company_id, deliveries.id as delivery_id, deliveries.registration_id
+  ),
+  enqueued as (
+    insert into jobs (kind, lane, company_id, subject_id)
+    select job_kind, made.registration_id::text, made.company_id, made.delivery_id
     from made
-    order by ord
-    on conflict on constraint delivery_attempts_once do nothing
   )
-  update deliveries delivery
-  set
-    attempts = made.attempt,
-    status = made.status_after,
-    next_attempt_at = made.next_attempt_at,
-    updated_at = now()
-  from made
-  where (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
-    and delivery.round = made.round
-    and delivery.attempts = made.attempt - 1
-    and delivery.status = 'pending';
+  select made.company_id, made.delivery_id, made.registration_id from made;
 end
 $function$;
 
@@ -1857,23 +1868,26 @@ declare
   recovered bigint;
 begin
   with lapsed as materialized (
-    select job.id, job.lapses + (job.claim_id <> nobody)::integer as lapses
+    select job.id
     from unnest(kinds) as one (kind)
-    join jobs job on job.kind = one.kind and job.lease_until <= now()
-    for update of job skip locked
+    cross join lateral (
+      select job.id from jobs job where job.kind = one.kind and job.lease_until <= now() for update of job skip locked
+    ) as job
   )
   update jobs job
   set
     claim_id = null,
     lease_until = null,
-    lapses = lapsed.lapses,
-    failed_at = case when lapsed.lapses >= most_lapses then clock_timestamp() end,
+    lapses = job.lapses + (job.claim_id <> nobody)::integer,
+    failed_at = case
+      when job.lapses + (job.claim_id <> nobody)::integer >= most_lapses then clock_timestamp()
+    end,
     last_error = case
-      when lapsed.lapses >= most_lapses then 'The lease ran out ' || lapsed.lapses || ' times'
+      when job.lapses + (job.claim_id <> nobody)::integer >= most_lapses
+        then 'The lease ran out ' || job.lapses + (job.claim_id <> nobody)::integer || ' times'
       else job.last_error
     end
-  from lapsed
-  where job.id = lapsed.id;
+  where job.id = any (array(select lapsed.id from lapsed));
   get diagnostics recovered = row_count;
   return recovered;
 end
@@ -1893,22 +1907,22 @@ begin
   perform set_config('synchronous_commit', 'off', true);
 
   return query
-  with renewed as (
+  with mine as materialized (
+    select held.id
+    from unnest(ids, claim_ids) as one (id, claim_id)
+    cross join lateral (
+      select job.id from jobs job where job.id = one.id and job.claim_id = one.claim_id for update of job skip locked
+    ) as held
+  ),
+  renewed as (
     update jobs job
     set lease_until = clock_timestamp() + lease_ms * interval '1 ms'
-    from (
-      select mine.id
-      from unnest(ids, claim_ids) as one (id, claim_id)
-      join jobs mine on mine.id = one.id
-      where mine.claim_id = one.claim_id
-      for update of mine skip locked
-    ) as mine
-    where job.id = mine.id
+    where job.id = any (array(select mine.id from mine))
   )
-  select job.id
+  select held.id
   from unnest(ids, claim_ids) as one (id, claim_id)
-  join jobs job on job.id = one.id
-  where job.claim_id is distinct from one.claim_id;
+  cross join lateral (select job.id, job.claim_id from jobs job where job.id = one.id limit 1) as held
+  where held.claim_id is distinct from one.claim_id;
 end
 $function$;
 
@@ -1959,29 +1973,36 @@ begin
   return query
   with mine as materialized (
     select
-      job.id, item.counts, item.error, item.set_aside,
+      held.id, item.counts, item.error, item.set_aside,
       item.hold and not item.set_aside as hold,
       coalesce(item.at, clock_timestamp() + coalesce(item.after_ms, 0) * interval '1 ms') as due_at
-    from jsonb_to_recordset(items) as item (
-      id bigint, claim_id uuid, at timestamptz, after_ms double precision, counts boolean, error text, hold boolean,
-      set_aside boolean
-    )
-    join jobs job on job.id = item.id
-    where job.claim_id = item.claim_id
-    order by job.id
-    for update of job
+    from (
+      select *
+      from jsonb_to_recordset(items) as item (
+        id bigint, claim_id uuid, at timestamptz, after_ms double precision, counts boolean, error text, hold boolean,
+        set_aside boolean
+      )
+      order by item.id
+    ) as item
+    cross join lateral (
+      select job.id from jobs job where job.id = item.id and job.claim_id = item.claim_id for update of job
+    ) as held
   )
   update jobs job
-  set
-    due_at = case when mine.hold then job.due_at else mine.due_at end,
-    claim_id = case when mine.hold then nobody end,
-    lease_until = case when mine.hold then mine.due_at end,
-    attempts = job.attempts + mine.counts::integer,
-    lapses = 0,
-    failed_at = case when mine.set_aside then clock_timestamp() end,
-    last_error = coalesce(mine.error, job.last_error)
-  from mine
-  where job.id = mine.id
+  set (due_at, claim_id, lease_until, attempts, lapses, failed_at, last_error) = (
+    select
+      case when mine.hold then job.due_at else mine.due_at end,
+      case when mine.hold then nobody end,
+      case when mine.hold then mine.due_at end,
+      job.attempts + mine.counts::integer,
+      0,
+      case when mine.set_aside then clock_timestamp() end,
+      coalesce(mine.error, job.last_error)
+    from mine
+    where mine.id = job.id
+    limit 1
+  )
+  where job.id = any (array(select mine.id from mine))
   returning job.id;
 end
 $function$;
@@ -2052,36 +2073,109 @@ AS $function$
 begin
   return query
   with mine as materialized (
-    select job.id
-    from unnest(ids, claim_ids) as one (id, claim_id)
-    join jobs job on job.id = one.id
-    where job.claim_id = one.claim_id
-    order by job.id
-    for update of job skip locked
+    select held.id
+    from (select * from unnest(ids, claim_ids) as one (id, claim_id) order by one.id) as one
+    cross join lateral (
+      select job.id from jobs job where job.id = one.id and job.claim_id = one.claim_id for update of job skip locked
+    ) as held
   )
   update jobs job
   set claim_id = null, lease_until = null
-  from mine
-  where job.id = mine.id
+  where job.id = any (array(select mine.id from mine))
   returning job.id;
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.settle_attempts(ended bigint[], ended_claims uuid[], again jsonb, items jsonb)
+CREATE OR REPLACE FUNCTION public.settle_attempts(items jsonb)
  RETURNS void
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 declare
-  held constant bigint[] :=
-    array(select finish_jobs(ended, ended_claims)) || array(select reschedule_jobs(again));
+  held bigint[]; -- the jobs that are still the caller's
+  places tid[];  -- of the deliveries that still wait for just this attempt
 begin
-  perform record_attempts(
-    (
-      select coalesce(jsonb_agg(item order by ord), '[]')
-      from jsonb_array_elements(items) with ordinality as one (item, ord)
-      where (item ->> 'job_id')::bigint = any (held)
+  -- Locked here, so that the next statement finds them where they are.
+  select array_agg(job.id), array_agg(delivery.ctid) filter (where delivery.ctid is not null)
+  into held, places
+  from (
+    select *
+    from jsonb_to_recordset(items) as given (job_id bigint, claim_id uuid, round integer, attempt integer)
+    order by given.job_id -- one order of locks for all who settle at once
+  ) as given
+  cross join lateral (
+    select job.id, job.company_id, job.subject_id
+    from jobs job
+    where job.id = given.job_id and job.claim_id = given.claim_id
+    for update of job
+  ) as job
+  left join lateral (
+    select delivery.ctid
+    from deliveries delivery
+    where delivery.company_id = job.company_id
+      and delivery.id = job.subject_id
+      and delivery.round = given.round
+      and delivery.attempts = given.attempt - 1
+      and delivery.status = 'pending'
+    for no key update of delivery
+  ) as delivery on true;
+
+  with made as materialized (
+    select job.*, given.*
+    from rows from (
+      jsonb_to_recordset(items) as (
+        job_id bigint, after_ms double precision, round integer, attempt integer, status_code integer, response text,
+        error_message text, duration_ms integer, sent_at timestamptz, status_after text, next_attempt_at timestamptz
+      )
+    ) with ordinality as given (
+      job_id, after_ms, round, attempt, status_code, response, error_message, duration_ms, sent_at, status_after,
+      next_attempt_at, ord
     )
-  );
+    cross join lateral (
+      select job.company_id, job.lane::bigint as registration_id, job.subject_id as delivery_id
+      from jobs job
+      where job.id = given.job_id and given.job_id = any (held)
+      limit 1
+    ) as job
+  ),
+  ended as (
+    delete from jobs job
+    where job.id = any (array(select made.job_id from made where made.after_ms is null))
+  ),
+  again as (
+    update jobs job
+    set
+      due_at = clock_timestamp() + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
+      claim_id = null,
+      lease_until = null,
+      lapses = 0
+    where job.id = any (array(select made.job_id from made where made.after_ms is not null))
+  ),
+  logged as (
+    insert into delivery_attempts (
+      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
+      dead_lettered, sent_at
+    )
+    select
+      company_id, delivery_id, registration_id, round, attempt, status_code, response, error_message, duration_ms,
+      status_after = 'dead', sent_at
+    from made
+    order by ord
+    on conflict on constraint delivery_attempts_once do nothing
+  )
+  update deliveries delivery
+  set
+    attempts = delivery.attempts + 1,
+    (status, next_attempt_at) = (
+      select made.status_after, made.next_attempt_at from made where made.delivery_id = delivery.id limit 1
+    ),
+    updated_at = now()
+  where delivery.ctid = any (places);
 end
 $function$;
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../test/database.ts'
 import { createBatcher } from './batch.ts'
 
@@ -36,6 +36,24 @@ describe('a batcher', () => {
     await release()
     await release()
     expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60])
+  })
+
+  test('gathers what comes within its spacing, but not more than a run may have', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { run, given } = heldRun()
+    const batch = createBatcher({ run, maxItems: 3, maxRunning: 9, spacingMs: 20 })
+    void [1, 2, 3].map(batch)
+    expect(given).toEqual([[1]])
+    await vi.advanceTimersByTimeAsync(19)
+    expect(given).toEqual([[1]])
+    await vi.advanceTimersByTimeAsync(1)
+    expect(given).toEqual([[1], [2, 3]])
+    void [4, 5, 6].map(batch)
+    expect(given).toEqual([[1], [2, 3], [4, 5, 6]])
+    await vi.advanceTimersByTimeAsync(1_000)
+    void batch(7)
+    expect(given).toEqual([[1], [2, 3], [4, 5, 6], [7]])
   })
 
   test('lets an item whose data the database refuses fail alone', async () => {

@@ -1,3 +1,4 @@
+import { monotonicMs } from './clock.ts'
 import { isContention, isDataError } from './db/failure.ts'
 
 export type BatcherOptions<Item, Result> = {
@@ -7,6 +8,8 @@ export type BatcherOptions<Item, Result> = {
   maxItems: number
   /** Runs in flight at most; what comes meanwhile is gathered for the next one. */
   maxRunning: number
+  /** From the beginning of one run to that of the next at least, unless as many items wait as a run may have. */
+  spacingMs?: number
 }
 
 type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
@@ -22,11 +25,21 @@ const RUNS_AT_CONTENTION = 4
  * After a deadlock or a serialisation failure the run is repeated up to three times. Every other error is every item's.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
+  const { spacingMs = 0 } = options
   let waiting: Waiting<Item, Result>[] = []
   let running = 0
+  let startedAtMs = Number.NEGATIVE_INFINITY
+  let isPausing = false
 
   const startNext = (): void => {
     while (running < options.maxRunning && waiting.length > 0) {
+      const nowMs = spacingMs > 0 ? monotonicMs() : 0
+      const waitMs = startedAtMs + spacingMs - nowMs
+      if (waitMs > 0 && waiting.length < options.maxItems) {
+        startAfter(waitMs)
+        return
+      }
+      startedAtMs = nowMs
       const batch = waiting.slice(0, options.maxItems)
       waiting = waiting.slice(options.maxItems)
       running += 1
@@ -35,6 +48,15 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         startNext()
       })
     }
+  }
+
+  const startAfter = (waitMs: number): void => {
+    if (isPausing) return
+    isPausing = true
+    setTimeout(() => {
+      isPausing = false
+      startNext()
+    }, waitMs)
   }
 
   return (item) =>

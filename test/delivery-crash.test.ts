@@ -1,8 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
 import { forwardMessages } from '../src/webhooks/delivery-job.ts'
 import { createTestDatabase } from './database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -18,6 +21,9 @@ const REGISTRATIONS = 3
 const MESSAGES = 1_200
 
 const { db, url } = await createTestDatabase()
+/** Half of a worker's start is compiling: fifty of them share what the first has compiled. */
+const compiled = mkdtempSync(join(tmpdir(), 'delivery-worker-'))
+afterAll(() => rmSync(compiled, { recursive: true, force: true }))
 const children = new Set<ChildProcess>()
 afterEach(() => {
   for (const child of children) child.kill('SIGKILL')
@@ -25,7 +31,8 @@ afterEach(() => {
 
 /** A worker process that has begun to look for work. */
 async function spawnWorker(): Promise<ChildProcess> {
-  const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
+  const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['ignore', 'pipe', 'inherit'], env })
   children.add(child)
   await once(child.stdout, 'data')
   return child

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from './parley-process.ts'
@@ -189,6 +190,14 @@ test('the test endpoint answers what the receiver answered', async () => {
 })
 
 describe('the receiver of the documentation', () => {
+  test('is the one that the README shows', () => {
+    const [readme, program] = ['../README.md', '../docs/examples/receiver.mjs'].map((path) =>
+      readFileSync(new URL(path, import.meta.url), 'utf8'),
+    )
+    const [, ...lines] = program?.split('\n') ?? []
+    expect(readme).toContain(lines.join('\n'))
+  })
+
   test('accepts what is delivered and refuses what is forged', async () => {
     const port = await freePort()
     const program = fileURLToPath(new URL('../docs/examples/receiver.mjs', import.meta.url))

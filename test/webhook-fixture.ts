@@ -1,7 +1,17 @@
-import type { Db } from '../src/db/connect.ts'
-import type { DeliveryRef, NewEnvelope } from '../src/webhooks/delivery-store.ts'
+import { createHmac, randomUUID } from 'node:crypto'
+import type { FastifyInstance } from 'fastify'
+import type { Db, Pool } from '../src/db/connect.ts'
+import {
+  type AttemptRecord,
+  DELIVER,
+  type DeliveryRef,
+  type NewEnvelope,
+  settleAttempts,
+} from '../src/webhooks/delivery-store.ts'
 import type { SecretCipher } from '../src/webhooks/registration.ts'
 import { insertRegistration, type NewRegistration, type Registration } from '../src/webhooks/registration-store.ts'
+
+import { createTestKey } from './api.ts'
 
 export const EVENT = 'whatsapp.message.received'
 
@@ -12,7 +22,9 @@ export const testCipher: SecretCipher = {
 }
 
 export async function createCompany(db: Db, name = 'Acme'): Promise<number> {
-  const [row] = await db<[{ id: number }]>`insert into companies (name) values (${name}) returning id`
+  const [row] = await db<
+    [{ id: number }]
+  >`insert into companies (name, rate_limit_per_minute) values (${name}, 100000) returning id`
   return row.id
 }
 
@@ -42,4 +54,48 @@ export const statusOf = async (db: Db, { companyId, deliveryId }: DeliveryRef) =
     where company_id = ${companyId} and id = ${deliveryId}
   `
   return row
+}
+
+/** Settles attempts as a worker does that holds their jobs. */
+export async function settleHeld(db: Db, records: readonly AttemptRecord[]): Promise<void> {
+  const claimId = randomUUID()
+  const settlements = await Promise.all(
+    records.map(async (record) => {
+      const { companyId, deliveryId, registrationId } = record
+      const [job] = await db<[{ id: number }]>`
+        insert into jobs (kind, lane, company_id, subject_id, claim_id, lease_until)
+        values (${DELIVER}, ${String(registrationId)}, ${companyId}, ${deliveryId}, ${claimId}, now() + interval '15 s')
+        returning id
+      `
+      return { claim: { id: job.id, claimId }, record, afterMs: record.next instanceof Date ? 0 : undefined }
+    }),
+  )
+  await settleAttempts(db, settlements)
+}
+
+/** The specification's signature, computed as a receiver does. */
+export const signatureOf = (secret: string, body: string | Buffer): string =>
+  createHmac('sha256', secret).update(body).digest('hex')
+
+/** Calls routes of the API as a company, each with a key of its own. */
+export function createCaller(db: Pool) {
+  const keys = new Map<number, Promise<Record<string, string>>>()
+  const headersOf = (companyId: number) => {
+    const known = keys.get(companyId) ?? createTestKey(db, { companyId }).then(({ headers }) => headers)
+    keys.set(companyId, known)
+    return known
+  }
+  return async (
+    app: FastifyInstance,
+    companyId: number,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    body?: object,
+  ) =>
+    await app.inject({
+      method,
+      url,
+      headers: await headersOf(companyId),
+      ...(body !== undefined && { payload: body }),
+    })
 }

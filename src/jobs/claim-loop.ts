@@ -7,10 +7,12 @@ import { type Claimed, claimJobs } from './job-store.ts'
 import { LEASE_MS } from './lease.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
-const SPACING_MS = 5
+const SPACING_MS = 10
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
+/** That give work to one claim. */
+const MOST_LANES = 100
 
 export type ClaimLoop = {
   /** Looks for work at once. */
@@ -59,9 +61,11 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     wantsRoom = units <= 0
     if (wantsRoom) return LONGEST_POLL_MS
     const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(units)
-    wantsRoom = sawFull
+    // Then each lane has given all that its cap allows: more comes with a wake-up or when a unit ends.
+    const tookAll = sawAll && units >= MOST_LANES * laneCap
+    wantsRoom = sawFull || jobs.length > 0
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
-    return jobs.length > 0 ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
+    return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
   }
 
   const lookSafely = async (): Promise<number> => {

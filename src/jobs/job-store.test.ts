@@ -1,6 +1,7 @@
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import type { NewJob } from './job.ts'
+import { connect } from '../db/connect.ts'
+import type { Job, NewJob } from './job.ts'
 import {
   type ClaimRequest,
   claimJobs,
@@ -14,7 +15,7 @@ import {
   reviveJobs,
 } from './job-store.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 
 beforeEach(async () => {
   await db`truncate jobs`
@@ -263,4 +264,37 @@ test('returned jobs can be claimed at once', async () => {
   await enqueueJobs(db, jobs(3))
   await returnJobs(db, await claim())
   expect(subjects(await claim())).toEqual([1, 2, 3])
+})
+
+test('plans made while the table was empty read no more than they need when it is full', async () => {
+  const session = connect(url, { max: 1 })
+  onTestFinished(() => session.end())
+  await session`vacuum analyze jobs`
+  for (let i = 0; i < 4; i += 1) {
+    await enqueueJobs(session, jobs(1))
+    const [held] = (await claimJobs(session, request)).jobs as [Job]
+    await renewJobs(session, [held], 15_000)
+    if (i === 0) await returnJobs(session, [held])
+    if (i === 1) await rescheduleJobs(session, [{ ...held, counts: true }])
+    if (i === 2) await finishJobs(session, [held])
+  }
+  await session`delete from jobs`
+  await session`vacuum analyze jobs`
+
+  await enqueueJobs(session, jobs(5_000))
+  await session.begin(async (tx) => {
+    const { jobs: held } = await claimJobs(tx, { ...request, units: 50 })
+    expect(held).toHaveLength(50)
+    for (const write of [finishJobs, returnJobs]) await write(tx, held.splice(0, 10))
+    await renewJobs(tx, held, 15_000)
+    await rescheduleJobs(
+      tx,
+      held.map((one) => ({ ...one, counts: true })),
+    )
+    const [reads] = await tx`
+      select seq_tup_read as scanned, idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = 'jobs'
+    `
+    expect(reads?.scanned).toBe(0)
+    expect(reads?.fetched).toBeLessThan(1_000)
+  })
 })

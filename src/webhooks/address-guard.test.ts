@@ -94,7 +94,8 @@ afterAll(async () => {
   server.close()
 })
 
-const post = (url: string, by = client) => by.post({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 2_000 })
+const post = (url: string, by = client) =>
+  by.post({ url, method: 'POST', headers: {}, body: Buffer.from('{}'), timeoutMs: 2_000 })
 
 describe('public addresses', () => {
   it.each(PUBLIC)('%s is one', (address) => expect(isPublicAddress(address)).toBe(true))

@@ -27,6 +27,7 @@ export function keepChunk(answer: Answer, chunk: Uint8Array): boolean {
  * character that the limit has cut in two is left out.
  */
 export function answerText(answer: Answer): string {
+  if (answer.size === 0) return ''
   const isCut = answer.size >= MAX_ANSWER_BYTES
   const text = new TextDecoder('utf-8')
     .decode(Buffer.concat(answer.chunks), { stream: isCut })

@@ -4,8 +4,7 @@ import { createCompany, envelope, register, statusOf } from '../../test/webhook-
 import { fixedClock } from '../clock.ts'
 import { claimJobs } from '../jobs/job-store.ts'
 import { createAttemptBatches } from './attempt-batches.ts'
-import { DELIVER, enqueueDeliveries } from './delivery-job.ts'
-import { insertDeliveries } from './delivery-store.ts'
+import { DELIVER, insertDeliveries } from './delivery-store.ts'
 
 const { db } = await createTestDatabase()
 const clock = fixedClock('2026-01-01T00:00:00Z')
@@ -21,7 +20,6 @@ it('only who holds the job may say what became of the delivery', async () => {
   const companyId = await createCompany(db)
   await register(db, companyId)
   const [delivery] = await insertDeliveries(db, [envelope(companyId, 'w1')])
-  await enqueueDeliveries(db, [delivery!])
   const lost = await claim()
   const begun = (await begin(delivery!))!
   await db`update jobs set claim_id = null, lease_until = null`

@@ -19,16 +19,19 @@ export type AttemptBatches = {
   settle(settling: Settling): Promise<void>
 }
 
-const MOST_ITEMS = 200
-/** What comes while one runs goes together: fewer and larger statements cost both sides less. */
-const MOST_RUNNING = 1
+/**
+ * What comes while a statement runs, or so soon after it began, goes together: fewer and larger statements cost both
+ * sides less. A receiver waits for the beginning. Nobody waits for what is written afterwards, but for a disk: another
+ * statement may run while one is being made durable.
+ */
+const BEGINNING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
+const SETTLING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 
 /** The two statements of an attempt, shared by all that begin or end at the same time, whoever's they are. */
 export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
-  const limits = { maxItems: MOST_ITEMS, maxRunning: MOST_RUNNING }
   return {
-    begin: createBatcher({ run: (items) => beginAll(db, items), ...limits }),
-    settle: createBatcher({ run: (items) => settleAll(db, clock.now(), items), ...limits }),
+    begin: createBatcher({ run: (items) => beginAll(db, items), ...BEGINNING }),
+    settle: createBatcher({ run: (items) => settleAll(db, clock.now(), items), ...SETTLING }),
   }
 }
 

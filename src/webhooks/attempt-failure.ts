@@ -6,6 +6,8 @@ export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: st
 
 export class DeadlinePassed extends Error {}
 export class TooManyInterimAnswers extends Error {}
+/** Ends the connection of an answer that was long enough: no failure. */
+export class AnswerCut extends Error {}
 
 const TLS_CODE =
   /^(?:ERR_TLS|ERR_SSL|CERT_|CRL_|DEPTH_ZERO|SELF_SIGNED|UNABLE_TO|ERROR_IN_|HOSTNAME_MISMATCH|INVALID_CA|EPROTO)/

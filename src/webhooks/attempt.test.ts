@@ -1,18 +1,26 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { startReceiver } from '../../test/receiver.ts'
-import { createCompany, envelope, register, statusOf, testCipher } from '../../test/webhook-fixture.ts'
+import {
+  createCompany,
+  envelope,
+  register,
+  settleHeld,
+  signatureOf,
+  statusOf,
+  testCipher,
+} from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
 import { makeAttempt } from './attempt.ts'
 import { listLogs } from './delivery-log-store.ts'
-import { beginAttempts, insertDeliveries, recordAttempts } from './delivery-store.ts'
+import { beginAttempts, insertDeliveries } from './delivery-store.ts'
 import { createReceiverClient } from './post.ts'
-import { signBody } from './sign.ts'
+import { createSigners } from './signers.ts'
 
 const { db } = await createTestDatabase()
 const receiver = createReceiverClient({ allowPrivate: true })
 const clock = fixedClock('2026-01-01T00:00:00Z')
-const deps = { cipher: testCipher, clock, receiver, serviceName: 'Service', random: () => 0 }
+const deps = { signers: createSigners(testCipher), clock, receiver, serviceName: 'Service', random: () => 0 }
 afterAll(() => receiver.close())
 
 describe('an attempt from beginning to record', () => {
@@ -24,13 +32,13 @@ describe('an attempt from beginning to record', () => {
     const body = '{"text":"é 👋","n":1.10}'
     const made = await insertDeliveries(db, [envelope(companyId, 'wamid.A', body)])
     const [begun] = await beginAttempts(db, made)
-    await recordAttempts(db, [await makeAttempt(deps, begun!)])
+    await settleHeld(db, [await makeAttempt(deps, begun!)])
     const [got] = peer.received
     expect(got!.body.toString()).toBe(body)
     expect(got!.headers).toMatchObject({
       'x-service-delivery': 'wamid.A',
       'x-service-webhook-id': String(id),
-      'x-service-signature': signBody('sixteen letters!', body),
+      'x-service-signature': signatureOf('sixteen letters!', body),
       'webhook-timestamp': '1767225600',
     })
     expect(await listLogs(db, companyId, id)).toMatchObject([
@@ -46,7 +54,7 @@ describe('an attempt from beginning to record', () => {
     const made = await insertDeliveries(db, [envelope(companyId, 'wamid.B')])
     const waits: (number | null)[] = []
     for (let begun = await beginAttempts(db, made); begun[0]; begun = await beginAttempts(db, made)) {
-      await recordAttempts(db, [await makeAttempt(deps, begun[0])])
+      await settleHeld(db, [await makeAttempt(deps, begun[0])])
       const { nextAttemptAt } = (await statusOf(db, made[0]!))!
       waits.push(nextAttemptAt && nextAttemptAt.getTime() - clock.now().getTime())
     }

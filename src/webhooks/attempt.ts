@@ -2,28 +2,30 @@ import type { Clock } from '../clock.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
 import type { AttemptRecord, BegunAttempt } from './delivery-store.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
-import type { SecretCipher } from './registration.ts'
 import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
+import type { Signers } from './signers.ts'
 
 export type AttemptDeps = {
-  cipher: Pick<SecretCipher, 'decrypt'>
   clock: Clock
   receiver: Pick<ReceiverClient, 'post'>
   serviceName: string
+  signers: Signers
   /** From 0 up to but not including 1. */
   random: () => number
 }
 
 /**
  * Makes one attempt that has begun and says what is to be recorded of it (spec: Retries and idempotency): the same
- * string is signed and sent, and a failure is followed by the next attempt or, the fifth time, by none. Throws only
- * when the secret cannot be decrypted: that is our fault and not the receiver's, so no attempt is spent on it.
+ * bytes are signed and sent, and a failure is followed by the next attempt or, the fifth time, by none. Throws only
+ * when the secret cannot be opened: that is our fault and not the receiver's, so no attempt is spent on it.
  */
 export async function makeAttempt(deps: AttemptDeps, begun: BegunAttempt): Promise<AttemptRecord> {
-  const { url, method, body } = begun
-  const secret = begun.secret === null ? null : deps.cipher.decrypt(begun.secret)
+  const { registrationId, wamid, event, url, method } = begun
+  const body = Buffer.from(begun.body)
+  const signer = begun.secret === null ? null : deps.signers(begun.secret)
   const sentAt = deps.clock.now()
-  const headers = deliveryHeaders(deps.serviceName, { ...begun, secret }, sentAt)
+  const delivery = { registrationId, wamid, event, body, headers: begun.headers, signer }
+  const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
   const outcome = await deps.receiver.post({ url, method, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return toRecord(begun, outcome, sentAt, deps.clock.now(), deps.random)
 }

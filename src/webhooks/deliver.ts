@@ -5,13 +5,14 @@ import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.t
 import type { BatchKind } from '../jobs/job-kind.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches, type Settling } from './attempt-batches.ts'
-import { DELIVER } from './delivery-job.ts'
-import type { AttemptRecord, DeliveryRef } from './delivery-store.ts'
-import { createReceiverTurns, type ReceiverTurns } from './receiver-turns.ts'
+import { type AttemptRecord, DELIVER, type DeliveryRef } from './delivery-store.ts'
+import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receiver-turns.ts'
+import type { SecretCipher } from './registration.ts'
+import { createSigners } from './signers.ts'
 
 /** Jobs of a registration that are taken together, and such units in flight: over all processes. */
-const BATCH = 50
-const LANE_CAP = 4
+const BATCH = 200
+const LANE_CAP = 3
 /** Units in flight of one company, over its registrations and all processes. */
 const COMPANY_CAP = 160
 /** Units in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
@@ -20,8 +21,9 @@ const CONCURRENCY = 2_000
 const MOST_LAPSES = 1_000
 const SETTLE_AGAIN_MS = 200
 
-export type DeliverDeps = AttemptDeps & {
+export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
   db: Pool
+  cipher: Pick<SecretCipher, 'decrypt'>
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Told of each attempt that was recorded. */
   onAttempt?: (record: AttemptRecord) => void
@@ -33,12 +35,13 @@ export type Deliverer = {
   close(): void
 }
 
-type Working = DeliverDeps & AttemptBatches & { turns: ReceiverTurns }
+type Working = DeliverDeps & AttemptDeps & AttemptBatches & { turns: ReceiverTurns }
 
 /** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
   const turns = createReceiverTurns()
-  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), turns }
+  const signers = createSigners(deps.cipher)
+  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, turns }
   return {
     kind: {
       kind: DELIVER,
@@ -77,16 +80,16 @@ async function attempt(
 ): Promise<AttemptRecord | 'nothing to do' | 'not now'> {
   const turn = await working.turns.take(Number(job.lane))
   if (turn === undefined) return 'not now'
-  let succeeded: boolean | undefined
+  let how: TurnEnd | undefined
   try {
     if (signal.aborted) return 'not now'
     const begun = await working.begin(toDelivery(job))
     if (begun === undefined) return 'nothing to do'
     const record = await makeAttempt(working, begun)
-    succeeded = record.next === 'delivered'
+    how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
     return record
   } finally {
-    turn.end(succeeded)
+    turn.end(how)
   }
 }
 

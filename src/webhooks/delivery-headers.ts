@@ -1,14 +1,15 @@
-import { signBody, standardHeaders } from './sign.ts'
+import type { Signer } from './sign.ts'
 import { isReservedHeader, type StaticHeader } from './static-header.ts'
 
 export type SignedDelivery = {
   registrationId: number
   wamid: string
   event: string
-  body: string
+  /** The bytes that are sent. */
+  body: Buffer
   headers: readonly StaticHeader[]
-  /** In clear; null: the delivery is not signed. */
-  secret: string | null
+  /** Null: the delivery is not signed. */
+  signer: Signer | null
 }
 
 /**
@@ -40,7 +41,7 @@ function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<
   }
 }
 
-function signatures(serviceName: string, { secret, wamid, body }: SignedDelivery, at: Date): Record<string, string> {
-  if (secret === null) return {}
-  return { [`X-${serviceName}-Signature`]: signBody(secret, body), ...standardHeaders(secret, wamid, at, body) }
+function signatures(serviceName: string, { signer, wamid, body }: SignedDelivery, at: Date): Record<string, string> {
+  if (signer === null) return {}
+  return { [`X-${serviceName}-Signature`]: signer.sign(body), ...signer.standardHeaders(wamid, at, body) }
 }

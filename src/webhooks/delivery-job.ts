@@ -1,10 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
-import { type DeliveryRef, insertDeliveries } from './delivery-store.ts'
+import { DELIVER, type DeliveryRef, insertDeliveries } from './delivery-store.ts'
 import { EVENTS } from './registration.ts'
-
-/** The kind of job that makes a delivery's attempts. A registration is a lane. */
-export const DELIVER = 'webhook.deliver'
 
 export type Forwarded = { companyId: number; wamid: string; messageId: number | null; body: string }
 
@@ -13,11 +10,13 @@ export type Forwarded = { companyId: number; wamid: string; messageId: number | 
  * Whoever works wakes the worker after the commit.
  */
 export async function forwardMessages(tx: Db, messages: readonly Forwarded[]): Promise<void> {
-  const envelopes = messages.map((message) => ({ ...message, event: EVENTS[0] }))
-  await enqueueDeliveries(tx, await insertDeliveries(tx, envelopes))
+  await insertDeliveries(
+    tx,
+    messages.map((message) => ({ ...message, event: EVENTS[0] })),
+  )
 }
 
-/** Makes the jobs of deliveries that have just been put up, on the same transaction. */
+/** Makes new jobs for deliveries that have been put up again, on the same transaction. */
 export async function enqueueDeliveries(tx: Db, deliveries: readonly DeliveryRef[]): Promise<void> {
   const jobs = deliveries.map(({ companyId, deliveryId, registrationId }) => ({
     kind: DELIVER,

@@ -1,22 +1,33 @@
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { startReceiver } from '../../test/receiver.ts'
-import { createWebhookApp } from '../../test/webhook-app.ts'
-import { createCompany, envelope, register, statusOf, testCipher } from '../../test/webhook-fixture.ts'
+import {
+  createCaller,
+  createCompany,
+  envelope,
+  register,
+  settleHeld,
+  signatureOf,
+  statusOf,
+  testCipher,
+} from '../../test/webhook-fixture.ts'
 import { systemClock } from '../clock.ts'
 import { deliveryLogRoutes } from './delivery-log-routes.ts'
 import { listLogs } from './delivery-log-store.ts'
-import { beginAttempts, type DeliveryRef, insertDeliveries, recordAttempts } from './delivery-store.ts'
+import { beginAttempts, type DeliveryRef, insertDeliveries } from './delivery-store.ts'
 import { createReceiverClient } from './post.ts'
 import { updateRegistrationRow } from './registration-store.ts'
-import { signBody } from './sign.ts'
 
 const { db } = await createTestDatabase()
+const callAs = createCaller(db)
 const PATH = '/public/v1/webhooks/registrations'
 const receiver = createReceiverClient({ allowPrivate: true })
 const missing = { status: 404, body: { message: 'Webhook registration not found' } }
 let enqueued: DeliveryRef[] = []
+/** For each time that the worker was woken: how many deliveries of the company it could see as pending then. */
+let wakes: Promise<number>[] = []
 let app: FastifyInstance
 let companyId: number
 let other: number
@@ -25,8 +36,12 @@ beforeAll(async () => {
   const enqueue = async (_: unknown, deliveries: readonly DeliveryRef[]) => {
     enqueued.push(...deliveries)
   }
-  const deps = { db, cipher: testCipher, clock: systemClock, receiver, serviceName: 'Service', enqueue }
-  app = await createWebhookApp(deliveryLogRoutes(deps))
+  const onEnqueued = () => {
+    const pending = db`select from deliveries where company_id = ${companyId} and status = 'pending'`
+    wakes.push(pending.then(({ length }) => length))
+  }
+  const deps = { db, cipher: testCipher, clock: systemClock, receiver, serviceName: 'Service', enqueue, onEnqueued }
+  app = (await createTestApi({ db, routes: (on) => void on.register(deliveryLogRoutes(deps)) })).app
   companyId = await createCompany(db)
   other = await createCompany(db, 'Other')
 })
@@ -35,10 +50,10 @@ afterAll(async () => {
   await receiver.close()
 })
 
-const inject = (method: InjectOptions['method'], path: string, body?: object, company = companyId) => {
+const inject = (method: 'GET' | 'POST', path: string, body?: object, company = companyId) => {
   enqueued = []
-  const payload = body === undefined ? {} : { payload: body }
-  return app.inject({ method: method!, url: `${PATH}/${path}`, headers: { 'x-company': String(company) }, ...payload })
+  wakes = []
+  return callAs(app, company, method, `${PATH}/${path}`, body)
 }
 const call = async (...request: Parameters<typeof inject>) => {
   const answer = await inject(...request)
@@ -51,7 +66,7 @@ async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[],
   for (const end of ends) {
     const [begun] = await beginAttempts(db, [made!])
     const isDone = end === 'delivered'
-    await recordAttempts(db, [
+    await settleHeld(db, [
       {
         ...begun!,
         statusCode: isDone ? 200 : 500,
@@ -168,6 +183,7 @@ describe('redelivering one log', () => {
     const { body: logs } = await call('GET', `${id}/logs`)
     expect(await call('POST', `${id}/logs/${logs[0].id}/redeliver`)).toEqual({ status: 200, body: { success: true } })
     expect(enqueued).toEqual([delivery])
+    expect(await Promise.all(wakes)).toEqual([1])
     expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', attempts: 0, round: 2 })
     expect(await beginAttempts(db, [delivery])).toMatchObject([
       { attempt: 1, round: 2, wamid: 'w1', body: '{"wamid":"w1"}' },
@@ -238,6 +254,8 @@ describe('redelivering a range', () => {
     await db`update deliveries set status = 'dead' where company_id = ${companyId}`
     expect((await call('POST', `${id}/redeliver`, { since })).body.count).toBe(2_500)
     expect(new Set(enqueued.map(({ deliveryId }) => deliveryId)).size).toBe(2_500)
+    // Whoever works begins with the first step, and finds no more than what is committed.
+    expect(wakes).toHaveLength(3)
   })
 
   it('answers 400 without since and 422 to what is no time or ends before it begins', async () => {
@@ -290,7 +308,7 @@ describe('a test delivery', () => {
       'x-mine': 'yes',
       'x-service-delivery': sent.message.wamid,
       'x-service-webhook-id': String(id),
-      'x-service-signature': signBody('sixteen letters!', body),
+      'x-service-signature': signatureOf('sixteen letters!', body),
     })
     expect((await call('GET', `${id}/logs`)).body).toEqual([])
   })

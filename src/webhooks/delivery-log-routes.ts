@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Pool } from '../db/connect.ts'
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
-import { type EnqueueDeliveries, parseRange, redeliverLog, redeliverRange } from './redelivery.ts'
+import { parseRange, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
 import { getRegistration } from './registration.ts'
 import { type TestDeliveryDeps, testRegistration } from './test-delivery.ts'
 
-export type DeliveryLogRoutesDeps = TestDeliveryDeps & { db: Pool; enqueue: EnqueueDeliveries }
+export type DeliveryLogRoutesDeps = TestDeliveryDeps & RedeliveryDeps
 
 const PATH = '/public/v1/webhooks/registrations/:id'
 const ById = Type.Object({ id: Type.String() })

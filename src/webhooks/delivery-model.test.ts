@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { signatureOf } from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
 import { makeAttempt } from './attempt.ts'
 import type { AttemptRecord, BegunAttempt } from './delivery-store.ts'
 import type { AttemptOutcome, ReceiverTarget } from './post.ts'
-import { signBody } from './sign.ts'
+import { createSigners } from './signers.ts'
 
 /**
  * The life of one delivery under a virtual clock: the real attempt, headers, signature and schedule against a receiver
@@ -67,7 +68,7 @@ async function play(answers: Answer[], acts: Act[], random: number) {
     return outcomeOf(answer, durationMs)
   }
   const deps = {
-    cipher: { decrypt: (stored: string) => stored },
+    signers: createSigners({ decrypt: (stored) => stored }),
     clock,
     receiver: { post },
     serviceName: 'Service',
@@ -167,9 +168,9 @@ it('attempts, gaps, rows and signatures are as specified, whatever the receiver 
         }
         // The same bytes and id each time, signed with the secret of the moment.
         for (const { target, secret } of posts) {
-          expect(target.body).toBe(BODY)
+          expect(target.body.toString()).toBe(BODY)
           expect(target.headers['X-Service-Delivery']).toBe('wamid.A')
-          expect(target.headers['X-Service-Signature']).toBe(signBody(secret, BODY))
+          expect(target.headers['X-Service-Signature']).toBe(signatureOf(secret, BODY))
         }
       },
     ),

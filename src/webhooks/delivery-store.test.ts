@@ -1,17 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, envelope, register, statusOf } from '../../test/webhook-fixture.ts'
+import { createCompany, envelope, register, settleHeld, statusOf } from '../../test/webhook-fixture.ts'
+import { connect, type Db } from '../db/connect.ts'
 import {
   type AttemptRecord,
   type BegunAttempt,
   beginAttempts,
+  type DeliveryRef,
   insertDeliveries,
-  recordAttempts,
 } from './delivery-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 let companyId: number
 let other: number
 
@@ -90,7 +91,7 @@ describe('putting deliveries up', () => {
     expect(await db`select from envelopes where company_id = ${companyId}`).toHaveLength(0)
     expect(await insertDeliveries(db, [])).toEqual([])
     expect(await beginAttempts(db, [])).toEqual([])
-    await recordAttempts(db, [])
+    await settleHeld(db, [])
   })
 
   it('keeps any body to the letter', async () => {
@@ -196,7 +197,7 @@ describe('recording attempts', () => {
     for (let attempt = 1; attempt <= 5; attempt += 1) {
       const [begun] = await beginAttempts(db, made)
       expect(begun!.attempt).toBe(attempt)
-      await recordAttempts(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
+      await settleHeld(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
     }
     expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1, nextAttemptAt: null })
     const rows = await attemptRows(made[0]!.deliveryId)
@@ -212,7 +213,7 @@ describe('recording attempts', () => {
     const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
     const [one, two] = await beginAttempts(db, made)
     const nothing = { statusCode: null, response: null, errorMessage: 'the receiver did not answer within 10 s' }
-    await recordAttempts(db, [
+    await settleHeld(db, [
       record(one!, { next: 'delivered', statusCode: 200, response: 'a,{}"\\ NULL', errorMessage: null }),
       record(two!, nothing),
     ])
@@ -234,12 +235,42 @@ describe('recording attempts', () => {
     await register(db, companyId)
     const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
     const [begun] = await beginAttempts(db, made)
-    await recordAttempts(db, [record(begun!)])
-    await recordAttempts(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
+    await settleHeld(db, [record(begun!)])
+    await settleHeld(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'pending', attempts: 1 })
     const [second] = await beginAttempts(db, made)
-    await recordAttempts(db, [record(second!, { next: 'delivered' })])
-    await recordAttempts(db, [record(begun!, { next: 'dead', attempt: 3 })])
+    await settleHeld(db, [record(second!, { next: 'delivered' })])
+    await settleHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
+  })
+})
+
+describe('what is planned while there are no deliveries', () => {
+  it('reads no more than it needs when there are many', async () => {
+    await fresh()
+    await register(db, companyId)
+    const session = connect(url, { max: 1 })
+    onTestFinished(() => session.end())
+    const handle = async (on: Db, made: DeliveryRef[]) =>
+      await settleHeld(
+        on,
+        (await beginAttempts(on, made)).map((begun) => record(begun)),
+      )
+    await session`truncate deliveries, delivery_attempts, envelopes, jobs`
+    await session`vacuum analyze deliveries`
+    await handle(session, await insertDeliveries(session, [envelope(companyId, 'first')]))
+
+    const many = Array.from({ length: 3_000 }, (_, n) => envelope(companyId, `many ${n}`))
+    const made = await insertDeliveries(session, many)
+    await session.begin(async (tx) => {
+      await handle(tx, made.slice(1_000, 1_020))
+      const [reads] = await tx`
+        select seq_tup_read as scanned, idx_tup_fetch as fetched
+        from pg_stat_xact_user_tables
+        where relname = 'deliveries'
+      `
+      expect(reads?.scanned).toBe(0)
+      expect(reads?.fetched).toBeLessThan(200)
+    })
   })
 })

@@ -3,6 +3,9 @@ import type { Claim } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
 import type { StaticHeader } from './static-header.ts'
 
+/** The kind of job that makes a delivery's attempts. A registration is a lane. */
+export const DELIVER = 'webhook.deliver'
+
 /** One delivery, as jobs carry it: the registration is its lane. */
 export type DeliveryRef = { companyId: number; deliveryId: number; registrationId: number }
 
@@ -45,46 +48,21 @@ export type AttemptRecord = DeliveryRef & {
 
 /**
  * Puts envelopes up for every active registration of their company that subscribes to the event, and returns the new
- * deliveries. Belongs in the transaction that writes the message. A wamid that a company has had before makes no
- * delivery, not even for a registration that is newer; an envelope that nobody wants is not stored.
+ * deliveries, each of which has its job. Belongs in the transaction that writes the message. A wamid that a company has
+ * had before makes no delivery, not even for a registration that is newer; an envelope that nobody wants is not stored.
  */
 export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[]): Promise<DeliveryRef[]> {
   if (envelopes.length === 0) return []
   return await db<DeliveryRef[]>`
-    with given as materialized (
-      select distinct on (company_id, wamid) *
-      from unnest(
-        ${envelopes.map((one) => one.companyId)}::bigint[],
-        ${envelopes.map((one) => one.wamid)}::text[],
-        ${envelopes.map((one) => one.event)}::text[],
-        ${envelopes.map((one) => one.messageId)}::bigint[],
-        ${envelopes.map((one) => one.body)}::text[]
-      ) with ordinality as given (company_id, wamid, event, message_id, body, ord)
-      order by company_id, wamid, ord
-    ),
-    wanted as materialized (
-      select given.company_id, given.wamid, given.ord, registration.id as registration_id
-      from given
-      join registrations registration
-        on registration.company_id = given.company_id
-        and given.event = any (registration.events)
-      where registration.status = 'active' and registration.deleted_at is null
-    ),
-    stored as (
-      insert into envelopes (company_id, wamid, event, message_id, body)
-      select given.company_id, given.wamid, given.event, given.message_id, given.body
-      from given
-      where (given.company_id, given.wamid) in (select company_id, wamid from wanted)
-      order by given.company_id, given.wamid -- one order of locks for all who write at once
-      on conflict (company_id, wamid) do nothing
-      returning company_id, wamid
+    select *
+    from put_up_deliveries(
+      ${DELIVER},
+      ${envelopes.map((one) => one.companyId)}::bigint[],
+      ${envelopes.map((one) => one.wamid)}::text[],
+      ${envelopes.map((one) => one.event)}::text[],
+      ${envelopes.map((one) => one.messageId)}::bigint[],
+      ${envelopes.map((one) => one.body)}::text[]
     )
-    insert into deliveries (company_id, registration_id, wamid)
-    select wanted.company_id, wanted.registration_id, wanted.wamid
-    from wanted
-    join stored using (company_id, wamid)
-    order by wanted.ord, wanted.registration_id
-    returning company_id, id as delivery_id, registration_id
   `
 }
 
@@ -109,15 +87,6 @@ export async function beginAttempts(db: Db, deliveries: readonly DeliveryRef[]):
   `
 }
 
-/**
- * Writes one log row per attempt and what becomes of its delivery, all in one statement. An attempt that somebody else
- * has recorded, or that belongs to a round that is over, changes nothing.
- */
-export async function recordAttempts(db: Db, attempts: readonly AttemptRecord[]): Promise<void> {
-  if (attempts.length === 0) return
-  await db`select record_attempts(${db.json(attempts.map(toItem))})`
-}
-
 export type Settlement = {
   claim: Claim
   record: AttemptRecord
@@ -125,34 +94,26 @@ export type Settlement = {
   afterMs: number | undefined
 }
 
-/** The same with the attempts' jobs, which end or get another time; an attempt whose job is another's changes nothing. */
+/**
+ * Writes one log row per attempt, what becomes of its delivery, and ends its job or gives it another time, all in one
+ * statement. An attempt whose job is another's by now changes nothing.
+ */
 export async function settleAttempts(db: Db, settlements: readonly Settlement[]): Promise<void> {
-  const ended = settlements.filter(({ afterMs }) => afterMs === undefined).map(({ claim }) => claim)
-  const again = settlements.flatMap(({ claim, afterMs = null }) =>
-    afterMs === null ? [] : [{ id: claim.id, claim_id: claim.claimId, after_ms: afterMs, counts: false, ...NO_MARKS }],
-  )
-  const items = settlements.map(({ claim, record }) => ({ job_id: claim.id, ...toItem(record) }))
-  await db`
-    select settle_attempts(
-      ${ended.map(({ id }) => id)}::bigint[], ${ended.map(({ claimId }) => claimId)}::uuid[], ${db.json(again)},
-      ${db.json(items)}
-    )
-  `
+  if (settlements.length === 0) return
+  await db`select settle_attempts(${db.json(settlements.map(toItem))})`
 }
 
-const NO_MARKS = { hold: false, set_aside: false }
-
-const toItem = ({ companyId, deliveryId, registrationId, next, ...one }: AttemptRecord) => ({
-  company_id: companyId,
-  delivery_id: deliveryId,
-  registration_id: registrationId,
-  round: one.round,
-  attempt: one.attempt,
-  status_code: one.statusCode,
-  response: one.response,
-  error_message: one.errorMessage,
-  duration_ms: one.durationMs,
-  sent_at: one.sentAt.toISOString(),
-  status_after: next instanceof Date ? 'pending' : next,
-  next_attempt_at: next instanceof Date ? next.toISOString() : null,
+const toItem = ({ claim, record, afterMs }: Settlement) => ({
+  job_id: claim.id,
+  claim_id: claim.claimId,
+  after_ms: afterMs ?? null,
+  round: record.round,
+  attempt: record.attempt,
+  status_code: record.statusCode,
+  response: record.response,
+  error_message: record.errorMessage,
+  duration_ms: record.durationMs,
+  sent_at: record.sentAt.toISOString(),
+  status_after: record.next instanceof Date ? 'pending' : record.next,
+  next_attempt_at: record.next instanceof Date ? record.next.toISOString() : null,
 })

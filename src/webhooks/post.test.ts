@@ -9,8 +9,16 @@ const clock = fixedClock('2026-01-01T00:00:00Z')
 const client = createReceiverClient({ allowPrivate: true, clock })
 afterAll(() => client.close())
 
+const EMPTY = Buffer.from('{}')
 const post = (receiver: Pick<Receiver, 'url'>, changes: Partial<ReceiverTarget> = {}) =>
-  client.post({ url: receiver.url, method: 'POST', headers: {}, body: '{"a":"é"}', timeoutMs: 5_000, ...changes })
+  client.post({
+    url: receiver.url,
+    method: 'POST',
+    headers: {},
+    body: Buffer.from('{"a":"é"}'),
+    timeoutMs: 5_000,
+    ...changes,
+  })
 
 const noSocketIsLeft = (receiver: Receiver) =>
   vi.waitFor(() => expect(receiver.open.size).toBe(0), { timeout: 10_000, interval: 20 })
@@ -116,7 +124,7 @@ describe('TLS', () => {
     })
     expect(receiver.received).toHaveLength(0)
     const trusting = createReceiverClient({ allowPrivate: true, ca: receiver.cert })
-    const target = { url: receiver.url, method: 'POST', headers: {}, body: '{}', timeoutMs: 5_000 } as const
+    const target = { url: receiver.url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 5_000 } as const
     expect(await trusting.post(target)).toMatchObject({ kind: 'delivered', response: 'safe' })
     const wrongName = await trusting.post({ ...target, url: receiver.url.replace('localhost', '127.0.0.1') })
     expect(wrongName.errorMessage).toMatch(
@@ -272,7 +280,7 @@ describe('a hostile receiver', () => {
     const peer = await startPeer(() => undefined)
     const hasty = createReceiverClient({ allowPrivate: true, connectTimeoutMs: 1_000 })
     const url = peer.url.replace('http:', 'https:')
-    const outcome = await hasty.post({ url, method: 'POST', headers: {}, body: '{}', timeoutMs: 300 })
+    const outcome = await hasty.post({ url, method: 'POST', headers: {}, body: EMPTY, timeoutMs: 300 })
     expect(outcome.errorMessage).toBe('the receiver did not answer within 0.3 s')
     await noSocketIsLeft(peer)
     await hasty.close()
@@ -280,7 +288,7 @@ describe('a hostile receiver', () => {
 
   it('whose name server never answers is left at the deadline', async () => {
     const hanging = createReceiverClient({ allowPrivate: false, resolve: () => new Promise(() => undefined) })
-    const target = { url: 'https://slow.example/', method: 'POST', headers: {}, body: '{}', timeoutMs: 300 } as const
+    const target = { url: 'https://slow.example/', method: 'POST', headers: {}, body: EMPTY, timeoutMs: 300 } as const
     expect((await hanging.post(target)).errorMessage).toBe('the receiver did not answer within 0.3 s')
     await hanging.close()
   })

@@ -2,7 +2,7 @@ import { Agent, type Dispatcher } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../clock.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
 import { type Answer, answerText, emptyAnswer, keepChunk, parseRetryAfter, refusalOf } from './answer.ts'
-import { attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
+import { AnswerCut, attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
 import { isPublicHost } from './receiver-url.ts'
 
 /** One total deadline per attempt: name, connection, TLS, headers and body. */
@@ -18,7 +18,7 @@ export type ReceiverTarget = {
   url: string
   method: 'POST' | 'GET'
   headers: Record<string, string>
-  body: string
+  body: Buffer
   timeoutMs: number
 }
 
@@ -83,22 +83,14 @@ async function post(
 ): Promise<AttemptOutcome> {
   const startedAt = monotonicMs()
   const answer = emptyAnswer()
-  const cancel = new AbortController()
-  const deadline = startDeadline(target.timeoutMs)
   try {
-    const exchange = readAnswer(agent, checkedUrl(target.url, allowPrivate), target, answer, cancel)
-    // The loser of the race must not end as an unhandled rejection.
-    exchange.catch(() => undefined)
-    await Promise.race([exchange, deadline.passed])
+    await exchange(agent, checkedUrl(target.url, allowPrivate), target, answer)
     return { ...answered(answer, clock.now()), durationMs: elapsed(startedAt) }
   } catch (error) {
-    cancel.abort(error)
     const failure = attemptFailure(error, answer.statusCode, target.timeoutMs)
     const response = answer.statusCode === null ? null : answerText(answer)
     const { statusCode } = answer
     return { ...failure, statusCode, response, retryAfterSeconds: null, durationMs: elapsed(startedAt) }
-  } finally {
-    deadline.clear()
   }
 }
 
@@ -109,42 +101,64 @@ function checkedUrl(text: string, allowPrivate: boolean): URL {
   return url
 }
 
-/** Sends the request and reads what comes into `answer`, so that what has come is there also when it breaks off. */
-async function readAnswer(
-  agent: Agent,
-  url: URL,
-  target: ReceiverTarget,
-  answer: Answer,
-  cancel: AbortController,
-): Promise<void> {
-  const response = await agent.request({
-    origin: url.origin,
-    path: url.pathname + url.search,
-    method: target.method,
-    headers: target.headers,
-    body: target.body,
-    reset: false,
-    signal: cancel.signal,
-    onInfo: interimCounter(cancel),
+/**
+ * Sends the request and reads what comes into `answer`, so that what has come is there also when it breaks off: at the
+ * deadline, at too many interim answers, and, as a success, where the answer is as long as it may get. Breaking off
+ * ends the connection: an endless answer costs 64 KiB.
+ */
+function exchange(agent: Agent, url: URL, target: ReceiverTarget, answer: Answer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let request: Dispatcher.DispatchController | undefined
+    let broken: Error | undefined
+    let interimAnswers = 0
+    const end = (error?: unknown) => {
+      clearTimeout(deadline)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const breakOff = (reason: Error) => {
+      broken = reason
+      request?.abort(reason)
+    }
+    const fail = (reason: Error) => {
+      end(reason)
+      breakOff(reason)
+    }
+    const deadline = setTimeout(() => fail(new DeadlinePassed()), target.timeoutMs)
+
+    const handler: Dispatcher.DispatchHandler = {
+      // A connection that stands only after the deadline is not used.
+      onRequestStart: (controller) => {
+        request = controller
+        if (broken !== undefined) controller.abort(broken)
+      },
+      onResponseStart: (_, statusCode, headers) => {
+        if (statusCode < 200) {
+          interimAnswers += 1
+          if (interimAnswers > MAX_INTERIM_ANSWERS) fail(new TooManyInterimAnswers())
+          return
+        }
+        answer.statusCode = statusCode
+        answer.retryAfter = firstOf(headers['retry-after'])
+      },
+      onResponseData: (_, chunk) => {
+        if (broken !== undefined || keepChunk(answer, chunk)) return
+        end()
+        breakOff(new AnswerCut())
+      },
+      onResponseEnd: () => end(),
+      onResponseError: (_, error) => end(error),
+    }
+    const { method, headers, body } = target
+    try {
+      agent.dispatch(
+        { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false },
+        handler,
+      )
+    } catch (error) {
+      end(error)
+    }
   })
-  answer.statusCode = response.statusCode
-  answer.retryAfter = firstOf(response.headers['retry-after'])
-  await readBody(response.body, answer)
-}
-
-/** Leaving the loop early destroys the stream and with it the socket: an endless body costs 64 KiB. */
-async function readBody(body: Dispatcher.ResponseData['body'], answer: Answer): Promise<void> {
-  for await (const chunk of body) {
-    if (!keepChunk(answer, chunk)) break
-  }
-}
-
-function interimCounter(cancel: AbortController): () => void {
-  let count = 0
-  return () => {
-    count += 1
-    if (count > MAX_INTERIM_ANSWERS) cancel.abort(new TooManyInterimAnswers())
-  }
 }
 
 function answered(answer: Answer, now: Date): Omit<AttemptOutcome, 'durationMs'> {
@@ -158,14 +172,6 @@ function answered(answer: Answer, now: Date): Omit<AttemptOutcome, 'durationMs'>
     errorMessage,
     retryAfterSeconds: mayAsk ? parseRetryAfter(answer.retryAfter, now) : null,
   }
-}
-
-/** A timer of our own: the client's abort signal alone is not heard while a connection is being made. */
-function startDeadline(timeoutMs: number): { passed: Promise<never>; clear: () => void } {
-  const { promise, reject } = Promise.withResolvers<never>()
-  promise.catch(() => undefined)
-  const timer = setTimeout(() => reject(new DeadlinePassed()), timeoutMs)
-  return { passed: promise, clear: () => clearTimeout(timer) }
 }
 
 const firstOf = (value: string | string[] | undefined): string | null =>

@@ -1,11 +1,17 @@
-/** Attempts in flight at most, per registration and process. */
-const MOST_AT_ONCE = 20
+/** Attempts in flight at first, per registration and process; a receiver that answers quickly gets more and more. */
+const FIRST_AT_ONCE = 20
+const MOST_AT_ONCE = 64
+/** An answer after this time is no reason to ask for more at once. */
+const QUICK_MS = 1_000
 /** After so many failures in a row a receiver counts as dead: it is tried by one attempt at a time until one succeeds. */
 const FAILURES_OF_THE_DEAD = 10
 
+/** How an attempt ended, as far as it says something about the receiver. */
+export type TurnEnd = { succeeded: boolean; durationMs: number }
+
 export type Turn = {
   /** Ends the turn; undefined when the attempt says nothing about the receiver. */
-  end(succeeded: boolean | undefined): void
+  end(how: TurnEnd | undefined): void
 }
 
 export type ReceiverTurns = {
@@ -15,7 +21,7 @@ export type ReceiverTurns = {
   close(): void
 }
 
-type Receiver = { inFlight: number; failures: number; waiting: ((turn: Turn | undefined) => void)[] }
+type Receiver = { inFlight: number; atOnce: number; failures: number; waiting: ((turn: Turn | undefined) => void)[] }
 
 /**
  * Says when a receiver is called: as many attempts at once as it can stand, and one at a time while it is dead. What
@@ -25,14 +31,12 @@ export function createReceiverTurns(): ReceiverTurns {
   const receivers = new Map<number, Receiver>()
   let isClosed = false
 
-  const mayGo = ({ inFlight, failures }: Receiver) => inFlight < (failures >= FAILURES_OF_THE_DEAD ? 1 : MOST_AT_ONCE)
-
   const begin = (id: number, receiver: Receiver): Turn => {
     receiver.inFlight += 1
     return {
-      end: (succeeded) => {
+      end: (how) => {
         receiver.inFlight -= 1
-        if (succeeded !== undefined) receiver.failures = succeeded ? 0 : receiver.failures + 1
+        if (how !== undefined) learn(receiver, how)
         while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
         // Only those that failed last are remembered.
         if (receiver.inFlight === 0 && receiver.failures === 0) receivers.delete(id)
@@ -43,7 +47,7 @@ export function createReceiverTurns(): ReceiverTurns {
   return {
     take: async (id) => {
       if (isClosed) return undefined
-      const receiver = receivers.get(id) ?? { inFlight: 0, failures: 0, waiting: [] }
+      const receiver = receivers.get(id) ?? { inFlight: 0, atOnce: FIRST_AT_ONCE, failures: 0, waiting: [] }
       receivers.set(id, receiver)
       if (mayGo(receiver)) return begin(id, receiver)
       return await new Promise((resolve) => receiver.waiting.push(resolve))
@@ -53,4 +57,14 @@ export function createReceiverTurns(): ReceiverTurns {
       for (const { waiting } of receivers.values()) for (const sendAway of waiting.splice(0)) sendAway(undefined)
     },
   }
+}
+
+const mayGo = ({ inFlight, atOnce, failures }: Receiver): boolean =>
+  inFlight < (failures >= FAILURES_OF_THE_DEAD ? 1 : atOnce)
+
+/** A quick success allows one more at once, a failure half as many. */
+function learn(receiver: Receiver, { succeeded, durationMs }: TurnEnd): void {
+  receiver.failures = succeeded ? 0 : receiver.failures + 1
+  if (!succeeded) receiver.atOnce = Math.max(Math.ceil(receiver.atOnce / 2), FIRST_AT_ONCE)
+  else if (durationMs < QUICK_MS) receiver.atOnce = Math.min(receiver.atOnce + 1, MOST_AT_ONCE)
 }

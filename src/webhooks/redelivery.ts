@@ -10,14 +10,19 @@ const STEP = 1_000
 
 /** Makes jobs for deliveries, on the transaction that put them up. */
 export type EnqueueDeliveries = (db: Db, deliveries: readonly DeliveryRef[]) => Promise<void>
-export type RedeliveryDeps = { db: Pool; enqueue: EnqueueDeliveries }
+export type RedeliveryDeps = {
+  db: Pool
+  enqueue: EnqueueDeliveries
+  /** Called after the commit of deliveries that were put up. */
+  onEnqueued: () => void
+}
 
 /**
  * Puts the delivery of one log row up again: same body, same delivery id, five new attempts. One that is still being
  * tried stays as it is.
  */
 export async function redeliverLog(
-  { db, enqueue }: RedeliveryDeps,
+  { db, enqueue, onEnqueued }: RedeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
   logId: number | undefined,
@@ -30,6 +35,7 @@ export async function redeliverLog(
     const renewed = await renewDelivery(tx, companyId, logged.deliveryId)
     if (renewed) await enqueue(tx, [renewed])
   })
+  onEnqueued()
 }
 
 /**
@@ -37,7 +43,7 @@ export async function redeliverLog(
  * Each step of 1,000 is a transaction: what breaks off in between has put up whole steps.
  */
 export async function redeliverRange(
-  { db, enqueue }: RedeliveryDeps,
+  { db, enqueue, onEnqueued }: RedeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
   range: RedeliveryRange,
@@ -52,6 +58,7 @@ export async function redeliverRange(
       if (step.deliveries.length > 0) await enqueue(tx, step.deliveries)
       return step
     })
+    onEnqueued()
     count += batch.deliveries.length
     cursor = batch.next
   } while (cursor !== undefined)

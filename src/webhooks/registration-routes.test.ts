@@ -1,23 +1,29 @@
 import fc from 'fast-check'
-import type { FastifyInstance, InjectOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { createWebhookApp } from '../../test/webhook-app.ts'
-import { createCompany, testCipher } from '../../test/webhook-fixture.ts'
+import { createCaller, createCompany, testCipher } from '../../test/webhook-fixture.ts'
 import { registrationRoutes } from './registration-routes.ts'
 
 const { db } = await createTestDatabase()
+const callAs = createCaller(db)
 const PATH = '/public/v1/webhooks/registrations'
 const valid = { name: 'CRM', url: 'https://hooks.example.com/in?x=1', events: ['whatsapp.message.received'] }
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
 let app: FastifyInstance
 let local: FastifyInstance
 let companyId: number
 let other: number
 
 beforeAll(async () => {
-  const deps = { db, cipher: testCipher }
-  app = await createWebhookApp(registrationRoutes({ ...deps, rules: { allowPrivate: false, serviceName: 'Acme' } }))
-  local = await createWebhookApp(registrationRoutes({ ...deps, rules: { allowPrivate: true, serviceName: 'Acme' } }))
+  const start = async (allowPrivate: boolean) => {
+    const deps = { db, cipher: testCipher, rules: { allowPrivate, serviceName: 'Acme' } }
+    return (await createTestApi({ db, routes: (on) => void on.register(registrationRoutes(deps)) })).app
+  }
+  app = await start(false)
+  local = await start(true)
   companyId = await createCompany(db)
   other = await createCompany(db, 'Other')
 })
@@ -26,9 +32,8 @@ afterAll(async () => {
   await local.close()
 })
 
-const call = async (method: InjectOptions['method'], path: string, body?: object, company = companyId, on = app) => {
-  const payload = body === undefined ? {} : { payload: body }
-  const answer = await on.inject({ method: method!, url: path, headers: { 'x-company': String(company) }, ...payload })
+const call = async (method: Method, path: string, body?: object, company = companyId, on = app) => {
+  const answer = await callAs(on, company, method, path, body)
   return { status: answer.statusCode, body: answer.json() }
 }
 const create = (changes: object = {}, company = companyId, on = app) =>

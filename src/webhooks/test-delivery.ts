@@ -4,6 +4,7 @@ import type { Db } from '../db/connect.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { EVENTS, getRegistration, type SecretCipher } from './registration.ts'
+import { createSigner } from './sign.ts'
 
 export type TestDeliveryDeps = {
   db: Db
@@ -25,10 +26,10 @@ export async function testRegistration(
   const registration = await getRegistration(deps, companyId, registrationId)
   const now = deps.clock.now()
   const wamid = `wamid.TEST${randomBytes(16).toString('hex').toUpperCase()}`
-  const body = JSON.stringify(sampleEnvelope(companyId, wamid, now))
+  const body = Buffer.from(JSON.stringify(sampleEnvelope(companyId, wamid, now)))
   const { headers, url, method } = registration
-  const secret = registration.secret === null ? null : deps.cipher.decrypt(registration.secret)
-  const signed = { registrationId: registration.id, wamid, event: EVENTS[0], body, headers, secret }
+  const signer = registration.secret === null ? null : createSigner(deps.cipher.decrypt(registration.secret))
+  const signed = { registrationId: registration.id, wamid, event: EVENTS[0], body, headers, signer }
   return await deps.receiver.post({
     url,
     method,

@@ -45,6 +45,8 @@ export type Deps = Given & {
   eventsStored: Signal
   /** Emails were accepted. */
   emailsAccepted: Signal
+  /** Deliveries were put up again. */
+  deliveriesDue: Signal
 }
 
 export function createDeps(given: Given): Deps {
@@ -60,5 +62,6 @@ export function createDeps(given: Given): Deps {
     receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
+    deliveriesDue: createSignal(),
   }
 }

@@ -8,7 +8,7 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
-  return { ...deps, serviceName, rules, enqueue: enqueueDeliveries }
+  return { ...deps, serviceName, rules, enqueue: enqueueDeliveries, onEnqueued: deps.deliveriesDue.raise }
 }
 
 /** What makes the attempts, measured. */

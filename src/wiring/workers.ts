@@ -12,7 +12,8 @@ import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { settleAbandoned } from '../messages/message-store.ts'
-import { DELIVER, forwardMessages } from '../webhooks/delivery-job.ts'
+import { forwardMessages } from '../webhooks/delivery-job.ts'
+import { DELIVER } from '../webhooks/delivery-store.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { importKind } from './import-deps.ts'
@@ -43,6 +44,7 @@ export function startWorkers(deps: Deps): Workers {
   registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
+  deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),

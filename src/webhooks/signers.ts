@@ -1,0 +1,24 @@
+import type { SecretCipher } from './registration.ts'
+import { createSigner, type Signer } from './sign.ts'
+
+/** Secrets that are kept in clear: the last that were opened, as long as the process lives. */
+const MOST_KEPT = 1_000
+
+/**
+ * The signer of a sealed secret. Each is opened once and not for every delivery; one that replaces it is sealed text
+ * of its own, so an old one is never taken for it. Throws when it cannot be opened.
+ */
+export type Signers = (sealed: string) => Signer
+
+export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
+  const kept = new Map<string, Signer>()
+  return (sealed) => {
+    const known = kept.get(sealed)
+    if (known !== undefined) return known
+    const signer = createSigner(cipher.decrypt(sealed))
+    const [oldest] = kept.keys()
+    if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+    kept.set(sealed, signer)
+    return signer
+  }
+}
