@@ -10,7 +10,7 @@ export type NewEvent = {
   receivedAt: Date | null
 }
 
-export type StoredEvent = { id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
+export type StoredEvent = { lane: number; id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
 
 const LANE_LOCKS = 5_201_312
 
@@ -52,46 +52,60 @@ function joinBodies(events: readonly NewEvent[]): { bytes: Buffer; firsts: numbe
   return { bytes: Buffer.concat(bodies), firsts }
 }
 
-/** The lanes that hold events, the longest waiting first: one probe of the index per lane, however many events. */
-export async function listBusyLanes(db: Db, lanes: number): Promise<number[]> {
-  const rows = await db<{ lane: number }[]>`
-    select lane.number as lane
+/** A lane that holds events, and how many, counted up to a limit. */
+export type BusyLane = { lane: number; waiting: number }
+
+/** The lanes that hold events, the longest waiting first: one look into the index per lane, however many events. */
+export function listBusyLanes(db: Db, lanes: number, limit: number): Promise<BusyLane[]> {
+  return db<BusyLane[]>`
+    select lane.number as lane, held.waiting
     from generate_series(0, ${lanes - 1}::integer) as lane (number)
     cross join lateral (
-      select event.received_at
-      from inbound_events event
-      where event.lane = lane.number
-      order by event.id
-      limit 1
-    ) as head
-    order by head.received_at
+      select count(*)::integer as waiting, min(event.id) as first
+      from (
+        select event.id
+        from inbound_events event
+        where event.lane = lane.number
+        order by event.id
+        limit ${limit}
+      ) as event
+    ) as held
+    where held.waiting > 0
+    order by held.first
+  `
+}
+
+/** Takes lanes for this transaction; answers those that no other worker has. */
+export async function claimLanes(tx: Db, lanes: readonly number[]): Promise<number[]> {
+  const rows = await tx<{ lane: number }[]>`
+    select wanted.lane
+    from unnest(${lanes as number[]}::integer[]) as wanted (lane)
+    where pg_try_advisory_xact_lock(${LANE_LOCKS}, wanted.lane)
   `
   return rows.map(({ lane }) => lane)
 }
 
-/** Takes the lane for this transaction; false when another worker has it. */
-export async function claimLane(tx: Db, lane: number): Promise<boolean> {
-  const [row] = await tx<{ isClaimed: boolean }[]>`
-    select pg_try_advisory_xact_lock(${LANE_LOCKS}, ${lane}) as is_claimed
-  `
-  return row?.isClaimed ?? false
-}
-
-/** The oldest events of a lane, in order: as many as fit, at least one. The caller holds the lane. */
+/** The oldest events of lanes, in order: as many as fit, at least one. The caller holds the lanes. */
 export function readEvents(
   tx: Db,
-  lane: number,
+  lanes: readonly number[],
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
-    select id, part, others, body, received_at
+    select lane, id, part, others, body, received_at
     from (
       select event.*, sum(octet_length(event.body)) over (order by event.id) - octet_length(event.body) as bytes_before
       from (
-        select id, part, others, body, received_at
-        from inbound_events
-        where lane = ${lane}
-        order by id
+        select event.*
+        from unnest(${lanes as number[]}::smallint[]) as own (lane)
+        cross join lateral (
+          select lane, id, part, others, body, received_at
+          from inbound_events held
+          where held.lane = own.lane
+          order by held.id
+          limit ${limit}
+        ) as event
+        order by event.id
         limit ${limit}
       ) as event
     ) as event
@@ -101,8 +115,12 @@ export function readEvents(
 }
 
 /** Removes events that have been handled, in the transaction that wrote what follows from them. */
-export async function removeEvents(tx: Db, lane: number, ids: readonly number[]): Promise<void> {
-  await tx`delete from inbound_events where lane = ${lane} and id = any(${ids as number[]}::bigint[])`
+export async function removeEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
+  const lanes = [...new Set(events.map(({ lane }) => lane))]
+  await tx`
+    delete from inbound_events
+    where lane = any(${lanes}::smallint[]) and id = any(${events.map(({ id }) => id)}::bigint[])
+  `
 }
 
 export type EventStats = { waiting: number; oldestSeconds: number }
