@@ -167,7 +167,6 @@ create table conversations (
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
 CREATE INDEX conversations_by_activity ON public.conversations USING btree (company_id, active_at, id);
-CREATE INDEX conversations_by_contact ON public.conversations USING btree (company_id, contact_id);
 
 create table custom_fields (
   company_id bigint not null,
@@ -1593,62 +1592,55 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.record_inbound(items jsonb, at timestamp with time zone)
- RETURNS TABLE(ord integer, is_new boolean, conversation_id bigint, message_id bigint)
+CREATE OR REPLACE FUNCTION public.record_inbound(company_ids bigint[], sender_ids bigint[], kinds text[], customers text[], others text[], phones text[], profile_names text[], wamids text[], types text[], texts text[], medias text[], target_wamids text[], emojis text[], sent double precision[], arrived double precision[], window_openers boolean[], sender_names text[], source_type text, before integer, at timestamp with time zone)
+ RETURNS TABLE(ord bigint, is_new boolean, conversation_id bigint, message_id bigint)
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 #variable_conflict use_column
 begin
-  perform lock_customers(array_agg(identity.company_id), array_agg(identity.customer))
-  from (
-    select item.company_id, unnest(array[item.customer, item.other]) as customer
-    from jsonb_to_recordset(items) as item (company_id bigint, customer text, other text)
-  ) as identity
-  where identity.customer is not null;
+  perform lock_customers(company_ids || company_ids, customers || others);
 
   return query
-  with given as materialized (
+  with item as materialized (
     select
-      item.*,
+      given.*,
       -- The first of equal wamids counts, and none that is here already.
-      item.wamid is null or (
-        row_number() over (partition by item.company_id, item.kind = 'reaction', item.wamid order by item.ord) = 1
+      given.wamid is null or (
+        row_number() over (partition by given.company_id, given.kind = 'reaction', given.wamid order by given.ord) = 1
         and known_message.id is null
         and known_reaction.ordinal is null
-      ) as is_new
-    from jsonb_to_recordset(items) as item (
-      ord integer, company_id bigint, sender_id bigint, kind text, customer text, other text, phone text,
-      profile_name text, wamid text, type text, text text, media jsonb, target_wamid text, emoji text,
-      sent_at timestamptz, arrived_at timestamptz, opens_window boolean, sender_name text, source_type text
+      ) as is_new,
+      coalesce(own.id, joined.id) as known_conversation,
+      coalesce(own.customer, joined.customer, alias.customer, given.customer) as thread,
+      coalesce(own_contact.contact_id, other_contact.contact_id) as known_contact,
+      case
+        when own_contact.contact_id is null and other_contact.contact_id is not null then given.other
+        else given.customer
+      end as person
+    from unnest(
+      company_ids, sender_ids, kinds, customers, others, phones, profile_names, wamids, types, texts, medias,
+      target_wamids, emojis, sent, arrived, window_openers, sender_names
+    ) with ordinality as given (
+      company_id, sender_id, kind, customer, other, phone, profile_name, wamid, type, text, media,
+      target_wamid, emoji, sent, arrived, opens_window, sender_name, ord
     )
-    -- Lateral with a limit, here and below: a probe of the index for each item, whatever the statistics say. Those of
-    -- a table that has just begun to fill make the planner read all of it.
+    -- Lateral with a limit: a probe of the index for each item, whatever the statistics say. Those of a table that has
+    -- just begun to fill make the planner read all of it.
     left join lateral (
       select known.id
       from messages known
-      where item.kind <> 'reaction' and (known.company_id, known.wamid) = (item.company_id, item.wamid)
+      where given.kind <> 'reaction' and (known.company_id, known.wamid) = (given.company_id, given.wamid)
       limit 1
     ) as known_message on true
     left join lateral (
       select known.ordinal
       from message_reactions known
-      where item.kind = 'reaction' and (known.company_id, known.wamid) = (item.company_id, item.wamid)
+      where given.kind = 'reaction' and (known.company_id, known.wamid) = (given.company_id, given.wamid)
       limit 1
     ) as known_reaction on true
-  ),
-  item as materialized (
-    select
-      given.*,
-      case
-        when own.id is not null then own.customer
-        when others.id is not null then others.customer
-        else coalesce(alias.customer, given.customer)
-      end as thread,
-      case
-        when own_contact.contact_id is null and other_contact.contact_id is not null then given.other
-        else given.customer
-      end as person
-    from given
     left join lateral (
       select customer
       from customer_aliases known
@@ -1674,7 +1666,7 @@ begin
       where (known.company_id, known.sender_id) = (given.company_id, given.sender_id)
         and known.customer = coalesce(other_alias.customer, given.other)
       limit 1
-    ) as others on true
+    ) as joined on true
     left join lateral (
       select contact_id
       from contact_identities known
@@ -1687,26 +1679,37 @@ begin
       where (known.company_id, known.identity) = (given.company_id, given.other)
       limit 1
     ) as other_contact on true
-    where given.is_new
   ),
-  contact as materialized (
+  met as materialized (
     select *
     from resolve_contacts((
       select jsonb_agg(jsonb_build_object(
         'company_id', item.company_id, 'identity', item.person, 'phone', item.phone,
-        'source', 'WhatsApp', 'source_type', item.source_type
+        'source', 'WhatsApp', 'source_type', source_type
       ) order by item.ord)
       from item
+      where item.is_new and item.known_contact is null
     ))
+  ),
+  fresh as materialized (
+    -- In the order of each conversation: the how many-eth entry of this call, and the how many-eth from the customer.
+    select
+      item.*,
+      coalesce(item.known_contact, met.contact_id) as contact_id,
+      count(*) filter (where item.kind <> 'reaction') over upto as entries,
+      count(*) filter (where item.kind = 'message') over upto as written
+    from item
+    left join met on (met.company_id, met.identity) = (item.company_id, item.person)
+    where item.is_new
+    window upto as (partition by item.company_id, item.sender_id, item.thread order by item.ord)
   ),
   identified as (
     insert into contact_identities (company_id, identity, contact_id)
-    select distinct on (item.company_id, identity.name) item.company_id, identity.name, contact.contact_id
-    from item
-    join contact on (contact.company_id, contact.identity) = (item.company_id, item.person)
-    cross join lateral (values (item.customer), (item.other)) as identity (name)
-    where identity.name is not null and identity.name <> item.person
-    order by item.company_id, identity.name
+    select distinct on (fresh.company_id, identity.name) fresh.company_id, identity.name, fresh.contact_id
+    from fresh
+    cross join lateral (values (fresh.customer), (fresh.other)) as identity (name)
+    where fresh.other is not null and identity.name <> fresh.person
+    order by fresh.company_id, identity.name, fresh.ord
     on conflict do nothing
   ),
   shown as (
@@ -1714,54 +1717,52 @@ begin
     update contacts kept
     set phone = person.phone, updated_at = at
     from (
-      select distinct on (item.company_id, item.person) item.company_id, contact.contact_id, item.phone
-      from item
-      join contact on (contact.company_id, contact.identity) = (item.company_id, item.person)
-      where item.person = item.other and item.phone is not null
-      order by item.company_id, item.person, item.ord
+      select distinct on (fresh.company_id, fresh.person) fresh.company_id, fresh.contact_id, fresh.phone
+      from fresh
+      where fresh.person = fresh.other and fresh.phone is not null
+      order by fresh.company_id, fresh.person, fresh.ord
     ) as person
     where (kept.company_id, kept.id) = (person.company_id, person.contact_id) and kept.phone is null
   ),
   aliased as (
     insert into customer_aliases (company_id, sender_id, alias, customer)
-    select distinct on (item.company_id, item.sender_id, identity.name)
-      item.company_id, item.sender_id, identity.name, item.thread
-    from item
-    cross join lateral (values (item.customer), (item.other)) as identity (name)
-    where identity.name is not null and identity.name <> item.thread
-    order by item.company_id, item.sender_id, identity.name, item.ord
+    select distinct on (fresh.company_id, fresh.sender_id, identity.name)
+      fresh.company_id, fresh.sender_id, identity.name, fresh.thread
+    from fresh
+    cross join lateral (values (fresh.customer), (fresh.other)) as identity (name)
+    where fresh.other is not null and identity.name <> fresh.thread
+    order by fresh.company_id, fresh.sender_id, identity.name, fresh.ord
     on conflict do nothing
   ),
   told as materialized (
-    -- What a batch tells of each conversation. Unread counts from the last echo on; a reaction is no message.
+    -- What a call tells of each conversation. Unread counts from the last echo on; a reaction is no entry.
     select
-      item.company_id,
-      item.sender_id,
-      item.thread,
-      min(contact.contact_id) as contact_id,
-      count(*) filter (where item.kind <> 'reaction') as message_count,
-      bool_or(item.kind = 'echo') as is_answered,
-      bool_or(item.kind = 'message') as is_written_to,
-      count(*) filter (where item.kind = 'message' and item.ord > coalesce(item.last_echo, -1)) as unread,
-      (array_agg(item.profile_name order by item.ord desc) filter (where item.profile_name is not null))[1] as profile_name,
-      (array_agg(item.text order by item.ord desc) filter (where item.kind <> 'reaction'))[1] as last_text,
+      fresh.company_id,
+      fresh.sender_id,
+      fresh.thread,
+      max(fresh.known_conversation) as known_conversation,
+      min(fresh.contact_id) as contact_id,
+      max(fresh.entries) as entries,
+      bool_or(fresh.kind = 'echo') as is_answered,
+      bool_or(fresh.kind = 'message') as is_written_to,
+      max(fresh.written) - coalesce(max(fresh.written) filter (where fresh.kind = 'echo'), 0) as unread,
+      (array_agg(fresh.profile_name order by fresh.ord desc) filter (where fresh.profile_name is not null))[1] as profile_name,
+      (array_agg(fresh.text order by fresh.ord desc) filter (where fresh.kind <> 'reaction'))[1] as last_text,
       (
-        array_agg(case item.kind when 'echo' then 'outbound' else 'inbound' end order by item.ord desc)
-          filter (where item.kind <> 'reaction')
+        array_agg(case fresh.kind when 'echo' then 'outbound' else 'inbound' end order by fresh.ord desc)
+          filter (where fresh.kind <> 'reaction')
       )[1] as last_direction,
-      (array_agg(coalesce(item.sent_at, item.arrived_at) order by item.ord desc) filter (where item.kind <> 'reaction'))[1] as last_message_at,
-      max(least(item.sent_at, item.arrived_at, at)) filter (where item.opens_window) as last_inbound_at,
-      -- The list keeps the order of what came in one call.
-      at + max(item.ord) * interval '1 microsecond' as active_at
-    from (
-      select
-        item.*,
-        max(item.ord) filter (where item.kind = 'echo') over (partition by item.company_id, item.sender_id, item.thread)
-          as last_echo
-      from item
-    ) as item
-    join contact on (contact.company_id, contact.identity) = (item.company_id, item.person)
-    group by item.company_id, item.sender_id, item.thread
+      to_timestamp(
+        (array_agg(coalesce(fresh.sent, fresh.arrived) order by fresh.ord desc) filter (where fresh.kind <> 'reaction'))[1]
+      ) as last_message_at,
+      case
+        when bool_or(fresh.opens_window)
+        then least(to_timestamp(max(least(fresh.sent, fresh.arrived)) filter (where fresh.opens_window)), at)
+      end as last_inbound_at,
+      -- The list keeps the order of what came at one time.
+      at + (before + max(fresh.ord)) * interval '1 microsecond' as active_at
+    from fresh
+    group by fresh.company_id, fresh.sender_id, fresh.thread
   ),
   changed as (
     update conversations kept
@@ -1770,16 +1771,16 @@ begin
       profile_name = coalesce(told.profile_name, kept.profile_name),
       status = case when told.is_written_to then 'open' else kept.status end,
       unread_messages = told.unread + case when told.is_answered then 0 else kept.unread_messages end,
-      message_count = kept.message_count + told.message_count,
-      last_text = case when told.message_count > 0 then told.last_text else kept.last_text end,
+      message_count = kept.message_count + told.entries,
+      last_text = case when told.entries > 0 then told.last_text else kept.last_text end,
       last_direction = coalesce(told.last_direction, kept.last_direction),
       last_message_at = coalesce(told.last_message_at, kept.last_message_at),
       last_inbound_at = greatest(kept.last_inbound_at, told.last_inbound_at),
       active_at = greatest(kept.active_at, told.active_at),
       updated_at = at
     from told
-    where (kept.company_id, kept.sender_id, kept.customer) = (told.company_id, told.sender_id, told.thread)
-    returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count
+    where (kept.company_id, kept.id) = (told.company_id, told.known_conversation)
+    returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count - told.entries as entries_before
   ),
   created as (
     insert into conversations as made (
@@ -1787,16 +1788,11 @@ begin
       last_direction, last_message_at, last_inbound_at, active_at, created_at, updated_at
     )
     select
-      told.company_id, told.sender_id, told.thread, told.contact_id, told.profile_name, told.unread, told.message_count,
-      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, told.active_at, at,
-      at
+      told.company_id, told.sender_id, told.thread, told.contact_id, told.profile_name, told.unread, told.entries,
+      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, told.active_at, at, at
     from told
-    where not exists (
-      select
-      from conversations known
-      where (known.company_id, known.sender_id, known.customer) = (told.company_id, told.sender_id, told.thread)
-    )
-    returning made.company_id, made.id, made.sender_id, made.customer, made.message_count
+    where told.known_conversation is null
+    returning made.company_id, made.id, made.sender_id, made.customer, 0::bigint as entries_before
   ),
   conversation as (
     select * from changed union all select * from created
@@ -1811,19 +1807,16 @@ begin
   ),
   numbered as materialized (
     select
-      item.*,
-      conversation.id as conversation_id,
-      case when item.kind <> 'reaction' then nextval('messages_id_seq') end as message_id,
-      conversation.message_count
-        - count(*) filter (where item.kind <> 'reaction') over whole
-        + count(*) filter (where item.kind <> 'reaction') over upto as seq
-    from item
-    join conversation
-      on (conversation.company_id, conversation.sender_id, conversation.customer)
-       = (item.company_id, item.sender_id, item.thread)
-    window
-      whole as (partition by conversation.company_id, conversation.id),
-      upto as (partition by conversation.company_id, conversation.id order by item.ord)
+      entry.*,
+      case when entry.kind <> 'reaction' then nextval('messages_id_seq') end as message_id
+    from (
+      select fresh.*, conversation.id as conversation_id, conversation.entries_before + fresh.entries as seq
+      from fresh
+      join conversation
+        on (conversation.company_id, conversation.sender_id, conversation.customer)
+         = (fresh.company_id, fresh.sender_id, fresh.thread)
+      order by fresh.ord -- ids grow as messages came
+    ) as entry
   ),
   message as (
     insert into messages (
@@ -1834,21 +1827,23 @@ begin
     select
       numbered.company_id, numbered.message_id, numbered.conversation_id, numbered.seq,
       case numbered.kind when 'echo' then 'outbound' else 'inbound' end,
-      numbered.type, numbered.text, nullif(numbered.media, 'null'),
+      numbered.type, numbered.text, numbered.media::jsonb,
       case numbered.kind when 'echo' then 'sent' else 'received' end,
-      numbered.sender_name, numbered.wamid, numbered.kind = 'echo', numbered.sent_at, at, at
+      numbered.sender_name, numbered.wamid, numbered.kind = 'echo', to_timestamp(numbered.sent), at, at
     from numbered
     where numbered.kind <> 'reaction'
   ),
   reaction as (
     insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
-    select numbered.company_id, numbered.wamid, numbered.target_wamid, numbered.emoji, coalesce(numbered.sent_at, numbered.arrived_at)
+    select
+      numbered.company_id, numbered.wamid, numbered.target_wamid, numbered.emoji,
+      to_timestamp(coalesce(numbered.sent, numbered.arrived))
     from numbered
     where numbered.kind = 'reaction' and numbered.wamid is not null and numbered.target_wamid is not null
     order by numbered.ord
   )
-  select given.ord, given.is_new, numbered.conversation_id, numbered.message_id
-  from given
+  select item.ord, item.is_new, numbered.conversation_id, numbered.message_id
+  from item
   left join numbered using (ord);
 end
 $function$;

@@ -213,6 +213,16 @@ describe('order and number', () => {
     for (const [place, from] of customers.entries()) {
       expect(await inbox.texts(from)).toEqual(Array.from({ length: 10 }, (_, n) => `n${place + n * 50}`))
     }
+    // Ids are cursors: within a conversation they grow with its entries.
+    const disordered = await service.db`
+      select
+      from (
+        select id, lag(id) over (partition by company_id, conversation_id order by seq) as id_before
+        from messages
+      ) as message
+      where id < id_before
+    `
+    expect(disordered).toHaveLength(0)
   })
 
   test('the same message again, the same body again, and twice in one body, is one message', async () => {

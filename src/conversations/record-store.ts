@@ -70,34 +70,38 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
   `
 }
 
-async function recordRun(tx: Db, records: readonly InboundRecord[], first: number, at: Date): Promise<Recorded[]> {
-  const items = records.map((record, place) => ({
-    ord: first + place,
-    company_id: record.companyId,
-    sender_id: record.senderId,
-    kind: record.kind,
-    customer: record.customer,
-    other: record.other,
-    phone: record.phone,
-    profile_name: record.profileName,
-    wamid: record.wamid,
-    type: record.type,
-    text: record.text,
-    media: record.media,
-    target_wamid: record.targetWamid,
-    emoji: record.emoji,
-    sent_at: record.sentAt,
-    arrived_at: record.arrivedAt,
-    opens_window: record.opensWindow,
-    sender_name: record.senderName,
-    source_type: record.sourceType,
-  }))
+/** One array for each column: JSON would be parsed over there for every item anew. */
+function recordRun(tx: Db, records: readonly InboundRecord[], before: number, at: Date): Promise<Recorded[]> {
+  const column = <T>(of: (record: InboundRecord) => T): T[] => records.map(of)
   return tx<Recorded[]>`
     select is_new, conversation_id, message_id
-    from record_inbound(${tx.json(items as unknown as Json)}, ${at})
+    from record_inbound(
+      ${column(({ companyId }) => companyId)}::bigint[],
+      ${column(({ senderId }) => senderId)}::bigint[],
+      ${column(({ kind }) => kind)}::text[],
+      ${column(({ customer }) => customer)}::text[],
+      ${column(({ other }) => other)}::text[],
+      ${column(({ phone }) => phone)}::text[],
+      ${column(({ profileName }) => profileName)}::text[],
+      ${column(({ wamid }) => wamid)}::text[],
+      ${column(({ type }) => type)}::text[],
+      ${column(({ text }) => text)}::text[],
+      ${column(({ media }) => media && JSON.stringify(media))}::text[],
+      ${column(({ targetWamid }) => targetWamid)}::text[],
+      ${column(({ emoji }) => emoji)}::text[],
+      ${column(({ sentAt }) => sentAt && toSeconds(sentAt))}::double precision[],
+      ${column(({ arrivedAt }) => toSeconds(arrivedAt))}::double precision[],
+      ${column(({ opensWindow }) => String(opensWindow))}::boolean[],
+      ${column(({ senderName }) => senderName)}::text[],
+      ${records[0]?.sourceType ?? ''},
+      ${before},
+      ${at}
+    )
     order by ord
   `
 }
+
+const toSeconds = (date: Date): number => date.getTime() / 1_000
 
 export type StatusRecord = {
   companyId: number

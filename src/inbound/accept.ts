@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { createBatcher } from '../batch.ts'
+import { monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { type NewEvent, storeEvents } from './event-store.ts'
@@ -10,7 +11,8 @@ export const LANES = 64
 /** As providers write their ids. What is written in another way goes with the first number. */
 const NUMBER_ID = /"phone_number_id"\s*:\s*"([\w.:-]{1,128})"/g
 const MAX_EVENTS = 500
-const MAX_RUNNING = 3
+/** One commits while the next one is gathered: more of them would only make each smaller. */
+const MAX_RUNNING = 2
 
 /** A body is here once for each of its numbers: so many at most, and no more bytes in all than this. */
 const MAX_PARTS = 64
@@ -18,48 +20,44 @@ const MAX_BYTES_OF_PARTS = 32 * 1024 * 1024
 
 /** Bodies that wait while the database does not take them; beyond it they are refused at once. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** Longer than any request waits for its answer: whoever posted it was told to send it again. */
+const GIVEN_UP_AFTER_MS = 5_000
 
-/** A body on its way to the database; undefined once nobody waits for it any more. */
-type Waiting = { body: Buffer | undefined }
+type Waiting = { body: Buffer; sinceMs: number }
 
 /**
  * Makes the function that keeps one posted body: when it resolves, the bytes are on disk. Bodies that come at the same
- * time share one commit. What was given up (by the signal) before its commit began is not kept.
+ * time share one commit. What nobody waits for any more when its commit would begin is not kept.
  */
-export function createAccept(db: Pool): (body: Buffer, signal: AbortSignal) => Promise<void> {
+export function createAccept(db: Pool): (body: Buffer) => Promise<void> {
   let waitingBytes = 0
-  const store = createBatcher<Waiting, void>({
+  const isStored = createBatcher<Waiting, boolean>({
     run: async (waiting) => {
-      const bodies = waiting.map(({ body }) => body).filter((body) => body !== undefined)
-      if (bodies.length > 0) await acceptBodies(db, bodies.map(arrivedNow))
-      return waiting.map(() => undefined)
+      const atMs = monotonicMs()
+      const isAwaited = ({ sinceMs }: Waiting) => atMs - sinceMs < GIVEN_UP_AFTER_MS
+      const awaited = waiting.filter(isAwaited)
+      if (awaited.length > 0) await acceptBodies(db, awaited.map(arrivedNow))
+      return waiting.map(isAwaited)
     },
     maxItems: MAX_EVENTS,
     maxRunning: MAX_RUNNING,
   })
-  return async (body, signal) => {
+  return async (body) => {
     if (waitingBytes + body.length > MAX_WAITING_BYTES) throw serviceUnavailable('Too much waits to be stored')
-    const waiting: Waiting = { body }
-    const release = () => {
-      if (waiting.body === undefined) return
-      waitingBytes -= body.length
-      waiting.body = undefined
-    }
     waitingBytes += body.length
-    signal.addEventListener('abort', release, { once: true })
     try {
-      await store(waiting)
+      if (await isStored({ body, sinceMs: monotonicMs() })) return
     } finally {
-      signal.removeEventListener('abort', release)
-      release()
+      waitingBytes -= body.length
     }
+    throw serviceUnavailable('The event could not be stored in time: send it again')
   }
 }
 
 /** A body, and when it came; null: now. */
 export type Arrival = { body: Buffer; receivedAt: Date | null }
 
-const arrivedNow = (body: Buffer): Arrival => ({ body, receivedAt: null })
+const arrivedNow = ({ body }: { body: Buffer }): Arrival => ({ body, receivedAt: null })
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
 export const acceptBodies = (db: Db, arrivals: readonly Arrival[]): Promise<void> =>
@@ -94,4 +92,4 @@ export const belongsToPart = (
   phoneNumberId: string | null,
 ): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
 
-const laneOf = (number: string): number => createHash('md5').update(number).digest().readUInt8(0) % LANES
+const laneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % LANES

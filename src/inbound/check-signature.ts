@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { parseInbound } from './parse-inbound.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from './routing-store.ts'
@@ -12,7 +13,8 @@ const MAX_IDS = 20_000
 /** What came with a body to prove where it is from. */
 export type Proof = { signature: string | undefined; secret: string | undefined }
 
-export type SignatureCheck = (body: Buffer, proof: Proof) => Promise<boolean>
+/** Answers at once where nothing has to be looked up. */
+export type SignatureCheck = (body: Buffer, proof: Proof) => boolean | Promise<boolean>
 
 type Wanted = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
 
@@ -24,11 +26,7 @@ type Wanted = { appSecrets: readonly string[]; webhookSecrets: readonly string[]
  */
 export function createSignatureCheck(deps: { db: Db; decrypt: (sealed: string) => string }): SignatureCheck {
   const wantedBy = new LRUCache<string, Wanted>({ max: MAX_IDS, ttl: TTL_MS })
-  const isAnySecret = new LRUCache<'any', { value: boolean }>({
-    max: 1,
-    ttl: TTL_MS,
-    fetchMethod: async () => ({ value: await hasSecret(deps.db) }),
-  })
+  const isAnySecret = remembered(() => hasSecret(deps.db))
 
   const load = async (ids: readonly string[]): Promise<Map<string, Wanted>> => {
     const rows = await findSecrets(deps.db, ids)
@@ -42,8 +40,8 @@ export function createSignatureCheck(deps: { db: Db; decrypt: (sealed: string) =
     )
   }
 
-  return async (body, { signature, secret }) => {
-    if (!(await isAnySecret.fetch('any'))?.value) return true
+  const checkAll = async (body: Buffer, { signature, secret }: Proof): Promise<boolean> => {
+    if (!(await isAnySecret())) return true
     const ids = idsOf(body)
     const found = new Map(ids.flatMap((id) => entryOf(id, wantedBy.get(id))))
     const missing = ids.filter((id) => !found.has(id))
@@ -55,6 +53,27 @@ export function createSignatureCheck(deps: { db: Db; decrypt: (sealed: string) =
         verifyHubSignature(body, signature, one),
       ) && [...new Set(all.flatMap((wanted) => wanted.webhookSecrets))].every((one) => isSame(secret, one))
     )
+  }
+  return (body, proof) => isAnySecret() === false || checkAll(body, proof)
+}
+
+/** What was found is believed for a while; then the next to ask wait for one fresh answer. */
+function remembered(find: () => Promise<boolean>): () => boolean | Promise<boolean> {
+  let known: { value: boolean; untilMs: number } | undefined
+  let finding: Promise<boolean> | undefined
+  const findAnew = async () => {
+    try {
+      const value = await find()
+      known = { value, untilMs: monotonicMs() + TTL_MS }
+      return value
+    } finally {
+      finding = undefined
+    }
+  }
+  return () => {
+    if (known !== undefined && monotonicMs() < known.untilMs) return known.value
+    finding ??= findAnew()
+    return finding
   }
 }
 

@@ -2,14 +2,14 @@ import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { belongsToPart } from './accept.ts'
-import { claimLane, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
+import { claimLanes, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
 import { type Arrived, type HandleDeps, handleItems } from './handle-items.ts'
 import type { InboundItem } from './inbound-item.ts'
 import { type SetAside, setAside } from './item-store.ts'
 import { parseInbound } from './parse-inbound.ts'
 
 /** What one transaction takes at most. */
-const EVENTS_AT_ONCE = { limit: 200, bytes: 8 * 1024 * 1024 }
+export const EVENTS_AT_ONCE = { limit: 200, bytes: 8 * 1024 * 1024 }
 
 export type HandleEventsDeps = HandleDeps & {
   db: Pool
@@ -19,56 +19,64 @@ export type HandleEventsDeps = HandleDeps & {
 }
 
 /**
- * Handles the oldest events of a lane: one transaction writes everything that follows from them and removes them, so
- * that a crash at any line leaves either all or nothing. Answers how many there were; 0 when another worker has the lane.
+ * Handles the oldest events of some lanes: one transaction writes everything that follows from them and removes them, so
+ * that a crash at any line leaves either all or nothing. Answers how many there were; 0 when other workers have the
+ * lanes. When something of it fails, it begins anew and goes in halves.
  */
-export function handleLane(deps: HandleEventsDeps, lane: number): Promise<number> {
+export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<number> {
+  try {
+    return await handleOnce(deps, lanes, handleTogether)
+  } catch (error) {
+    if (isNobodysFault(error)) throw error
+    return handleOnce(deps, lanes, handleInHalves)
+  }
+}
+
+type Owned = Arrived & { event: StoredEvent }
+type Handle = (deps: HandleEventsDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<SetAside[]>
+
+function handleOnce(deps: HandleEventsDeps, lanes: readonly number[], handle: Handle): Promise<number> {
   return deps.db.begin(async (tx) => {
-    if (!(await claimLane(tx, lane))) return 0
-    const events = await readEvents(tx, lane, EVENTS_AT_ONCE)
+    const own = await claimLanes(tx, lanes)
+    const events = own.length === 0 ? [] : await readEvents(tx, own, EVENTS_AT_ONCE)
     if (events.length === 0) return 0
-    const aside = await handleTogether(deps, tx, events)
-    await setAside(tx, aside)
-    await removeEvents(
-      tx,
-      lane,
-      events.map(({ id }) => id),
+    const parsed = events.map(parseEvent)
+    const owned = parsed.flatMap(({ event, items }) =>
+      items.map((item): Owned => ({ item, receivedAt: event.receivedAt, event })),
     )
+    const notHandled = owned.length === 0 ? [] : await handle(deps, tx, owned, deps.clock.now())
+    const aside = [...parsed.flatMap((one) => one.aside), ...notHandled]
+    await setAside(tx, aside)
+    await removeEvents(tx, events)
     for (const item of aside) deps.onSetAside(item)
     return events.length
   })
 }
 
-type Parsed = { event: StoredEvent; items: InboundItem[]; aside: SetAside[] }
-type Owned = Arrived & { event: StoredEvent }
-
-async function handleTogether(deps: HandleEventsDeps, tx: Db, events: readonly StoredEvent[]): Promise<SetAside[]> {
-  const parsed = events.map(parseEvent)
-  const unreadable = parsed.flatMap(({ aside }) => aside)
-  const owned = parsed.flatMap(({ event, items }) =>
-    items.map((item): Owned => ({ item, receivedAt: event.receivedAt, event })),
-  )
-  return [...unreadable, ...(await handleOwned(deps, tx, owned, deps.clock.now()))]
+const handleTogether: Handle = async (deps, tx, owned, at) => {
+  const aside = await handleItems(deps, tx, owned, at)
+  const events = new Map(owned.map(({ item, event }) => [item, event]))
+  return aside.map(({ item, state, reason }) => asideOf(state, reason, item, events.get(item)))
 }
 
 /** All at once; when something of it fails, one half after the other, so that the bad one fails alone. */
-async function handleOwned(deps: HandleEventsDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<SetAside[]> {
+const handleInHalves: Handle = async (deps, tx, owned, at) => {
   const [first] = owned
   if (first === undefined) return []
   try {
-    const aside = await savepoint(tx, (inner) => handleItems(deps, inner, owned, at))
-    const events = new Map(owned.map(({ item, event }) => [item, event]))
-    return aside.map(({ item, state, reason }) => asideOf(state, reason, item, events.get(item)))
+    return await savepoint(tx, (inner) => handleTogether(deps, inner, owned, at))
   } catch (error) {
     if (isNobodysFault(error)) throw error
     if (owned.length === 1) return [asideOf('failed', reasonOfError(error), first.item, first.event)]
   }
   const half = Math.ceil(owned.length / 2)
-  const before = await handleOwned(deps, tx, owned.slice(0, half), at)
-  return [...before, ...(await handleOwned(deps, tx, owned.slice(half), at))]
+  const before = await handleInHalves(deps, tx, owned.slice(0, half), at)
+  return [...before, ...(await handleInHalves(deps, tx, owned.slice(half), at))]
 }
 
 const reasonOfError = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')
+
+type Parsed = { event: StoredEvent; items: InboundItem[]; aside: SetAside[] }
 
 function parseEvent(event: StoredEvent): Parsed {
   const parsed = parseInbound(event.body)

@@ -137,7 +137,7 @@ async function handleConversational(deps: HandleDeps, tx: Db, routed: readonly C
     return result?.isNew ? [{ ...one, messageId: result.messageId }] : []
   })
   await deps.copyMedia(tx, fresh.flatMap(toMedia))
-  await deps.forward(tx, fresh.flatMap(toForwarded))
+  await deps.forward(tx, fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded))
 }
 
 function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): InboundRecord | undefined {

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
+import { forbidden, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SignatureCheck } from './check-signature.ts'
 
@@ -10,16 +10,14 @@ const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers that do not sign: the secret as the last segment. */
 const PATH_WITH_SECRET = `${PATH}/:secret`
 const BODY_LIMIT = 4 * 1024 * 1024
-/** Past it the provider is told to send again; what was stored after all is recognised then. */
-const STORE_DEADLINE_MS = 4_500
 
 /** A member that comes twice is an array, and refused like a wrong one. */
 const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': true }))
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
-  /** Resolves when the bytes are on disk; gives up when told to. */
-  accept: (body: Buffer, signal: AbortSignal) => Promise<void>
+  /** Resolves when the bytes are on disk. */
+  accept: (body: Buffer) => Promise<void>
   checkSignature: SignatureCheck
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
@@ -29,7 +27,10 @@ export type InboundRoutesDeps = {
 export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.removeAllContentTypeParsers()
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+    // By name too: what has none of its own is looked up anew for each request.
+    app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, bytes, done) =>
+      done(null, bytes),
+    )
 
     app.get(
       PATH,
@@ -54,12 +55,11 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     const receive = async (request: FastifyRequest, secret: string | undefined) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       const proof = { signature: headerOf(request, 'x-hub-signature-256'), secret }
-      await within(STORE_DEADLINE_MS, async (signal) => {
-        if (!(await deps.checkSignature(body, proof))) {
-          throw unauthorized('The signature or secret of the body is missing or wrong')
-        }
-        await deps.accept(body, signal)
-      })
+      const isGenuine = deps.checkSignature(body, proof)
+      if (isGenuine !== true && !(await isGenuine)) {
+        throw unauthorized('The signature or secret of the body is missing or wrong')
+      }
+      await deps.accept(body)
       deps.onStored()
       return { success: true as const }
     }
@@ -67,8 +67,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH,
       {
-        // It has a deadline of its own, to give up what waits.
-        config: { surface: 'provider', waitsForOthers: true },
+        config: { surface: 'provider' },
         bodyLimit: BODY_LIMIT,
         schema: {
           tags: ['Provider'],
@@ -88,7 +87,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH_WITH_SECRET,
       {
-        config: { surface: 'provider', waitsForOthers: true },
+        config: { surface: 'provider' },
         bodyLimit: BODY_LIMIT,
         schema: {
           tags: ['Provider'],
@@ -116,17 +115,3 @@ const digest = (text: string): Buffer => createHash('sha256').update(text).diges
 
 const isSame = (given: string, expected: string | undefined): boolean =>
   expected !== undefined && timingSafeEqual(digest(given), digest(expected))
-
-async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const late = new AbortController()
-  const { promise: deadline, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => {
-    late.abort()
-    reject(serviceUnavailable('The event could not be stored in time: send it again'))
-  }, ms)
-  try {
-    return await Promise.race([work(late.signal), deadline])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -1,8 +1,11 @@
 import { LANES } from './accept.ts'
-import { listBusyLanes } from './event-store.ts'
-import { type HandleEventsDeps, handleLane } from './handle-events.ts'
+import { type BusyLane, listBusyLanes } from './event-store.ts'
+import { EVENTS_AT_ONCE, type HandleEventsDeps, handleLanes } from './handle-events.ts'
 
-const CONCURRENT_LANES = 2
+/** Transactions at once: while the database writes one, this process reads the next. */
+const CONCURRENT = 3
+/** Fewer are not worth a transaction of their own. */
+const WORTH_SPLITTING = 50
 const SHORTEST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 250
 const PAUSE_AFTER_FAILURE_MS = 500
@@ -21,7 +24,7 @@ export type InboundWorkerDeps = HandleEventsDeps & {
 }
 
 /**
- * Handles stored events, lane by lane, until told to stop. Any number of processes may do so at once: a lane is one
+ * Handles stored events, some lanes at a time, until told to stop. Any number of processes may do so at once: a lane is one
  * worker's at a time, by a lock that the database gives back should the worker die. Idle, it looks for other processes'
  * events at growing pauses of 50 to 250 ms; events of its own process wake it at once.
  */
@@ -72,19 +75,36 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
 
 /** One round over the lanes that hold events; answers how many events were handled. */
 async function handleBusyLanes(deps: InboundWorkerDeps, isStopping: () => boolean): Promise<number> {
-  const lanes = await listBusyLanes(deps.db, LANES)
+  const groups = groupLanes(await listBusyLanes(deps.db, LANES, EVENTS_AT_ONCE.limit))
   let handled = 0
   const drain = async () => {
-    for (let lane = lanes.shift(); lane !== undefined && !isStopping(); lane = lanes.shift()) {
-      const count = await handleLane(deps, lane)
+    for (let lanes = groups.shift(); lanes !== undefined && !isStopping(); lanes = groups.shift()) {
+      const count = await handleLanes(deps, lanes)
       handled += count
       if (count > 0) deps.onHandled()
     }
   }
-  const drains = Array.from({ length: Math.min(CONCURRENT_LANES, lanes.length) }, drain)
+  const drains = Array.from({ length: Math.min(CONCURRENT, groups.length) }, drain)
   const ends = await Promise.allSettled(drains)
   for (const end of ends) if (end.status === 'rejected') throw end.reason
   return handled
+}
+
+/** As many lanes together as one transaction takes, and work for all that run at once. */
+function groupLanes(busy: readonly BusyLane[]): number[][] {
+  const share = busy.reduce((sum, { waiting }) => sum + waiting, 0) / CONCURRENT
+  const most = Math.min(EVENTS_AT_ONCE.limit, Math.max(WORTH_SPLITTING, share))
+  const groups: number[][] = []
+  let room = 0
+  for (const { lane, waiting } of busy) {
+    if (waiting > room) {
+      groups.push([])
+      room = most
+    }
+    groups.at(-1)?.push(lane)
+    room -= waiting
+  }
+  return groups
 }
 
 const sleepAlways = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))

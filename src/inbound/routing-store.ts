@@ -10,14 +10,26 @@ export type RoutedSender = {
   phoneName: string
   phoneNumberId: string
   wabaAccountId: string
+  /** Whether its company has any active receiver: for others nothing need be written out. */
+  hasReceivers: boolean
 }
+
+const hasReceivers = (db: Db) => db`
+  exists (
+    select
+    from registrations registration
+    where registration.company_id = sender.company_id
+      and registration.status = 'active'
+      and registration.deleted_at is null
+  ) as has_receivers
+`
 
 /** The senders behind the provider's number ids. */
 export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
   return db<RoutedSender[]>`
     select
       sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id
+      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}
     from sender_routes route
     join senders sender
       on (sender.company_id, sender.id) = (route.company_id, route.sender_id)
@@ -30,7 +42,7 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
   return db<RoutedSender[]>`
     select
       sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id
+      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}
     from senders sender
     where sender.waba_account_id = any(${wabaAccountIds as string[]}) and sender.deleted_at is null
   `
@@ -41,7 +53,7 @@ export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(Rout
   return db<(RoutedSender & { app: string })[]>`
     select
       sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id, named.app
+      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}, named.app
     from unnest(${apps as string[]}::text[]) as named (app)
     join senders sender on sender.app_id = named.app or sender.app_name = named.app
     where sender.deleted_at is null

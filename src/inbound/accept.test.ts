@@ -1,0 +1,75 @@
+import fc from 'fast-check'
+import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { acceptBodies, createAccept } from './accept.ts'
+
+let db: TestDatabase['db']
+beforeAll(async () => {
+  db = (await createTestDatabase()).db
+})
+beforeEach(async () => {
+  await db`truncate inbound_events`
+})
+
+const bodiesKept = async (): Promise<Buffer[]> =>
+  (await db<{ body: Buffer }[]>`select body from inbound_events order by id`).map(({ body }) => body)
+const naming = (...numbers: string[]) =>
+  Buffer.from(numbers.map((number) => `{"phone_number_id":"${number}"}`).join('\n'))
+
+test('bodies of any bytes are kept as they came, in their order', async () => {
+  const anyBodies = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 20 })
+  await fc.assert(
+    fc.asyncProperty(anyBodies, async (arrays) => {
+      await db`truncate inbound_events`
+      const bodies = arrays.map((bytes) => Buffer.from(bytes))
+      await acceptBodies(
+        db,
+        bodies.map((body) => ({ body, receivedAt: null })),
+      )
+      expect(await bodiesKept()).toEqual(bodies)
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('a body of several numbers is there once for each, between its neighbours', async () => {
+  const bodies = [
+    naming('1'),
+    naming('2', '3', '4'),
+    Buffer.from('no JSON \0 at all'),
+    naming('5', '6'),
+    naming('5', '6'),
+  ]
+  await acceptBodies(
+    db,
+    bodies.map((body) => ({ body, receivedAt: null })),
+  )
+  const rows = await db<{ part: string; body: Buffer }[]>`select part, body from inbound_events order by id`
+  const expected = [['1'], ['2', '3', '4'], [''], ['5', '6'], ['5', '6']].flatMap((parts, place) =>
+    parts.map((part) => ({ part, body: bodies[place] })),
+  )
+  expect(rows.map(({ part, body }) => ({ part, body }))).toEqual(expected)
+})
+
+test('a body that nobody waits for any more is not kept, and not said to be', async () => {
+  const accept = createAccept(db)
+  const locked = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const outage = db.begin(async (tx) => {
+    await tx`lock table inbound_events in exclusive mode`
+    locked.resolve()
+    await released.promise
+  })
+  await locked.promise
+  const begun = [accept(Buffer.from('1')), accept(Buffer.from('2'))]
+  const late = accept(Buffer.from('3'))
+  const now = performance.now.bind(performance)
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10_000)
+  released.resolve()
+  await Promise.all([outage, ...begun])
+  await expect(late).rejects.toMatchObject({ status: 503 })
+  clock.mockRestore()
+  expect((await bodiesKept()).map(String).sort()).toEqual(['1', '2'])
+  await accept(Buffer.from('4'))
+  expect((await bodiesKept()).map(String)).toContain('4')
+})
