@@ -5,7 +5,8 @@ import { prepareSends, settleSends } from './message-store.ts'
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
-const MAX_RUNNING = 2
+/** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
+const MAX_RUNNING = 1
 const SETTLE_ATTEMPTS = 5
 const SETTLE_PAUSE_MS = 500
 

@@ -74,7 +74,7 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
     }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
-  return settle(deps, caller, attempt.message, attempt.outcome)
+  return settle(deps, caller, { ...attempt.message, recipient: request.recipient }, attempt.outcome)
 }
 
 async function compose(
@@ -157,7 +157,7 @@ async function callProvider(deps: SendDeps, sender: Sender, body: string): Promi
 async function settle(
   deps: SendDeps,
   caller: SendCaller,
-  message: { conversationId: number; messageId: number },
+  message: { conversationId: number; messageId: number; recipient: string },
   outcome: SendOutcome,
 ): Promise<SendReply> {
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
@@ -174,7 +174,7 @@ async function settle(
 
 function toSettle(
   caller: SendCaller,
-  message: { messageId: number },
+  message: { messageId: number; recipient: string },
   outcome: SendOutcome,
   answer: SendReply | AppError,
 ): SendToSettle {
@@ -185,7 +185,7 @@ function toSettle(
     status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
     wamid: isAccepted ? outcome.wamid : null,
     providerMessageId: isAccepted ? outcome.providerMessageId : null,
-    customer: isAccepted ? knownAs(outcome) : null,
+    customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
     error: isAccepted ? null : outcome.error,
     answer: keptAnswer(caller, answer),
   }
@@ -196,9 +196,11 @@ export const toReply = (message: { conversationId: number; messageId: number }, 
   data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
 })
 
-const knownAs = ({ waId, userId }: { waId: string | null; userId: string | null }): string | null => {
-  const other = waId ?? userId
-  return other === null ? null : customerIdentity(other)
+/** The identity under which the provider knows the customer, where it is not the one that was dialled. */
+function otherIdentity({ waId, userId }: { waId: string | null; userId: string | null }, recipient: string) {
+  const told = waId ?? userId
+  const other = told === null ? null : customerIdentity(told)
+  return other === customerIdentity(recipient) ? null : other
 }
 
 /** What of the answer an Idempotency-Key keeps: acceptance, refusals of the provider, and not knowing. */
