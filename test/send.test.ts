@@ -84,6 +84,16 @@ describe('every type reaches the provider with the body that it wants', () => {
     expect(await rowOf(body.data.messageId)).toMatchObject({ status: 'sent', wamid: body.data.wamid })
   })
 
+  test('media that the provider holds are noted for copying with the outcome, media behind a link are not', async () => {
+    const recipient = await openWindow(uniquePhone())
+    const noted = async (media: object) => {
+      const { body } = await send({ recipient, type: 'image', media })
+      return service.db`select provider_media_id from media where message_id = ${body.data.messageId}`
+    }
+    expect(await noted({ providerMediaId: '4242' })).toEqual([{ providerMediaId: '4242' }])
+    expect(await noted({ link })).toEqual([])
+  })
+
   const text = (value: string) => ({ type: 'text', text: value })
   const templates: [string, object, object][] = [
     [

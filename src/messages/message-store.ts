@@ -95,6 +95,8 @@ export type SendToSettle = {
   /** The identity under which the provider knows the customer, when it told another than the one dialled. */
   customer: string | null
   error: { code: number | null; title: string; details: string | null } | null
+  /** It went out with media that the provider holds. */
+  hasProviderMedia: boolean
   /** The answer that an Idempotency-Key keeps. */
   answer: { idempotencyId: number; status: number; body: string } | null
 }

@@ -24,7 +24,7 @@ import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
-import { composePlain, composeTemplate, type Outbound, toProviderBody } from './outbound.ts'
+import { composePlain, composeTemplate, type Outbound, type OutboundMedia, toProviderBody } from './outbound.ts'
 import type { SendRequest } from './send-request.ts'
 
 const WINDOW_MS = 24 * 60 * 60 * 1000
@@ -74,7 +74,12 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
     }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
-  return settle(deps, caller, { ...attempt.message, recipient: request.recipient }, attempt.outcome)
+  return settle(
+    deps,
+    caller,
+    { ...attempt.message, recipient: request.recipient, media: outbound.media },
+    attempt.outcome,
+  )
 }
 
 async function compose(
@@ -154,10 +159,12 @@ async function callProvider(deps: SendDeps, sender: Sender, body: string): Promi
   return outcome
 }
 
+type SentMessage = { conversationId: number; messageId: number; recipient: string; media: OutboundMedia | null }
+
 async function settle(
   deps: SendDeps,
   caller: SendCaller,
-  message: { conversationId: number; messageId: number; recipient: string },
+  message: SentMessage,
   outcome: SendOutcome,
 ): Promise<SendReply> {
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
@@ -174,7 +181,7 @@ async function settle(
 
 function toSettle(
   caller: SendCaller,
-  message: { messageId: number; recipient: string },
+  message: SentMessage,
   outcome: SendOutcome,
   answer: SendReply | AppError,
 ): SendToSettle {
@@ -187,6 +194,7 @@ function toSettle(
     providerMessageId: isAccepted ? outcome.providerMessageId : null,
     customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
     error: isAccepted ? null : outcome.error,
+    hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',
     answer: keptAnswer(caller, answer),
   }
 }
