@@ -642,6 +642,37 @@ create table waiting_statuses (
 );
 CREATE INDEX waiting_statuses_by_age ON public.waiting_statuses USING btree (created_at);
 
+create type judged_send as (
+  item send_item,
+  thread text,
+  is_outside boolean,
+  last_inbound_at timestamp with time zone,
+  has_contact boolean,
+  refusal text,
+  retry_at timestamp with time zone,
+  wait_seconds double precision,
+  slot_wait double precision
+);
+
+create type send_item as (
+  ord integer,
+  company_id bigint,
+  sender_id bigint,
+  customer text,
+  phone text,
+  contact_source text,
+  source_type text,
+  needs_window boolean,
+  needs_consent boolean,
+  daily_limit integer,
+  slot_seconds double precision,
+  type text,
+  text text,
+  media jsonb,
+  sender_name text,
+  idempotency_id bigint
+);
+
 CREATE OR REPLACE FUNCTION public.accept_emails(items jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -937,6 +968,81 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.count_reach(sends judged_send[], at timestamp with time zone)
+ RETURNS judged_send[]
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  counted judged_send[];
+begin
+  with newly_reached as (
+    select
+      (send.item).company_id,
+      (send.item).sender_id,
+      send.thread,
+      min((send.item).daily_limit) as daily_limit,
+      row_number() over (partition by (send.item).company_id, (send.item).sender_id order by min((send.item).ord)) as place
+    from unnest(sends) as send
+    where send.refusal is null
+      and send.is_outside
+      and (send.item).daily_limit is not null
+      and not exists (
+        select
+        from sender_reach reached
+        where (reached.company_id, reached.sender_id, reached.customer)
+            = ((send.item).company_id, (send.item).sender_id, send.thread)
+          and reached.reached_at > at - interval '24 hours'
+      )
+    group by (send.item).company_id, (send.item).sender_id, send.thread
+  ),
+  reach as materialized (
+    select
+      newly.*,
+      counts.reached + newly.place as ordinal,
+      coalesce(earlier.reached_at, at) + interval '24 hours' as retry_at,
+      counts.reached + newly.place - newly.daily_limit > counts.forgotten
+        and coalesce(earlier.reached_at > at - interval '24 hours', true) as is_over
+    from newly_reached newly
+    join sender_reach_counts counts using (company_id, sender_id)
+    left join sender_reach earlier
+      on (earlier.company_id, earlier.sender_id) = (newly.company_id, newly.sender_id)
+      and earlier.ordinal = counts.reached + newly.place - newly.daily_limit
+  ),
+  recorded as (
+    insert into sender_reach (company_id, sender_id, ordinal, customer, reached_at)
+    select reach.company_id, reach.sender_id, reach.ordinal, reach.thread, at
+    from reach
+    where not reach.is_over
+  ),
+  moved as (
+    update sender_reach_counts counts
+    set reached = latest.ordinal
+    from (
+      select reach.company_id, reach.sender_id, max(reach.ordinal) as ordinal
+      from reach
+      where not reach.is_over
+      group by reach.company_id, reach.sender_id
+    ) as latest
+    where (counts.company_id, counts.sender_id) = (latest.company_id, latest.sender_id)
+  )
+  select array_agg(
+    (
+      send.item, send.thread, send.is_outside, send.last_inbound_at, send.has_contact,
+      coalesce(send.refusal, case when reach.is_over then 'limit' end),
+      reach.retry_at, send.wait_seconds, send.slot_wait
+    )::judged_send
+  )
+  into counted
+  from unnest(sends) as send
+  left join reach
+    on (reach.company_id, reach.sender_id, reach.thread)
+     = ((send.item).company_id, (send.item).sender_id, send.thread);
+  return counted;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.enqueue_jobs(items jsonb)
  RETURNS bigint
  LANGUAGE plpgsql
@@ -1102,6 +1208,99 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.judge_sends(items send_item[], at timestamp with time zone, present timestamp with time zone, pair_seconds double precision, pair_burst integer, longest_wait double precision)
+ RETURNS judged_send[]
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  judged judged_send[];
+begin
+  with known as materialized (
+    select
+      item,
+      coalesce(alias.customer, item.customer) as thread,
+      conversation.last_inbound_at,
+      conversation.next_message_at,
+      coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) as is_outside,
+      identity.contact_id is not null as has_contact,
+      case
+        when consent.is_refused then 'consent'
+        when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
+      end as refusal
+    from unnest(items) as item
+    -- Lateral with a limit: a probe of the index for each item, whatever the statistics say.
+    left join lateral (
+      select customer
+      from customer_aliases known
+      where (known.company_id, known.sender_id, known.alias) = (item.company_id, item.sender_id, item.customer)
+      limit 1
+    ) as alias on true
+    left join lateral (
+      select last_inbound_at, next_message_at
+      from conversations known
+      where (known.company_id, known.sender_id) = (item.company_id, item.sender_id)
+        and known.customer = coalesce(alias.customer, item.customer)
+      limit 1
+    ) as conversation on true
+    left join lateral (
+      select contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (item.company_id, item.customer)
+      limit 1
+    ) as identity on true
+    left join lateral (
+      select whatsapp_consent is false as is_refused
+      from contacts known
+      where item.needs_consent and (known.company_id, known.id) = (item.company_id, identity.contact_id)
+      limit 1
+    ) as consent on true
+  ),
+  paired as (
+    select
+      known.*,
+      case
+        when (item).slot_seconds is null then 0
+        else greatest(0, extract(epoch from greatest(next_message_at, present) - present)::double precision
+          + pair_seconds * (
+            row_number() over (
+              partition by (item).company_id, (item).sender_id, thread, refusal is null order by (item).ord
+            ) - pair_burst
+          ))
+      end as pair_wait
+    from known
+  ),
+  spaced as (
+    select
+      paired.*,
+      case
+        when (item).slot_seconds is null then 0
+        else extract(epoch from greatest(counts.next_slot_at, present) - present)::double precision
+          + (item).slot_seconds * (
+            row_number() over (
+              partition by (item).company_id, (item).sender_id, refusal is null and pair_wait <= longest_wait
+              order by (item).ord
+            ) - 1
+          )
+      end as slot_wait
+    from paired
+    left join sender_reach_counts counts
+      on (counts.company_id, counts.sender_id) = ((item).company_id, (item).sender_id)
+  )
+  select array_agg(
+    (
+      item, thread, is_outside, last_inbound_at, has_contact,
+      coalesce(refusal, case when greatest(pair_wait, slot_wait) > longest_wait then 'pace' end),
+      null, greatest(pair_wait, slot_wait), slot_wait
+    )::judged_send
+  )
+  into judged
+  from spaced;
+  return judged;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.lock_contacts(company bigint, identities text[], ids bigint[])
  RETURNS text[]
  LANGUAGE plpgsql
@@ -1181,189 +1380,65 @@ $function$;
 CREATE OR REPLACE FUNCTION public.prepare_sends(items jsonb, at timestamp with time zone, pair_seconds double precision, pair_burst integer, longest_wait double precision)
  RETURNS TABLE(ord integer, refusal text, last_inbound_at timestamp with time zone, retry_at timestamp with time zone, wait_seconds double precision, conversation_id bigint, message_id bigint)
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
+  given send_item[];
+  judged judged_send[];
+  accepted judged_send[];
   present timestamptz;
 begin
-  perform lock_customers(array_agg(item.company_id), array_agg(item.customer))
-  from jsonb_to_recordset(items) as item (company_id bigint, customer text);
+  select array_agg(item) into given from jsonb_populate_recordset(null::send_item, items) as item;
 
+  perform lock_customers(array_agg(item.company_id), array_agg(item.customer)) from unnest(given) as item;
   perform 1
   from sender_reach_counts counts
   where (counts.company_id, counts.sender_id) in (
     select item.company_id, item.sender_id
-    from jsonb_to_recordset(items) as item (
-      company_id bigint, sender_id bigint, daily_limit integer, slot_seconds double precision
-    )
+    from unnest(given) as item
     where item.daily_limit is not null or item.slot_seconds is not null
   )
   order by counts.company_id, counts.sender_id
   for update;
 
   present := clock_timestamp();
+  judged := judge_sends(given, at, present, pair_seconds, pair_burst, longest_wait);
+  if exists (
+    select from unnest(judged) as send
+    where send.refusal is null and send.is_outside and (send.item).daily_limit is not null
+  ) then
+    judged := count_reach(judged, at);
+  end if;
+  select array_agg(send) into accepted from unnest(judged) as send where send.refusal is null;
+  if exists (select from unnest(accepted) as send where not send.has_contact) then
+    perform resolve_contacts(jsonb_agg(jsonb_build_object(
+      'company_id', (send.item).company_id, 'identity', (send.item).customer, 'phone', (send.item).phone,
+      'source', (send.item).contact_source, 'source_type', (send.item).source_type
+    ) order by (send.item).ord))
+    from unnest(accepted) as send
+    where not send.has_contact;
+  end if;
 
   return query
-  with item as materialized (
-    select *
-    from jsonb_to_recordset(items) as item (
-      ord integer, company_id bigint, sender_id bigint, customer text, phone text, contact_source text,
-      source_type text, needs_window boolean, needs_consent boolean, daily_limit integer, slot_seconds double precision,
-      type text, text text, media jsonb, sender_name text, idempotency_id bigint
-    )
+  with accepted as materialized (
+    select (send.item).*, send.thread, send.slot_wait
+    from unnest(accepted) as send
   ),
-  judged as materialized (
-    select
-      item.*,
-      coalesce(alias.customer, item.customer) as thread,
-      conversation.last_inbound_at,
-      greatest(conversation.next_message_at, present) as pair_at,
-      coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) as outside,
-      case
-        when item.needs_consent and contact.whatsapp_consent is false then 'consent'
-        when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
-      end as judgement
-    from item
-    -- Lateral with a limit: a probe of the index for each item, whatever the statistics say. Those of a table that has
-    -- just begun to fill make the planner read all of it.
-    left join lateral (
-      select customer
-      from customer_aliases known
-      where (known.company_id, known.sender_id, known.alias) = (item.company_id, item.sender_id, item.customer)
-      limit 1
-    ) as alias on true
-    left join lateral (
-      select last_inbound_at, next_message_at
-      from conversations known
-      where (known.company_id, known.sender_id) = (item.company_id, item.sender_id)
-        and known.customer = coalesce(alias.customer, item.customer)
-      limit 1
-    ) as conversation on true
-    left join lateral (
-      select contact_id
-      from contact_identities known
-      where (known.company_id, known.identity) = (item.company_id, item.customer)
-      limit 1
-    ) as identity on true
-    left join lateral (
-      select whatsapp_consent
-      from contacts known
-      where (known.company_id, known.id) = (item.company_id, identity.contact_id)
-      limit 1
-    ) as contact on true
-  ),
-  paired as materialized (
-    select
-      judged.*,
-      case
-        when judged.slot_seconds is null then 0
-        else greatest(0, extract(epoch from judged.pair_at - present)::double precision + pair_seconds * (
-          row_number() over (
-            partition by judged.company_id, judged.sender_id, judged.thread, judged.judgement is null
-            order by judged.ord
-          ) - pair_burst
-        ))
-      end as pair_wait
-    from judged
-  ),
-  spaced as materialized (
-    select
-      paired.*,
-      case
-        when paired.slot_seconds is null then 0
-        else extract(epoch from greatest(counts.next_slot_at, present) - present)::double precision
-          + paired.slot_seconds * (
-            row_number() over (
-              partition by paired.company_id, paired.sender_id,
-                paired.judgement is null and paired.pair_wait <= longest_wait
-              order by paired.ord
-            ) - 1
-          )
-      end as slot_wait
-    from paired
-    left join sender_reach_counts counts using (company_id, sender_id)
-  ),
-  paced as materialized (
-    select
-      spaced.*,
-      greatest(spaced.pair_wait, spaced.slot_wait) as wait_seconds,
-      coalesce(
-        spaced.judgement,
-        case when greatest(spaced.pair_wait, spaced.slot_wait) > longest_wait then 'pace' end
-      ) as refusal
-    from spaced
-  ),
-  newly_reached as (
-    select
-      paced.company_id,
-      paced.sender_id,
-      paced.thread,
-      min(paced.daily_limit) as daily_limit,
-      row_number() over (partition by paced.company_id, paced.sender_id order by min(paced.ord)) as place
-    from paced
-    where paced.refusal is null
-      and paced.outside
-      and paced.daily_limit is not null
-      and not exists (
-        select
-        from sender_reach reached
-        where (reached.company_id, reached.sender_id, reached.customer)
-            = (paced.company_id, paced.sender_id, paced.thread)
-          and reached.reached_at > at - interval '24 hours'
-      )
-    group by paced.company_id, paced.sender_id, paced.thread
-  ),
-  reach as materialized (
-    select
-      newly.*,
-      counts.reached + newly.place as ordinal,
-      coalesce(earlier.reached_at, at) + interval '24 hours' as retry_at,
-      counts.reached + newly.place - newly.daily_limit > counts.forgotten
-        and coalesce(earlier.reached_at > at - interval '24 hours', true) as is_over
-    from newly_reached newly
-    join sender_reach_counts counts using (company_id, sender_id)
-    left join sender_reach earlier
-      on (earlier.company_id, earlier.sender_id) = (newly.company_id, newly.sender_id)
-      and earlier.ordinal = counts.reached + newly.place - newly.daily_limit
-  ),
-  recorded as (
-    insert into sender_reach (company_id, sender_id, ordinal, customer, reached_at)
-    select reach.company_id, reach.sender_id, reach.ordinal, reach.thread, at
-    from reach
-    where not reach.is_over
-  ),
-  accepted as materialized (
-    select paced.*, reach.ordinal
-    from paced
-    left join reach using (company_id, sender_id, thread)
-    where paced.refusal is null and reach.is_over is not true
-  ),
-  counted as (
+  slot_taken as (
     update sender_reach_counts counts
-    set
-      reached = coalesce(totals.reached, counts.reached),
-      next_slot_at = coalesce(totals.next_slot_at, counts.next_slot_at)
+    set next_slot_at = latest.next_slot_at
     from (
       select
         accepted.company_id,
         accepted.sender_id,
-        max(accepted.ordinal) as reached,
         present + make_interval(secs => max(accepted.slot_wait + accepted.slot_seconds)) as next_slot_at
       from accepted
       group by accepted.company_id, accepted.sender_id
-    ) as totals
-    where (counts.company_id, counts.sender_id) = (totals.company_id, totals.sender_id)
-      and (totals.reached is not null or totals.next_slot_at is not null)
-  ),
-  contact as materialized (
-    select *
-    from resolve_contacts((
-      select jsonb_agg(jsonb_build_object(
-        'company_id', accepted.company_id, 'identity', accepted.customer, 'phone', accepted.phone,
-        'source', accepted.contact_source, 'source_type', accepted.source_type
-      ) order by accepted.ord)
-      from accepted
-    ))
+    ) as latest
+    where (counts.company_id, counts.sender_id) = (latest.company_id, latest.sender_id)
+      and latest.next_slot_at is not null
   ),
   conversation as (
     insert into conversations as kept (
@@ -1371,11 +1446,16 @@ begin
       last_text, last_direction, last_message_at, next_message_at, active_at, created_at, updated_at
     )
     select
-      accepted.company_id, accepted.sender_id, accepted.thread, min(contact.contact_id), count(*),
+      accepted.company_id, accepted.sender_id, accepted.thread, min(identity.contact_id), count(*),
       (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at,
       present + make_interval(secs => pair_seconds * count(*)), at, at, at
     from accepted
-    join contact on (contact.company_id, contact.identity) = (accepted.company_id, accepted.customer)
+    join lateral (
+      select contact_id
+      from contact_identities known
+      where (known.company_id, known.identity) = (accepted.company_id, accepted.customer)
+      limit 1
+    ) as identity on true
     group by accepted.company_id, accepted.sender_id, accepted.thread
     order by 1, 2, 3
     on conflict (company_id, sender_id, customer) do update set
@@ -1431,16 +1511,10 @@ begin
     where (key.company_id, key.id) = (numbered.company_id, numbered.idempotency_id)
   )
   select
-    paced.ord,
-    coalesce(paced.refusal, case when reach.is_over then 'limit' end),
-    paced.last_inbound_at,
-    reach.retry_at,
-    paced.wait_seconds,
-    numbered.conversation_id,
-    numbered.message_id
-  from paced
-  left join reach using (company_id, sender_id, thread)
-  left join numbered using (ord);
+    (send.item).ord, send.refusal, send.last_inbound_at, send.retry_at, send.wait_seconds,
+    numbered.conversation_id, numbered.message_id
+  from unnest(judged) as send
+  left join numbered on numbered.ord = (send.item).ord;
 end
 $function$;
 
@@ -2225,4 +2299,62 @@ AS $function$
   set sent = email_template_counts.sent + counts.number
   from counts
   where (email_template_counts.company_id, email_template_counts.template_id) = (counts.company_id, counts.template_id)
+$function$;
+
+CREATE OR REPLACE FUNCTION public.settle_sends(items jsonb, at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  update messages message
+  set
+    status = case
+      when message_status_rank(outcome.status) > message_status_rank(message.status) then outcome.status
+      else message.status
+    end,
+    error = case
+      when message_status_rank(outcome.status) > message_status_rank(message.status) then nullif(outcome.error, 'null')
+      else message.error
+    end,
+    wamid = coalesce(message.wamid, outcome.wamid),
+    provider_message_id = coalesce(message.provider_message_id, outcome.provider_message_id),
+    updated_at = at
+  from jsonb_to_recordset(items) as outcome (
+    company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
+  )
+  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id);
+
+  if exists (select from jsonb_to_recordset(items) as outcome (customer text) where outcome.customer is not null) then
+    insert into customer_aliases (company_id, sender_id, alias, customer)
+    select distinct
+      conversation.company_id,
+      conversation.sender_id,
+      case when known.id is null then outcome.customer else conversation.customer end,
+      case when known.id is null then conversation.customer else outcome.customer end
+    from jsonb_to_recordset(items) as outcome (company_id bigint, message_id bigint, customer text)
+    join messages message on (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    left join conversations known
+      on (known.company_id, known.sender_id, known.customer)
+       = (conversation.company_id, conversation.sender_id, outcome.customer)
+    where outcome.customer <> conversation.customer
+    on conflict do nothing;
+  end if;
+
+  if exists (
+    select from jsonb_to_recordset(items) as outcome (idempotency_id bigint) where outcome.idempotency_id is not null
+  ) then
+    update idempotency_keys key
+    set answer_status = outcome.answer_status, answer_body = outcome.answer_body
+    from jsonb_to_recordset(items) as outcome (
+      company_id bigint, idempotency_id bigint, answer_status smallint, answer_body text
+    )
+    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id);
+  end if;
+end
 $function$;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
@@ -7,6 +8,7 @@ import { type Company, onStage, type Stage } from './stage.ts'
 
 const RECIPIENTS = 10_000
 const CONCURRENCIES = [1, 8, 64, 256]
+const SLOW_CONCURRENCIES = [1, 64, 256]
 
 /** Sends through API, database and sandbox, beside the bare client at the same sandbox and a bare route. */
 export const sendBench: Bench = (context) =>
@@ -21,29 +23,27 @@ export const sendBench: Bench = (context) =>
 
     await countRoundTrips(context, stage, orders.service)
     for (const concurrency of CONCURRENCIES) await compare(context, stage, orders, concurrency)
+    await compareAdapters(context, stage)
     context.say('provider at 100 ms')
     await stage.behave({ latencyMs: 100 })
-    for (const concurrency of CONCURRENCIES) await measureSlow(context, stage, orders, concurrency)
+    for (const concurrency of SLOW_CONCURRENCIES) await measureSlow(context, stage, orders, concurrency)
     await checkWritten(context, stage, company)
     const { now, highest } = residentMegabytes(stage.service.pid)
     context.report(figure('resident memory at the end', now, 'MB'))
     context.report(figure('resident memory at its highest', highest, 'MB', { atMost: 200 }))
   })
 
+const PARAMETERS = [
+  { type: 'text', text: 'Ada' },
+  { type: 'text', text: '{n}' },
+]
+
 type Order = Omit<LoadOrder, 'concurrency'>
 type Orders = { service: Order; client: Order; route: Order }
 
-function ordersOf(stage: Stage, { headers, senders }: Company, bareUrl: string): Orders {
-  const parameters = [
-    { type: 'text', text: 'Ada' },
-    { type: 'text', text: '{n}' },
-  ]
+function ordersOf(stage: Stage, company: Company, bareUrl: string): Orders {
+  const service = sendOrder(stage, company)
   const json = { 'content-type': 'application/json' }
-  const body = JSON.stringify({
-    recipient: '{phone}',
-    type: 'template',
-    template: { name: 'order_update', languageCode: 'en_US', components: [{ type: 'BODY', parameters }] },
-  })
   const graphBody = JSON.stringify({
     messaging_product: 'whatsapp',
     recipient_type: 'individual',
@@ -52,32 +52,42 @@ function ordersOf(stage: Stage, { headers, senders }: Company, bareUrl: string):
     template: {
       name: 'order_update',
       language: { code: 'en_US' },
-      components: [{ type: 'body', parameters }],
+      components: [{ type: 'body', parameters: PARAMETERS }],
     },
     biz_opaque_callback_data: '{n}',
   })
   const graph = {
     method: 'POST',
-    path: `/v25.0/${senders[0]?.phoneNumberId}/messages`,
+    path: `/v25.0/${company.senders[0]?.phoneNumberId}/messages`,
     headers: { authorization: 'Bearer bench', ...json },
     body: graphBody,
     phones: RECIPIENTS,
     fits: '"id":"(wamid[^"]+)"',
   } as const
   return {
-    service: {
-      url: stage.url,
-      method: 'POST',
-      path: '/public/v1/templates/whatsapp/send',
-      headers,
-      body,
-      phones: RECIPIENTS,
-      fits: '"messageId":([0-9]+),"wamid":"wamid',
-    },
+    service: { ...service, fits: '"messageId":([0-9]+),"wamid":"wamid' },
     client: { url: stage.sandboxUrl, ...graph },
-    route: { url: bareUrl, method: 'POST', path: '/', headers: json, body, phones: RECIPIENTS, fits: 'true' },
+    route: { ...service, url: bareUrl, path: '/', headers: json, fits: 'true' },
   }
 }
+
+const sendOrder = ({ url }: Stage, { headers }: Company): Order => ({
+  url,
+  method: 'POST',
+  path: '/public/v1/templates/whatsapp/send',
+  headers,
+  body: JSON.stringify({
+    recipient: '{phone}',
+    type: 'template',
+    template: {
+      name: 'order_update',
+      languageCode: 'en_US',
+      components: [{ type: 'BODY', parameters: PARAMETERS }],
+    },
+  }),
+  phones: RECIPIENTS,
+  fits: '"messageId":([0-9]+)',
+})
 
 /**
  * Each statement of a send is a transaction of its own, so that committed transactions per send are round trips per
@@ -152,6 +162,35 @@ async function compare(context: BenchContext, stage: Stage, orders: Orders, conc
     }),
   )
   report(figure(`${name}, p99`, sends.p99Ms, 'ms'))
+}
+
+/** The same sends through each adapter, by turns, each for a new company of its own. */
+async function compareAdapters({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
+  say('the three adapters')
+  const orders = new Map<ProviderName, Order>()
+  for (const provider of PROVIDER_NAMES) {
+    const company = await stage.createCompany(1, provider)
+    await stage.operator('POST', `/companies/${company.companyId}/templates/sync`)
+    orders.set(provider, sendOrder(stage, company))
+  }
+  const reports = new Map<ProviderName, LoadReport[]>(PROVIDER_NAMES.map((provider) => [provider, []]))
+  for (let round = 0; round < (quick ? 4 : 10); round += 1) {
+    // Forwards and backwards, so that what changes with time meets all of them alike.
+    for (const [provider, order] of round % 2 ? [...orders].reverse() : orders) {
+      const done = await stage.load.run({ ...order, concurrency: 64, requests: quick ? 600 : 3_000 })
+      insistOnClean(`sends through ${provider}`, done)
+      reports.get(provider)?.push(done)
+    }
+  }
+  // By the time that all rounds took: rounds are of equal numbers of sends.
+  const rates = [...reports].map(([provider, done]) => {
+    const { answered, seconds } = joinReports(done)
+    report(figure(`64 in flight, through ${provider}`, answered / seconds, 'sends/s'))
+    return answered / seconds
+  })
+  report(
+    figure('fastest adapter in terms of the slowest', Math.max(...rates) / Math.min(...rates), '', { atMost: 1.1 }),
+  )
 }
 
 async function measureSlow(context: BenchContext, stage: Stage, orders: Orders, concurrency: number): Promise<void> {

@@ -1,10 +1,11 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
+import type { ProviderName } from '../src/providers/provider.ts'
 import { type Load, startLoad } from './load.ts'
 import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
 
@@ -26,7 +27,7 @@ export type Stage = {
   databaseUrl: string
   operator(method: string, path: string, body?: unknown): Promise<unknown>
   /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
-  createCompany(senders?: number): Promise<Company>
+  createCompany(senders?: number, provider?: ProviderName): Promise<Company>
   /** What the provider does: see the sandbox's `PUT /sandbox/behaviour`. */
   behave(behaviour: object): Promise<void>
   /** Starts another program of this repository, which ends with the stage. */
@@ -41,6 +42,12 @@ export type Stage = {
 const ADMIN_TOKEN = randomBytes(24).toString('hex')
 const HIGHEST_RATE_LIMIT = 1_000_000
 const ACCOUNT = '200000000000001'
+/** Where the sandbox plays each provider. */
+const BASES: Record<ProviderName, (appId: string) => string> = {
+  meta: () => '',
+  dialog360: () => '/dialog360',
+  gupshup: (appId) => `/gupshup/partner/app/${appId}`,
+}
 
 /** Sets the stage: an empty database, durable as the service makes it. */
 export async function setStage(): Promise<Stage> {
@@ -80,7 +87,7 @@ export async function setStage(): Promise<Stage> {
     service: await startService(),
     ...(await openDatabase()),
     operator: (method, path, body) => call(`${url}/admin/v1${path}`, method, body, ADMIN_TOKEN),
-    createCompany: (senders = 1) => createCompany(stage, senders),
+    createCompany: (senders = 1, provider = 'meta') => createCompany(stage, senders, provider),
     behave: async (behaviour) => void (await call(`${stage.sandboxUrl}/sandbox/behaviour`, 'PUT', behaviour)),
     start,
     restart: async (env) => {
@@ -117,7 +124,7 @@ export async function onStage(play: (stage: Stage) => Promise<void>): Promise<vo
   }
 }
 
-async function createCompany(stage: Stage, count: number): Promise<Company> {
+async function createCompany(stage: Stage, count: number, provider: ProviderName): Promise<Company> {
   const { operator } = stage
   const company = { name: 'Bench', rateLimitPerMinute: HIGHEST_RATE_LIMIT }
   const { id: companyId } = (await operator('POST', '/companies', company)) as { id: number }
@@ -125,26 +132,32 @@ async function createCompany(stage: Stage, count: number): Promise<Company> {
   const key = await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Bench key', permissions })
   const { token } = key as { token: string }
   const senders: Sender[] = []
-  for (let i = 0; i < count; i++) senders.push(await connectSender(stage, companyId))
+  for (let i = 0; i < count; i++) senders.push(await connectSender(stage, companyId, provider))
   return { companyId, headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' }, senders }
 }
 
-async function connectSender({ operator, sandboxUrl }: Stage, companyId: number): Promise<Sender> {
+async function connectSender(
+  { operator, sandboxUrl }: Stage,
+  companyId: number,
+  provider: ProviderName,
+): Promise<Sender> {
+  const app = { id: randomUUID(), name: 'Bench' }
   const number = {
     phoneNumberId: `1${randomInt(1e13, 9e13)}`,
     displayPhoneNumber: `+39 ${randomInt(1e9, 1e10)}`,
     verifiedName: 'Bench',
     wabaAccountId: ACCOUNT,
+    ...(provider === 'gupshup' && { app }),
   }
   await call(`${sandboxUrl}/sandbox/numbers`, 'POST', number)
   const sender = await operator('POST', `/companies/${companyId}/senders`, {
-    provider: 'meta',
+    provider,
     phoneNumber: number.displayPhoneNumber,
     phoneName: number.verifiedName,
     phoneNumberId: number.phoneNumberId,
     wabaAccountId: ACCOUNT,
     accessToken: 'bench',
-    apiBaseUrl: sandboxUrl,
+    apiBaseUrl: `${sandboxUrl}${BASES[provider](app.id)}`,
     tier: 4,
     throughputPerSecond: 1_000_000,
   })

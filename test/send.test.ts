@@ -84,6 +84,16 @@ describe('every type reaches the provider with the body that it wants', () => {
     expect(await rowOf(body.data.messageId)).toMatchObject({ status: 'sent', wamid: body.data.wamid })
   })
 
+  test('media that the provider holds are noted for copying with the outcome, media behind a link are not', async () => {
+    const recipient = await openWindow(uniquePhone())
+    const noted = async (media: object) => {
+      const { body } = await send({ recipient, type: 'image', media })
+      return service.db`select provider_media_id from media where message_id = ${body.data.messageId}`
+    }
+    expect(await noted({ providerMediaId: '4242' })).toEqual([{ providerMediaId: '4242' }])
+    expect(await noted({ link })).toEqual([])
+  })
+
   const text = (value: string) => ({ type: 'text', text: value })
   const templates: [string, object, object][] = [
     [
@@ -354,7 +364,7 @@ describe('what the provider answers', () => {
 })
 
 describe('fifty first sends at once to one number', () => {
-  test('make one contact, one conversation, fifty messages', async () => {
+  test('make one contact, one conversation, 45 messages; the five beyond the burst are asked to wait', async () => {
     const fresh = await service.createCompany()
     const recipient = uniquePhone()
     const answers = await Promise.all(
@@ -362,16 +372,21 @@ describe('fifty first sends at once to one number', () => {
         fresh.api('POST', SEND, { recipient, type: 'template', template: { name: 'shipping_notice' } }),
       ),
     )
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200))
-    expect(new Set(answers.map(({ body }) => body.data.chatId)).size).toBe(1)
-    expect(new Set(answers.map(({ body }) => body.data.messageId)).size).toBe(50)
+    const sent = answers.filter(({ status }) => status === 200)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect([sent.length, refused.length]).toEqual([45, 5])
+    expect(new Set(sent.map(({ body }) => body.data.chatId)).size).toBe(1)
+    expect(new Set(sent.map(({ body }) => body.data.messageId)).size).toBe(45)
+    for (const { body } of refused) {
+      expect(body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
+    }
     const [count] = await service.db`
       select
         (select count(*)::int from contacts where company_id = ${fresh.companyId}) as contacts,
         (select count(*)::int from conversations where company_id = ${fresh.companyId}) as conversations,
         (select count(*)::int from messages where company_id = ${fresh.companyId}) as messages
     `
-    expect(count).toEqual({ contacts: 1, conversations: 1, messages: 50 })
+    expect(count).toEqual({ contacts: 1, conversations: 1, messages: 45 })
   })
 })
 

@@ -1,7 +1,7 @@
 import type { Db } from './connect.ts'
 
 /**
- * The schema as text, from the catalogue: tables with columns and constraints, indexes, functions. Made to be read in
+ * The schema as text, from the catalogue: tables with columns and constraints, indexes, types, functions. Made to be read in
  * reviews, committed as schema.sql.
  */
 export async function describeSchema(db: Db): Promise<string> {
@@ -41,6 +41,18 @@ export async function describeSchema(db: Db): Promise<string> {
       and not exists (select from pg_constraint where conindid = index.indexrelid and contype in ('p', 'u'))
     order by 1, 2
   `
+  const types = await db<{ name: string; members: string[] }[]>`
+    select
+      relation.relname as name,
+      array_agg(
+        attribute.attname || ' ' || format_type(attribute.atttypid, attribute.atttypmod) order by attribute.attnum
+      ) as members
+    from pg_class relation
+    join pg_attribute attribute on attribute.attrelid = relation.oid and attribute.attnum > 0
+    where relation.relnamespace = 'public'::regnamespace and relation.relkind = 'c'
+    group by relation.oid
+    order by relation.relname
+  `
   const functions = await db<{ definition: string }[]>`
     select pg_get_functiondef(oid) as definition
     from pg_proc
@@ -52,6 +64,11 @@ export async function describeSchema(db: Db): Promise<string> {
     const own = indexes.filter(({ table }) => table === name).map(({ definition }) => `\n${definition};`)
     return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n);${own.join('')}`
   })
-  const definitions = functions.map(({ definition }) => `${definition.trim()};`)
+  const definitions = [
+    ...types.map(
+      ({ name, members }) => `create type ${name} as (\n${members.map((line) => `  ${line}`).join(',\n')}\n);`,
+    ),
+    ...functions.map(({ definition }) => `${definition.trim()};`),
+  ]
   return `${['-- The schema that all migrations make together. Generated: npm run generate', ...blocks, ...definitions].join('\n\n')}\n`
 }

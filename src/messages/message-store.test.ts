@@ -204,6 +204,7 @@ describe('settling', () => {
     providerMessageId: null,
     customer: null,
     error: null,
+    hasProviderMedia: false,
     answer: null,
   })
 

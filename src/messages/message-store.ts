@@ -92,9 +92,11 @@ export type SendToSettle = {
   status: 'sent' | 'failed' | 'unknown'
   wamid: string | null
   providerMessageId: string | null
-  /** The identity under which the provider knows the customer, when it told one. */
+  /** The identity under which the provider knows the customer, when it told another than the one dialled. */
   customer: string | null
   error: { code: number | null; title: string; details: string | null } | null
+  /** It went out with media that the provider holds. */
+  hasProviderMedia: boolean
   /** The answer that an Idempotency-Key keeps. */
   answer: { idempotencyId: number; status: number; body: string } | null
 }
@@ -117,56 +119,7 @@ export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Da
     answer_status: send.answer?.status ?? null,
     answer_body: send.answer?.body ?? null,
   }))
-  await db`
-    with outcome as materialized (
-      select *
-      from jsonb_to_recordset(${db.json(items as unknown as Json)}) as outcome (
-        company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, customer text,
-        error jsonb, idempotency_id bigint, answer_status smallint, answer_body text
-      )
-    ),
-    settled as (
-      update messages message
-      set
-        status = case
-          when message_status_rank(outcome.status) > message_status_rank(message.status) then outcome.status
-          else message.status
-        end,
-        error = case
-          when message_status_rank(outcome.status) > message_status_rank(message.status) then nullif(outcome.error, 'null')
-          else message.error
-        end,
-        wamid = coalesce(message.wamid, outcome.wamid),
-        provider_message_id = coalesce(message.provider_message_id, outcome.provider_message_id),
-        updated_at = ${at}
-      from outcome
-      where (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
-      returning message.company_id, message.conversation_id, outcome.customer
-    ),
-    renamed as (
-      select distinct conversation.company_id, conversation.sender_id, conversation.customer, settled.customer as other
-      from settled
-      join conversations conversation
-        on (conversation.company_id, conversation.id) = (settled.company_id, settled.conversation_id)
-      where settled.customer is not null and settled.customer <> conversation.customer
-    ),
-    aliased as (
-      insert into customer_aliases (company_id, sender_id, alias, customer)
-      select
-        renamed.company_id,
-        renamed.sender_id,
-        case when known.id is null then renamed.other else renamed.customer end,
-        case when known.id is null then renamed.customer else renamed.other end
-      from renamed
-      left join conversations known
-        on (known.company_id, known.sender_id, known.customer) = (renamed.company_id, renamed.sender_id, renamed.other)
-      on conflict do nothing
-    )
-    update idempotency_keys key
-    set answer_status = outcome.answer_status, answer_body = outcome.answer_body
-    from outcome
-    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id)
-  `
+  await db`select settle_sends(${db.json(items as unknown as Json)}, ${at})`
   return sends.map(() => undefined)
 }
 

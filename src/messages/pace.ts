@@ -1,8 +1,5 @@
-/**
- * One customer gets so many messages at once, … The provider lends 45; what it then refuses comes back as a throttle. The
- * margin lets fifty first sends at once through.
- */
-export const PAIR_BURST = 50
+/** One customer gets so many messages at once, as many as the provider lends, … */
+export const PAIR_BURST = 45
 /** … and from then on one in so many seconds. */
 export const PAIR_SECONDS = 6
 /** A send waits so long for its turn; one whose turn comes later is refused. */

@@ -1,19 +1,35 @@
 import { createBatcher } from '../batch.ts'
 import type { Clock } from '../clock.ts'
-import type { Pool } from '../db/connect.ts'
-import { prepareSends, settleSends } from './message-store.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { prepareSends, type SendToSettle, settleSends } from './message-store.ts'
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
-const MAX_RUNNING = 2
+/** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
+const MAX_RUNNING = 1
 const SETTLE_ATTEMPTS = 5
 const SETTLE_PAUSE_MS = 500
+
+/** Notes the media of these messages, to be copied from the provider. */
+export type CopyMedia = (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
 
 /**
  * Both halves of many concurrent sends share statements. Settling is repeated while the database is away, since the
  * provider has already been called: it is idempotent.
  */
-export function createSendBatches(db: Pool, clock: Clock): Pick<SendDeps, 'prepareSend' | 'settleSend'> {
+export function createSendBatches(
+  db: Pool,
+  clock: Clock,
+  copyMedia: CopyMedia,
+): Pick<SendDeps, 'prepareSend' | 'settleSend'> {
+  const settle = (sends: readonly SendToSettle[]): Promise<undefined[]> => {
+    const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
+    if (withMedia.length === 0) return settleSends(db, sends, clock.now())
+    return db.begin(async (tx) => {
+      await copyMedia(tx, withMedia)
+      return settleSends(tx, sends, clock.now())
+    })
+  }
   return {
     prepareSend: createBatcher({
       run: (sends) => prepareSends(db, sends, clock.now()),
@@ -21,7 +37,7 @@ export function createSendBatches(db: Pool, clock: Clock): Pick<SendDeps, 'prepa
       maxRunning: MAX_RUNNING,
     }),
     settleSend: createBatcher({
-      run: (sends) => repeatedly(() => settleSends(db, sends, clock.now())),
+      run: (sends) => repeatedly(() => settle(sends)),
       maxItems: MAX_ITEMS,
       maxRunning: MAX_RUNNING,
     }),

@@ -78,7 +78,7 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
 
 Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to
-one customer 50 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a
+one customer 45 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a
 later one the answer is 429 with \`retry_after\`, and nothing was written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */

@@ -24,7 +24,7 @@ import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
-import { composePlain, composeTemplate, type Outbound, toProviderBody } from './outbound.ts'
+import { composePlain, composeTemplate, type Outbound, type OutboundMedia, toProviderBody } from './outbound.ts'
 import type { SendRequest } from './send-request.ts'
 
 const WINDOW_MS = 24 * 60 * 60 * 1000
@@ -74,7 +74,12 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
     }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
-  return settle(deps, caller, attempt.message, attempt.outcome)
+  return settle(
+    deps,
+    caller,
+    { ...attempt.message, recipient: request.recipient, media: outbound.media },
+    attempt.outcome,
+  )
 }
 
 async function compose(
@@ -154,10 +159,12 @@ async function callProvider(deps: SendDeps, sender: Sender, body: string): Promi
   return outcome
 }
 
+type SentMessage = { conversationId: number; messageId: number; recipient: string; media: OutboundMedia | null }
+
 async function settle(
   deps: SendDeps,
   caller: SendCaller,
-  message: { conversationId: number; messageId: number },
+  message: SentMessage,
   outcome: SendOutcome,
 ): Promise<SendReply> {
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
@@ -174,7 +181,7 @@ async function settle(
 
 function toSettle(
   caller: SendCaller,
-  message: { messageId: number },
+  message: SentMessage,
   outcome: SendOutcome,
   answer: SendReply | AppError,
 ): SendToSettle {
@@ -185,8 +192,9 @@ function toSettle(
     status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
     wamid: isAccepted ? outcome.wamid : null,
     providerMessageId: isAccepted ? outcome.providerMessageId : null,
-    customer: isAccepted ? knownAs(outcome) : null,
+    customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
     error: isAccepted ? null : outcome.error,
+    hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',
     answer: keptAnswer(caller, answer),
   }
 }
@@ -196,9 +204,11 @@ export const toReply = (message: { conversationId: number; messageId: number }, 
   data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
 })
 
-const knownAs = ({ waId, userId }: { waId: string | null; userId: string | null }): string | null => {
-  const other = waId ?? userId
-  return other === null ? null : customerIdentity(other)
+/** The identity under which the provider knows the customer, where it is not the one that was dialled. */
+function otherIdentity({ waId, userId }: { waId: string | null; userId: string | null }, recipient: string) {
+  const told = waId ?? userId
+  const other = told === null ? null : customerIdentity(told)
+  return other === customerIdentity(recipient) ? null : other
 }
 
 /** What of the answer an Idempotency-Key keeps: acceptance, refusals of the provider, and not knowing. */

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createBreaker } from './breaker.ts'
 import type { Provider, SenderAccess, SendOutcome } from './provider.ts'
 
 /** One adapter, and a stand-in for its provider that a control address directs. */
@@ -53,6 +54,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
       test.each([
         [100, 'invalid_parameter'],
         [131026, 'not_on_whatsapp'],
+        [1002, 'not_on_whatsapp'],
         [131047, 'window_closed'],
         [132000, 'parameter_mismatch'],
         [132008, 'parameter_mismatch'],
@@ -94,6 +96,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         [131056, 6],
         [131064, 3600],
         [132069, 60],
+        [4001, 60],
       ])('refused with %i is to wait %i s', async (code, retryAfterSeconds) => {
         await behave({ refuseWithCode: code })
         expect(await send()).toMatchObject({ kind: 'throttled', retryAfterSeconds, error: { code } })
@@ -125,6 +128,29 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         await behave(behaviour)
         expect(await send()).toMatchObject({ kind: 'unknown', error: { code: null } })
       })
+
+      test('that was taken before the connection broke is not made again', async () => {
+        await behave({ resetBeforeAnswer: true })
+        const to = '393339998877'
+        expect(await send({}, textTo(to))).toMatchObject({ kind: 'unknown' })
+        const taken = (await subject.control('GET', '/messages?limit=100')) as { to: string }[]
+        expect(taken.filter((message) => message.to === to)).toHaveLength(1)
+      })
+    })
+
+    test('its breaker opens after ten failures, holds everything back, and closes when the provider is there again', async () => {
+      const breaker = createBreaker()
+      const attempt = (access: Partial<SenderAccess> = {}) =>
+        breaker.run(1, async () => ({ outcome: await send(access) }))
+      const away = { apiBaseUrl: 'http://127.0.0.1:9/base' }
+      for (let failure = 0; failure < 10; failure++) {
+        expect(await attempt(away)).toMatchObject({ outcome: { kind: 'unreachable' } })
+      }
+      expect(await attempt()).toBeUndefined()
+      await expect
+        .poll(() => attempt(), { timeout: 10_000, interval: 100 })
+        .toMatchObject({ outcome: { kind: 'accepted' } })
+      expect(await attempt()).toMatchObject({ outcome: { kind: 'accepted' } })
     })
 
     describe('a send where nothing left for the provider is safe to repeat:', () => {

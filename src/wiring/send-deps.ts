@@ -1,8 +1,10 @@
 import { inTime } from '../http/deadline.ts'
+import { recordMedia } from '../media/copy-media.ts'
 import type { PreparedSend, SendToPrepare } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
-import { createSendBatches } from '../messages/send-batches.ts'
+import { type CopyMedia, createSendBatches } from '../messages/send-batches.ts'
 import type { Deps } from './deps.ts'
+import { enqueueCopies } from './media-deps.ts'
 
 const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 
@@ -12,14 +14,15 @@ const NOT_SENT = { code: null, title: 'The database answered too late: nothing w
  */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
-  const { prepareSend, settleSend } = createSendBatches(deps.db, deps.clock)
+  const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
+  const { prepareSend, settleSend } = createSendBatches(deps.db, deps.clock, copyMedia)
   const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
 
   /** Whoever asked for it was told that nothing was sent, and nothing is. */
   const giveUp = async ({ companyId }: SendToPrepare, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
-    const nothing = { wamid: null, providerMessageId: null, customer: null, answer: null }
+    const nothing = { wamid: null, providerMessageId: null, customer: null, hasProviderMedia: false, answer: null }
     await settleSend({ companyId, messageId, status: 'failed', error: NOT_SENT, ...nothing }).catch(onUnsettled)
   }
 
