@@ -67,7 +67,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
 function checkPatched(pool: Pool): void {
   if ('answer_timeout' in pool.options) return
   throw new StartError(
-    'The database driver lacks the patch in patches/: run npm ci (without --ignore-scripts and --omit=dev) in the folder of Parley',
+    'The database driver lacks the patch in patches/: run npm ci (without --ignore-scripts) in the folder of Parley',
   )
 }
 
