@@ -70,7 +70,7 @@ test('a process that is killed in the middle of an import: the next goes on, and
   const [kept] = await db`
     select
       (select count(*) from contacts where company_id = ${companyId}) as contacts,
-      (select sum(change) from contact_count_changes where company_id = ${companyId}) as counted,
+      (select sum(change) from contact_changes where company_id = ${companyId}) as counted,
       (select count(*) from consent_changes where company_id = ${companyId}) as consents,
       (select count(*) from contact_import_refusals where company_id = ${companyId}) as refusals
   `

@@ -241,7 +241,7 @@ describe('an export', () => {
       tags: fc.array(fc.oneof(filled(10), fc.constantFrom('a;b', ' a ', 'json:', 'ok')), { maxLength: 3 }),
       marketingConsent: fc.record({ email: fc.boolean(), whatsapp: fc.boolean() }, { requiredKeys: [] }),
       customFields: fc.dictionary(
-        fc.oneof(filled(10), fc.constantFrom('__proto__', 'a.b', '"', 'é😀', 'json:')),
+        fc.oneof(filled(10), fc.constantFrom('__proto__', 'a.b', '"', 'é😀', 'json:', ' \t')),
         value,
         { maxKeys: 3 },
       ),

@@ -33,6 +33,12 @@ const BODY_NAMES = new Map([
   ['marketing_consent', 'marketingConsent'],
 ])
 
+/** A column as the first line names it: spaces around it mean nothing, but those at the end of a custom field's key. */
+export function toColumn(text: string): string {
+  const name = text.trimStart()
+  return /^custom_?fields\./i.test(name) ? name : name.trimEnd()
+}
+
 /** A column by its name in a form: `first_name` and `firstName` are one, as are the parts before a dot. */
 function formName(column: string): string {
   const [head = '', ...rest] = column.split('.')

@@ -4,7 +4,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, importNotFound, payloadTooLarge, validationError } from '../errors.ts'
 import { TooLarge } from '../media/measure.ts'
 import { newStorageKey, type Vault } from '../media/vault.ts'
-import { readHeader } from './contact-columns.ts'
+import { readHeader, toColumn } from './contact-columns.ts'
 import type { ListFormat } from './contact-export.ts'
 import {
   type ContactImport,
@@ -141,7 +141,7 @@ function toHead(record: ListRecord): Survey & { fault?: string } {
     return { columns: [], ignored: [], rows: 0, head, fault: 'the first line must name the columns, in UTF-8' }
   }
   const { fields, fault } = parseCsvRow(toText(record))
-  const columns = fields.map((field) => field.trim())
+  const columns = fields.map(toColumn)
   const unstorable = columns.some((column) => column.includes('\0')) ? 'a column has NUL in its name' : undefined
   const { ignored, fault: headerFault } = readHeader(columns)
   const wrong = fault ?? unstorable ?? headerFault
