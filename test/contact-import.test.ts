@@ -178,7 +178,10 @@ test('lists that cannot be read are refused whole, and leave nothing', async () 
   )
   expect(refusals).toEqual(Array.from({ length: 6 }, () => [422, 'validation_error']))
   expect((await bring(company, 'email\na@example.com\n', 'application/json')).status).toBe(400)
-  expect(await service.db`select id from contact_imports where company_id = ${company.companyId}`).toEqual([])
+  // Who broke off hears no answer: what was begun for him goes a moment later.
+  await eventually(
+    async () => (await service.db`select id from contact_imports where company_id = ${company.companyId}`).length === 0,
+  )
 })
 
 test('more than a million rows are refused', async () => {
@@ -238,7 +241,7 @@ describe('an export', () => {
       tags: fc.array(fc.oneof(filled(10), fc.constantFrom('a;b', ' a ', 'json:', 'ok')), { maxLength: 3 }),
       marketingConsent: fc.record({ email: fc.boolean(), whatsapp: fc.boolean() }, { requiredKeys: [] }),
       customFields: fc.dictionary(
-        fc.oneof(filled(10), fc.constantFrom('__proto__', 'a.b', '"', 'é😀', 'json:')),
+        fc.oneof(filled(10), fc.constantFrom('__proto__', 'a.b', '"', 'é😀', 'json:', ' \t')),
         value,
         { maxKeys: 3 },
       ),
@@ -359,7 +362,10 @@ test('a list that breaks off is not kept', async () => {
   }
   await expect(fetch(`${service.url}/public/v1/contacts/import`, init as unknown as RequestInit)).rejects.toThrow()
   expect((await company.api('GET', '/contacts/export')).status).toBe(200)
-  expect(await service.db`select id from contact_imports where company_id = ${company.companyId}`).toEqual([])
+  // Who broke off hears no answer: what was begun for him goes a moment later.
+  await eventually(
+    async () => (await service.db`select id from contact_imports where company_id = ${company.companyId}`).length === 0,
+  )
 })
 
 test('parley contacts import works a file off and says what came of it', async () => {

@@ -1,7 +1,16 @@
 import type { Db } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
 import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
-import { type ConsentSet, type ContactState, writeContacts } from './contact-store.ts'
+import { searchText } from './contact-search.ts'
+import {
+  type ConsentSet,
+  type ContactState,
+  forgetAliases,
+  insertConsents,
+  insertContacts,
+  toRows,
+  updateContacts,
+} from './contact-store.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024
@@ -75,18 +84,34 @@ export async function writeChanges(
   changes: readonly Change[],
   by: ChangedBy,
 ): Promise<Contact[]> {
-  if (changes.length === 0) return []
-  return writeContacts(
-    tx,
-    companyId,
-    {
-      states: changes.map((change) => change.state),
-      created: changes.filter((change) => change.known === undefined).length,
-      consents: changes.flatMap((change) => change.consents),
-      phones: [...new Set(changes.flatMap(phonesMoved))],
-    },
-    by,
-  )
+  const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
+  const consents = changes.flatMap((change) => change.consents)
+  const givenUp = updated.flatMap(numberGivenUp)
+  const idsOf = (some: readonly Change[]) => some.map(({ state }) => state.id)
+  const rowsOf = (some: readonly Change[]) => toRows(some.map(({ state }) => state))
+  // All are begun at once, so that none waits for the answer to another; they are carried out in this order.
+  const [updatedAt, createdAt] = await Promise.all([
+    updated.length > 0 &&
+      updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), idsOf(updated.filter(isRenamed))),
+    added.length > 0 && insertContacts(tx, companyId, idsOf(added), rowsOf(added)),
+    consents.length > 0 && insertConsents(tx, companyId, consents, by),
+    givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
+  ])
+  return changes.flatMap(({ known, state }) => {
+    const at = known ? updatedAt : createdAt
+    if (!at) return []
+    const { createdAt: since, externalId, externalConnectionId } = known ?? NEWCOMER
+    return [{ ...state, externalId, externalConnectionId, createdAt: since ?? at, updatedAt: at }]
+  })
+}
+
+const NEWCOMER = { createdAt: undefined, externalId: null, externalConnectionId: null }
+
+const isRenamed = ({ known, state }: Change): boolean => known === undefined || searchText(known) !== searchText(state)
+
+function numberGivenUp({ known, state }: Change) {
+  const identity = known?.phoneIdentity ?? null
+  return identity === null || identity === state.phoneIdentity ? [] : [{ id: state.id, identity }]
 }
 
 /** Only what changes something is a change of consent. */
@@ -97,11 +122,4 @@ export function consentChanges(before: ContactState | undefined, after: ContactS
     ...change('email', before?.emailConsent, after.emailConsent),
     ...change('whatsapp', before?.whatsappConsent, after.whatsappConsent),
   ]
-}
-
-/** The phone identities whose oldest contact may be another one after the change. */
-function phonesMoved({ known, state }: Change): string[] {
-  const before = known?.phoneIdentity ?? null
-  if (before === state.phoneIdentity) return []
-  return [before, state.phoneIdentity].filter((identity) => identity !== null)
 }

@@ -33,6 +33,12 @@ const BODY_NAMES = new Map([
   ['marketing_consent', 'marketingConsent'],
 ])
 
+/** A column as the first line names it: spaces around it mean nothing, but those at the end of a custom field's key. */
+export function toColumn(text: string): string {
+  const name = text.trimStart()
+  return /^custom_?fields\./i.test(name) ? name : name.trimEnd()
+}
+
 /** A column by its name in a form: `first_name` and `firstName` are one, as are the parts before a dot. */
 function formName(column: string): string {
   const [head = '', ...rest] = column.split('.')
@@ -57,24 +63,29 @@ export function readHeader(columns: readonly string[]): { ignored: string[]; fau
 /** What a row asks for: a write body that is still to be checked, and the contact it names, if any. */
 export type RowBody = { readonly body: unknown; readonly id: number | undefined }
 
-/** The fields of a row under its columns; an error when a cell is marked as JSON and is none. */
-export function cellsToBody(columns: readonly string[], fields: readonly string[]): RowBody | { reason: string } {
-  if (fields.length !== columns.length) {
-    return { reason: `has ${fields.length} fields where the header has ${columns.length}` }
+/** Reads the fields of a row under these columns; an error when a cell is marked as JSON and is none. */
+export function createRowReader(
+  columns: readonly string[],
+): (fields: readonly string[]) => RowBody | { reason: string } {
+  const names = columns.map(formName)
+  const mayBeJson = names.map((name) => name === 'tags' || name.startsWith('customFields.'))
+  return (fields) => {
+    if (fields.length !== columns.length) {
+      return { reason: `has ${fields.length} fields where the header has ${columns.length}` }
+    }
+    const entries: [string, unknown][] = []
+    let id: number | undefined
+    for (const [place, name] of names.entries()) {
+      const cell = fields[place] ?? ''
+      if (cell === '') continue
+      const value = mayBeJson[place] ? readCell(cell) : { value: cell }
+      if (value === undefined) return { reason: `${columns[place]} begins with ${JSON_MARK} and is not JSON` }
+      if (name === 'id') id = parseId(cell)
+      else if (name === 'tags') for (const tag of readTags(value.value)) entries.push([name, tag])
+      else entries.push([name, value.value])
+    }
+    return { body: formToWriteBody(entries), id }
   }
-  const entries: [string, unknown][] = []
-  let id: number | undefined
-  for (const [place, column] of columns.entries()) {
-    const cell = fields[place] ?? ''
-    if (cell === '') continue
-    const name = formName(column)
-    const value = name === 'tags' || name.startsWith('customFields.') ? readCell(cell) : { value: cell }
-    if (value === undefined) return { reason: `${column} begins with ${JSON_MARK} and is not JSON` }
-    if (name === 'id') id = parseId(cell)
-    else if (name === 'tags') for (const tag of readTags(value.value)) entries.push([name, tag])
-    else entries.push([name, value.value])
-  }
-  return { body: formToWriteBody(entries), id }
 }
 
 function readCell(cell: string): { value: unknown } | undefined {

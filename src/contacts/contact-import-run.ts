@@ -2,22 +2,25 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type { Pool } from '../db/connect.ts'
 import type { Vault } from '../media/vault.ts'
-import { cellsToBody, lineToBody, type RowBody } from './contact-columns.ts'
+import { createRowReader, lineToBody, type RowBody } from './contact-columns.ts'
 import { toText } from './contact-import.ts'
 import {
+  type BegunImport,
   beginImport,
   type ContactImport,
   endImport,
   findImport,
   type Refusal,
+  recordListGone,
   recordProgress,
 } from './contact-import-store.ts'
 import type { ContactWrite } from './contact-record.ts'
-import { upsertRows } from './contact-upsert.ts'
+import { type PreparedRows, prepareRows, upsertRows } from './contact-upsert.ts'
 import { readContactRow } from './contact-write.ts'
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
 
+/** As many as the server's table of locks has room for beside everybody else's. */
 const ROWS_AT_ONCE = 1_000
 
 export type RunDeps = {
@@ -42,9 +45,10 @@ export async function runImport(
   if (begun === undefined) return true
   let place: Place = { readBytes: begun.readBytes, readLines: begun.readLines }
   let writing: Promise<void> = Promise.resolve()
+  const read = createRecordParser(begun)
   // The next rows are read and checked while these are being written.
   for await (const records of readBatches(deps, begun)) {
-    const batch = checkBatch(deps, begun, records, place)
+    const batch = checkBatch(deps, read, records, place)
     await writing
     signal.throwIfAborted()
     if (pause()) return false
@@ -55,7 +59,7 @@ export async function runImport(
   }
   await writing
   await endImport(deps.db, companyId, id, null)
-  await deps.vault.remove(begun.storageKey)
+  await forgetList(deps, companyId, id, begun.storageKey)
   return true
 }
 
@@ -63,13 +67,18 @@ export async function runImport(
 export async function abandonImport(deps: RunDeps, companyId: number, id: number, reason: string): Promise<void> {
   const given = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
-  // What cannot be taken away now is not worth another failure.
-  if (given) await deps.vault.remove(given.storageKey).catch(() => {})
+  // What cannot be taken away now is swept away later.
+  if (given?.storageKey) await forgetList(deps, companyId, id, given.storageKey).catch(() => {})
+}
+
+async function forgetList({ db, vault }: RunDeps, companyId: number, id: number, storageKey: string): Promise<void> {
+  await vault.remove(storageKey)
+  await recordListGone(db, companyId, id)
 }
 
 type Place = { readBytes: number; readLines: number }
 
-async function* readBatches({ vault }: RunDeps, begun: ContactImport): AsyncGenerator<ListRecord[]> {
+async function* readBatches({ vault }: RunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
   if (begun.readBytes >= begun.sizeBytes) return
   const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
   const bytes: Readable | undefined = await vault.open(begun.storageKey, range)
@@ -93,18 +102,19 @@ type Row = {
   readonly write: ContactWrite
   readonly id?: number | undefined
 }
-type Batch = { from: Place; to: Place; rows: Row[]; refusals: Refusal[] }
+type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refusals: Refusal[] }
 
-function checkBatch(deps: RunDeps, begun: ContactImport, records: readonly ListRecord[], from: Place): Batch {
-  const batch: Batch = { from, to: placeAfter(records, from), rows: [], refusals: [] }
+function checkBatch(deps: RunDeps, read: ParseRecord, records: readonly ListRecord[], from: Place): Batch {
+  const rows: Row[] = []
+  const refusals: Refusal[] = []
   for (const record of records) {
-    const { fields, ...read } = readRow(begun, record)
-    const checked = 'reason' in read ? read : readContactRow(withoutOwnSource(deps, read.body))
-    if ('write' in checked)
-      batch.rows.push({ line: record.line, fields, write: checked.write, id: 'id' in read ? read.id : undefined })
-    else batch.refusals.push({ line: record.line, reason: checked.reason, fields })
+    const { fields, ...row } = read(record)
+    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body))
+    const id = 'id' in row ? row.id : undefined
+    if ('write' in checked) rows.push({ line: record.line, fields, write: checked.write, id })
+    else refusals.push({ line: record.line, reason: checked.reason, fields })
   }
-  return batch
+  return { from, to: placeAfter(records, from), rows, prepared: prepareRows(rows), refusals }
 }
 
 function placeAfter(records: readonly ListRecord[], from: Place): Place {
@@ -112,15 +122,18 @@ function placeAfter(records: readonly ListRecord[], from: Place): Place {
   return last === undefined ? from : { readBytes: last.end, readLines: last.nextLine - 1 }
 }
 
-type ReadRow = (RowBody | { reason: string }) & { fields: readonly string[] }
+type ParseRecord = (record: ListRecord) => (RowBody | { reason: string }) & { fields: readonly string[] }
 
-function readRow({ format, columns }: ContactImport, record: ListRecord): ReadRow {
-  if (record.isTooLong) return { reason: 'is too long', fields: [] }
-  if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
-  const text = toText(record)
-  if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
-  const { fields, fault } = parseCsvRow(text)
-  return fault === undefined ? { ...cellsToBody(columns, fields), fields } : { reason: fault, fields }
+function createRecordParser({ format, columns }: ContactImport): ParseRecord {
+  const toBody = createRowReader(columns)
+  return (record) => {
+    if (record.isTooLong) return { reason: 'is too long', fields: [] }
+    if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
+    const text = toText(record)
+    if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
+    const { fields, fault } = parseCsvRow(text)
+    return fault === undefined ? { ...toBody(fields), fields } : { reason: fault, fields }
+  }
 }
 
 /** The service's own `source_type` cannot be written: a list that was exported has it all the same. */
@@ -133,7 +146,7 @@ function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
 
 async function writeBatch(deps: RunDeps, companyId: number, begun: ContactImport, batch: Batch): Promise<void> {
   const by = { clientId: begun.clientId, source: 'import' }
-  await upsertRows(deps.db, companyId, batch.rows, by, async (tx, outcomes) => {
+  await upsertRows(deps.db, companyId, batch.prepared, by, async (tx, outcomes) => {
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
       const fault = outcomes[place]?.fault

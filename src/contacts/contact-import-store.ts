@@ -1,12 +1,14 @@
 import type { Db } from '../db/connect.ts'
 
+/** As shown. Before, it is `receiving`: the list is on its way into the vault. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed'
 
 export type ContactImport = {
   readonly id: number
   readonly format: 'csv' | 'ndjson'
   readonly columns: readonly string[]
-  readonly storageKey: string
+  /** Of the list in the vault, as long as there may be one. */
+  readonly storageKey: string | null
   readonly sizeBytes: number
   readonly rows: number
   readonly clientId: string | null
@@ -24,42 +26,89 @@ export type ContactImport = {
   readonly endedAt: Date | null
 }
 
-export type NewImport = Pick<
-  ContactImport,
-  'format' | 'columns' | 'storageKey' | 'sizeBytes' | 'rows' | 'clientId' | 'readBytes' | 'readLines'
->
+export type BegunImport = ContactImport & { readonly storageKey: string }
+
+export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
 
 const columns = (db: Db) => db`
   id, format, columns, storage_key, size_bytes, rows, client_id, status, failure, read_bytes, read_lines,
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
 
-export async function insertImport(db: Db, companyId: number, given: NewImport): Promise<ContactImport | undefined> {
-  const [created] = await db<ContactImport[]>`
+/** Says that a list comes into the vault, before it does: whatever happens then, it is known where it is. */
+export async function insertImport(
+  db: Db,
+  companyId: number,
+  given: { format: ContactImport['format']; storageKey: string; clientId: string | null },
+): Promise<number> {
+  const [created] = await db<{ id: number }[]>`
     insert into contact_imports (
-      company_id, format, columns, storage_key, size_bytes, rows, client_id, read_bytes, read_lines
+      company_id, format, storage_key, client_id, status, columns, size_bytes, rows, read_bytes, read_lines
     )
-    values (
-      ${companyId}, ${given.format}, ${[...given.columns]}, ${given.storageKey}, ${given.sizeBytes}, ${given.rows},
-      ${given.clientId}, ${given.readBytes}, ${given.readLines}
-    )
-    returning ${columns(db)}
+    values (${companyId}, ${given.format}, ${given.storageKey}, ${given.clientId}, 'receiving', '{}', 0, 0, 0, 0)
+    returning id
   `
-  return created
+  if (created === undefined) throw new Error('The import was not recorded')
+  return created.id
+}
+
+/** The list is in the vault: from now on it waits to be worked off. */
+export async function queueImport(tx: Db, companyId: number, id: number, list: TakenList): Promise<ContactImport> {
+  const [queued] = await tx<ContactImport[]>`
+    update contact_imports
+    set
+      status = 'queued',
+      columns = ${[...list.columns]},
+      size_bytes = ${list.sizeBytes},
+      rows = ${list.rows},
+      read_bytes = ${list.readBytes},
+      read_lines = ${list.readLines}
+    where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
+    returning ${columns(tx)}
+  `
+  if (queued === undefined) throw new Error('The import took so long that it was swept away')
+  return queued
+}
+
+/** Forgets an import of which no list was kept. */
+export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
+  await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
+}
+
+/** The list is no longer in the vault. */
+export async function recordListGone(db: Db, companyId: number, id: number): Promise<void> {
+  await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
+}
+
+/** Lists that are nobody's any more: of imports that are over, and of those that broke off as the list came in. */
+export async function readLeftovers(
+  db: Db,
+  limit: number,
+): Promise<{ companyId: number; id: number; storageKey: string; isReceiving: boolean }[]> {
+  return db`
+    select company_id, id, storage_key, status = 'receiving' as is_receiving
+    from contact_imports
+    where storage_key is not null
+      and (
+        (status = 'receiving' and created_at < now() - interval '1 day')
+        or ended_at < now() - interval '1 minute'
+      )
+    limit ${limit}
+  `
 }
 
 export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
   const [found] = await db<ContactImport[]>`
     select ${columns(db)}
     from contact_imports
-    where (company_id, id) = (${companyId}, ${id})
+    where (company_id, id) = (${companyId}, ${id}) and status <> 'receiving'
   `
   return found
 }
 
 /** Marks an import that is not over as running and answers how far it is. */
-export async function beginImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
-  const [begun] = await db<ContactImport[]>`
+export async function beginImport(db: Db, companyId: number, id: number): Promise<BegunImport | undefined> {
+  const [begun] = await db<BegunImport[]>`
     update contact_imports
     set status = 'running', started_at = coalesce(started_at, now())
     where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
@@ -81,11 +130,17 @@ export type Progress = {
   readonly refusals: readonly Refusal[]
 }
 
-/** Counts rows in the transaction that writes them. False when another has gone on from the same place already. */
+/**
+ * Counts rows in the transaction that writes them, whose commit need not wait for the disk: what a power failure takes
+ * away is rows and count alike, and the import goes on from there. False when another has gone on from the same place.
+ */
 export async function recordProgress(tx: Db, companyId: number, id: number, progress: Progress): Promise<boolean> {
   const refusals = progress.refusals.map(({ line, reason, fields }) => ({ line, reason, fields: [...fields] }))
   const moved = await tx`
-    with refused as (
+    with at_ease as materialized (
+      select set_config('synchronous_commit', 'off', true)
+    ),
+    refused as (
       insert into contact_import_refusals (company_id, import_id, line, reason, fields)
       select ${companyId}, ${id}, refusal.line, refusal.reason, refusal.fields
       from jsonb_to_recordset(${tx.json(refusals)}) as refusal (line integer, reason text, fields text[])
@@ -100,6 +155,7 @@ export async function recordProgress(tx: Db, companyId: number, id: number, prog
       unchanged = unchanged + ${progress.unchanged},
       refused = refused + ${progress.refusals.length}
     where (company_id, id) = (${companyId}, ${id}) and read_bytes = ${progress.from} and status = 'running'
+      and exists (select from at_ease)
     returning id
   `
   return moved.length > 0

@@ -4,9 +4,18 @@ import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, importNotFound, payloadTooLarge, validationError } from '../errors.ts'
 import { TooLarge } from '../media/measure.ts'
 import { newStorageKey, type Vault } from '../media/vault.ts'
-import { readHeader } from './contact-columns.ts'
+import { readHeader, toColumn } from './contact-columns.ts'
 import type { ListFormat } from './contact-export.ts'
-import { type ContactImport, findImport, insertImport, readRefusals } from './contact-import-store.ts'
+import {
+  type ContactImport,
+  findImport,
+  insertImport,
+  queueImport,
+  readLeftovers,
+  readRefusals,
+  recordListGone,
+  removeImport,
+} from './contact-import-store.ts'
 import { parseCsvRow, toCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord, type RecordReader } from './record-reader.ts'
 
@@ -33,31 +42,52 @@ export async function takeImport(
   clientId: string | null,
 ): Promise<ImportReceipt> {
   const storageKey = newStorageKey(companyId)
+  const id = await insertImport(deps.db, companyId, { format, storageKey, clientId })
+  try {
+    const { columns, ignored, rows, head, sizeBytes } = await keepList(deps, storageKey, format, body)
+    const started = await deps.db.begin(async (tx) => {
+      const queued = await queueImport(tx, companyId, id, { columns, sizeBytes, rows, ...head })
+      await deps.enqueue(tx, companyId, id)
+      return queued
+    })
+    return { started, ignored }
+  } catch (error) {
+    await deps.vault.remove(storageKey)
+    await removeImport(deps.db, companyId, id)
+    throw error
+  }
+}
+
+/** Puts the list into the vault and looks at it on its way. */
+async function keepList(
+  { vault }: ImportDeps,
+  storageKey: string,
+  format: ListFormat,
+  body: Readable,
+): Promise<Survey & { sizeBytes: number }> {
   const survey = createSurvey(format)
   const meta = { mimeType: format === 'csv' ? 'text/csv' : 'application/x-ndjson', maxBytes: IMPORT_MAX_BYTES }
   body.on('error', (error) => survey.stream.destroy(error))
   body.on('close', () => {
     if (!body.readableEnded) survey.stream.destroy(new Error('The list broke off'))
   })
-  const { sizeBytes } = await deps.vault.put(storageKey, body.pipe(survey.stream), meta).catch((error) => {
+  const { sizeBytes } = await vault.put(storageKey, body.pipe(survey.stream), meta).catch((error) => {
     // The rest is read and forgotten, so that the answer is heard.
     body.unpipe()
     body.resume()
     throw error instanceof TooLarge ? payloadTooLarge(IMPORT_MAX_BYTES) : error
   })
-  try {
-    const { columns, ignored, rows, head } = survey.result()
-    const started = await deps.db.begin(async (tx) => {
-      const given = { format, columns, storageKey, sizeBytes, rows, clientId, ...head }
-      const created = await insertImport(tx, companyId, given)
-      if (created === undefined) throw new Error('The import was not recorded')
-      await deps.enqueue(tx, companyId, created.id)
-      return created
-    })
-    return { started, ignored }
-  } catch (error) {
-    await deps.vault.remove(storageKey)
-    throw error
+  return { ...survey.result(), sizeBytes }
+}
+
+const LEFTOVERS_AT_ONCE = 100
+
+/** Takes lists out of the vault that a killed process left there, and what was recorded of those that never came in. */
+export async function sweepLists({ db, vault }: Pick<ImportDeps, 'db' | 'vault'>): Promise<void> {
+  for (const { companyId, id, storageKey, isReceiving } of await readLeftovers(db, LEFTOVERS_AT_ONCE)) {
+    await vault.remove(storageKey)
+    if (isReceiving) await removeImport(db, companyId, id)
+    else await recordListGone(db, companyId, id)
   }
 }
 
@@ -111,7 +141,7 @@ function toHead(record: ListRecord): Survey & { fault?: string } {
     return { columns: [], ignored: [], rows: 0, head, fault: 'the first line must name the columns, in UTF-8' }
   }
   const { fields, fault } = parseCsvRow(toText(record))
-  const columns = fields.map((field) => field.trim())
+  const columns = fields.map(toColumn)
   const unstorable = columns.some((column) => column.includes('\0')) ? 'a column has NUL in its name' : undefined
   const { ignored, fault: headerFault } = readHeader(columns)
   const wrong = fault ?? unstorable ?? headerFault

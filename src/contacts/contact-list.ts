@@ -6,9 +6,10 @@ import {
   readContactCount,
   readContactPage,
   type SortColumn,
+  surveyMatches,
 } from './contact-list-store.ts'
 import type { Contact } from './contact-record.ts'
-import { searchTerms } from './contact-search.ts'
+import { type SearchTerm, searchTerms } from './contact-search.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 export type ContactSort = (typeof CONTACT_SORTS)[number]
@@ -34,28 +35,48 @@ export type ContactPage = {
 
 /** One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. */
 export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
-  const terms = searchTerms(companyId, request.search)
-  const found = terms.length === 0 ? await readContactCount(db, companyId) : await countMatches(db, companyId, terms)
-  const isRare = terms.length > 0 && found <= COUNTED_MATCHES && terms.every((term) => term.grams.length > 0)
-  const totalIsExact = terms.length === 0 || found <= COUNTED_MATCHES
-  const page = toPageRequest(request, terms, isRare)
-  const isPastEnd = totalIsExact && page.offset >= found && request.cursor === undefined
+  const terms = searchTerms(request.search)
+  const found = await count(db, companyId, terms)
+  const stretch = toStretch(request, found)
+  const isPastEnd = found.isExact && request.cursor === undefined && stretch.skipped >= found.total
+  const { column } = parseSort(request.sort)
+  const page = { ...stretch, terms, column, byIndex: found.byIndex, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
-  return { total: totalIsExact ? found : COUNTED_MATCHES, totalIsExact, ...cut(request, rows, found) }
+  return { total: found.total, totalIsExact: found.isExact, ...cut(request, rows, stretch.isTurned, found) }
 }
 
-/** One contact more than asked for is read, to know whether there is another page. */
-function toPageRequest(request: ContactListRequest, terms: PageRequest['terms'], isRare: boolean): PageRequest {
-  const { column, descending } = parseSort(request.sort)
+type Found = { readonly total: number; readonly isExact: boolean; readonly byIndex: boolean }
+
+/** How many match, up to a limit; and how they are best found: few by the index, many by looking through the list. */
+async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): Promise<Found> {
+  if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, byIndex: false }
+  const { matches, areAll, areMany } = await surveyMatches(db, companyId, terms)
+  if (areAll) return { total: matches, isExact: true, byIndex: false }
+  const counted = await countMatches(db, companyId, terms, !areMany)
+  const isExact = counted <= COUNTED_MATCHES
+  return { total: Math.min(counted, COUNTED_MATCHES), isExact, byIndex: isExact && !areMany }
+}
+
+/**
+ * Where to read. One contact more than asked for tells whether there is another page. The far half of a list of known
+ * length is read from its end: turned round.
+ */
+function toStretch(request: ContactListRequest, { total, isExact }: Found) {
+  const { descending } = parseSort(request.sort)
   const { cursor, limit } = request
+  if (cursor !== undefined) {
+    const isDown = cursor.side === 'before'
+    return { skipped: 0, offset: 0, limit: limit + 1, descending: isDown, isTurned: isDown !== descending }
+  }
+  const skipped = (request.page - 1) * limit
+  const left = Math.max(0, total - skipped - limit)
+  const isFar = isExact && skipped > left
   return {
-    terms,
-    isRare,
-    column,
-    descending: cursor === undefined ? descending : cursor.side === 'before',
-    cursor,
-    offset: cursor === undefined ? (request.page - 1) * limit : 0,
-    limit: limit + 1,
+    skipped,
+    offset: isFar ? left : skipped,
+    limit: isFar ? Math.max(0, Math.min(limit, total - skipped)) : limit + 1,
+    descending: isFar ? !descending : descending,
+    isTurned: isFar,
   }
 }
 
@@ -73,14 +94,13 @@ function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean
   }
 }
 
-function cut(request: ContactListRequest, rows: readonly Contact[], found: number) {
-  const contacts = rows.slice(0, request.limit)
-  const isMore = rows.length > request.limit
-  const { cursor } = request
-  if (cursor === undefined) return { contacts, hasNext: isMore, hasPrevious: request.page > 1 && found > 0 }
-  // Read away from the cursor: turned round when that is against the order of the sort.
-  const isForward = (cursor.side === 'before') === parseSort(request.sort).descending
-  return isForward
-    ? { contacts, hasNext: isMore, hasPrevious: true }
-    : { contacts: contacts.toReversed(), hasNext: true, hasPrevious: isMore }
+function cut(request: ContactListRequest, rows: readonly Contact[], isTurned: boolean, { total, isExact }: Found) {
+  const { cursor, limit } = request
+  const isMore = rows.length > limit
+  const contacts = isTurned ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
+  if (cursor === undefined) {
+    const hasNext = isExact ? request.page * limit < total : isMore
+    return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
+  }
+  return isTurned ? { contacts, hasNext: true, hasPrevious: isMore } : { contacts, hasNext: isMore, hasPrevious: true }
 }

@@ -1,25 +1,23 @@
 import type { FastifyInstance } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { caller, contactsApp } from '../../test/contacts-app.ts'
+import { createTestCompany } from '../../test/api.ts'
+import { caller, contactsApp, type KeyOf, type TestCaller } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Pool } from '../db/connect.ts'
-import type { Caller } from '../http/caller.ts'
 import { listConsentChanges } from './consent-store.ts'
 
 let db: Pool
 let app: FastifyInstance
+let keyOf: KeyOf
 let companyId: number
 
 beforeAll(async () => {
   const database = await createTestDatabase()
   db = database.db
-  app = await contactsApp(db)
+  ;({ app, keyOf } = await contactsApp(db))
 })
 
-async function newCompany(): Promise<number> {
-  const [row] = await db<{ id: number }[]>`insert into companies (name) values ('Ada') returning id`
-  return row!.id
-}
+const newCompany = () => createTestCompany(db)
 
 beforeAll(async () => {
   companyId = await newCompany()
@@ -27,26 +25,26 @@ beforeAll(async () => {
 
 type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-async function call(method: Method, url: string, body?: unknown, as: Caller = caller(companyId)) {
+async function call(method: Method, url: string, body?: unknown, as: TestCaller = caller(companyId)) {
   const response = await app.inject({
     method,
     url: `/public/v1${url}`,
-    headers: { 'x-caller': JSON.stringify(as), ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: { ...(await keyOf(as)).headers, ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
   })
   return { status: response.statusCode, body: response.json(), text: response.body }
 }
 
-const upsert = async (body: unknown, as?: Caller) => (await call('POST', '/contacts', body, as)).body.data
+const upsert = async (body: unknown, as?: TestCaller) => (await call('POST', '/contacts', body, as)).body.data
 
-async function form(type: 'url' | 'multipart', entries: [string, string | Blob][], as: Caller = caller(companyId)) {
+async function form(type: 'url' | 'multipart', entries: [string, string | Blob][], as: TestCaller = caller(companyId)) {
   const data = type === 'url' ? new URLSearchParams() : new FormData()
   for (const [name, value] of entries) data.append(name, value as string)
   const request = new Request('http://test/', { method: 'POST', body: data })
   const response = await app.inject({
     method: 'POST',
     url: '/public/v1/contacts',
-    headers: { 'x-caller': JSON.stringify(as), 'content-type': request.headers.get('content-type')! },
+    headers: { ...(await keyOf(as)).headers, 'content-type': request.headers.get('content-type')! },
     payload: Buffer.from(await request.arrayBuffer()),
   })
   return { status: response.statusCode, body: response.json() }
@@ -180,10 +178,11 @@ describe('200', () => {
     const [last] = await upsert({ email: 'c@x.org', marketingConsent: { email: false } })
     expect(last.marketing_consent).toEqual({ email: false, whatsapp: false })
     const changes = await listConsentChanges(db, companyId, id)
+    const { clientId } = await keyOf(caller(companyId))
     expect(changes.map(({ channel, value, clientId, source }) => [channel, value, clientId, source])).toEqual([
-      ['email', true, `client${companyId}`, 'api'],
-      ['whatsapp', false, `client${companyId}`, 'api'],
-      ['email', false, `client${companyId}`, 'api'],
+      ['email', true, clientId, 'api'],
+      ['whatsapp', false, clientId, 'api'],
+      ['email', false, clientId, 'api'],
     ])
   })
 
@@ -253,7 +252,7 @@ describe('forms', () => {
       const response = await app.inject({
         method: 'POST',
         url: '/public/v1/contacts',
-        headers: { 'x-caller': JSON.stringify(caller(companyId)), 'content-type': type },
+        headers: { ...(await keyOf(caller(companyId))).headers, 'content-type': type },
         payload,
       })
       expect(response.statusCode).toBe(400)
@@ -323,7 +322,7 @@ describe('refusals', () => {
   ])('422 naming %s', async (name, value) => {
     const { status, body } = await call('POST', '/contacts', { email: 'v@x.org', [name]: value })
     expect([status, body.error.code]).toEqual([422, 'validation_error'])
-    expect(body.error.details.fields[0].path.split('.')[0]).toBe(name)
+    expect(body.error.details.fields[0].path.split(/[.[]/)[0]).toBe(name)
   })
 
   test('a number beyond doubles is named', async () => {
@@ -334,9 +333,7 @@ describe('refusals', () => {
   test('NUL and surrogates are refused by their names', async () => {
     const nul = await call('POST', '/contacts', { email: 'v@x.org', customFields: { a: 'x\u0000' } })
     const surrogate = await call('POST', '/contacts', { email: 'v@x.org', customFields: { a: '\ud800' } })
-    expect(nul.body.error.details.fields).toEqual([
-      { path: 'customFields.a', message: 'must not contain NUL (U+0000)' },
-    ])
+    expect(nul.body.error.details.fields).toEqual([{ path: 'customFields.a', message: expect.stringContaining('NUL') }])
     expect(surrogate.body.error.details.fields[0].message).toContain('surrogate')
   })
 
@@ -471,7 +468,7 @@ describe('a key that holds only ContactsUpsert', () => {
 })
 
 describe('the list', () => {
-  let own: Caller
+  let own: TestCaller
   beforeAll(async () => {
     own = caller(await newCompany())
     await upsert(
@@ -560,9 +557,10 @@ describe('the list', () => {
   })
 
   test('422 for a search or a sort that cannot be', async () => {
-    for (const query of ['sort=name', `search=${'x'.repeat(201)}`, 'search=%00']) {
+    for (const query of ['sort=name', `search=${'x'.repeat(201)}`]) {
       expect((await call('GET', `/contacts?${query}`, undefined, own)).status).toBe(422)
     }
+    expect((await call('GET', '/contacts?search=%00', undefined, own)).status).toBe(400)
   })
 
   test('a deleted contact is neither listed nor counted, and still serves as a cursor', async () => {

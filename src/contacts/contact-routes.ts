@@ -44,7 +44,9 @@ const UpsertBody = Type.Union(
 )
 
 const ListQuery = Type.Object({
-  page: Type.Optional(Type.String({ description: 'From 1; default 1.' })),
+  page: Type.Optional(
+    Type.String({ description: 'From 1; default 1. Who walks a long list takes `before` or `after`.' }),
+  ),
   limit: Type.Optional(Type.String({ description: 'Default 25, at most 100.' })),
   search: Type.Optional(Type.String({ description: 'Part of email, phone or name, in any letter case.' })),
   sort: Type.Optional(
@@ -52,10 +54,13 @@ const ListQuery = Type.Object({
   ),
   before: Type.Optional(
     Type.String({
-      description: 'Id of a contact: the page of those whose value sorts lower, nearest first. As fast at any depth.',
+      description:
+        'Id of a contact: the page of those whose value sorts lower, nearest first, instead of `page`. As fast at any depth.',
     }),
   ),
-  after: Type.Optional(Type.String({ description: 'Id of a contact: the page of those whose value sorts higher.' })),
+  after: Type.Optional(
+    Type.String({ description: 'Id of a contact: the page of those whose value sorts higher, instead of `page`.' }),
+  ),
 })
 
 const ListReply = Type.Object({

@@ -19,26 +19,37 @@ export function searchText(contact: {
     .join('\n')
 }
 
-/** A term as it is looked for, and the runs of characters that the index must hold for it; none: it is not indexed. */
-export type SearchTerm = { readonly text: string; readonly grams: readonly string[] }
+/** A text as it is looked for in that of the contacts. */
+export type SearchTerm = { readonly text: string }
 
 /**
  * What a search text may mean: itself, and when it looks like a phone number in some formatting, its digits too.
  * Empty: nothing is searched for.
  */
-export function searchTerms(companyId: number, search: string): SearchTerm[] {
+export function searchTerms(search: string): SearchTerm[] {
   const text = plain(search).replace(/\s+/g, ' ').trim()
   if (text === '') return []
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
-  const texts = digits !== '' && digits !== text ? [text, digits] : [text]
-  return texts.map((one) => ({ text: one, grams: gramsOf(companyId, one) }))
+  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({ text: one }))
 }
 
-/** As `contact_grams` in the database makes them, but only the longest: they imply the shorter. */
-function gramsOf(companyId: number, text: string): string[] {
+/** What the index is asked for (a tsquery): contacts that hold every run of characters of one of the terms. */
+export const toIndexQuery = (companyId: number, terms: readonly SearchTerm[]): string =>
+  terms
+    .map(
+      ({ text }) =>
+        `(${runsOf(text)
+          .map((run) => toLexeme(companyId, run))
+          .join(' & ')})`,
+    )
+    .join(' | ')
+
+/** As `contact_grams` in the database makes them; a shorter text is the beginning of one. */
+function runsOf(text: string): string[] {
   const characters = [...text]
-  const size = Math.min(GRAM_LENGTH, characters.length)
-  if (size === 1 && Buffer.byteLength(text) === 1) return []
-  const grams = characters.slice(size - 1).map((_, place) => characters.slice(place, place + size).join(''))
-  return [...new Set(grams)].map((gram) => `${companyId}:${gram}`)
+  if (characters.length < GRAM_LENGTH) return [text]
+  return [...new Set(characters.slice(GRAM_LENGTH - 1).map((_, at) => characters.slice(at, at + GRAM_LENGTH).join('')))]
 }
+
+const toLexeme = (companyId: number, run: string): string =>
+  `'${companyId}:${run.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${[...run].length < GRAM_LENGTH ? ':*' : ''}`

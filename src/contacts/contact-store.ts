@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import type { Db } from '../db/connect.ts'
 import { emailKey } from '../email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
 import { searchText } from './contact-search.ts'
@@ -9,6 +9,10 @@ export const contactColumns = (db: Db) => db`
   contacts.email_consent, contacts.whatsapp_consent, contacts.external_id, contacts.external_connection_id,
   contacts.created_at, contacts.updated_at
 `
+
+/** A contact's place by email, as it is indexed: its address in lower case, or, without one, after all who have one. */
+export const emailPlace = (db: Db) =>
+  db`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
 
 export async function findContact(db: Db, companyId: number, id: number): Promise<Contact | undefined> {
   const [contact] = await db<Contact[]>`
@@ -24,85 +28,18 @@ export async function findContactByEmail(db: Db, companyId: number, email: strin
   const [contact] = await db<Contact[]>`
     select ${contactColumns(db)}
     from contacts
-    where (company_id, email_key) = (${companyId}, ${emailKey(email)}) and deleted_at is null
+    where company_id = ${companyId} and ${emailPlace(db)} = ${emailKey(email)} and deleted_at is null
   `
   return contact
-}
-
-/** Locks whoever is meant by the identities and ids until the transaction ends; answers the identities locked. */
-export async function lockContacts(
-  tx: Db,
-  companyId: number,
-  identities: readonly string[],
-  ids: readonly number[],
-): Promise<Set<string>> {
-  const [row] = await tx<{ locked: string[] | null }[]>`
-    select lock_contacts(${companyId}, ${[...identities]}::text[], ${[...ids]}::bigint[]) as locked
-  `
-  return new Set(row?.locked ?? [])
-}
-
-export type Known = Contact & { readonly emailKey: string | null; readonly phones: readonly string[] }
-
-/**
- * The living contacts that the addresses and phone identities mean, and those named by id; of each, the phone
- * identities among the asked that mean it. Their rows stay locked until the transaction ends.
- */
-export async function readMeant(
-  tx: Db,
-  companyId: number,
-  asked: { emailKeys: readonly string[]; phones: readonly string[]; ids: readonly number[] },
-): Promise<Known[]> {
-  return tx<Known[]>`
-    with meant as (
-      select id, null as phone
-      from contacts
-      where company_id = ${companyId} and email_key = any (${[...asked.emailKeys]}::text[]) and deleted_at is null
-      union all
-      select contact_id, identity
-      from contact_identities
-      where company_id = ${companyId} and identity = any (${[...asked.phones]}::text[])
-      union all
-      select unnest(${[...asked.ids]}::bigint[]), null
-    ),
-    found as (
-      select id, coalesce(array_agg(phone) filter (where phone is not null), '{}') as phones
-      from meant
-      group by id
-    )
-    select ${contactColumns(tx)}, contacts.email_key, found.phones
-    from found
-    join contacts on (contacts.company_id, contacts.id) = (${companyId}, found.id)
-    where contacts.deleted_at is null
-    order by contacts.id
-    for no key update of contacts
-  `
-}
-
-/** Whether somebody else who lives has this phone and no email. */
-export async function hasTwinWithoutEmail(
-  tx: Db,
-  companyId: number,
-  phoneIdentity: string,
-  id: number,
-): Promise<boolean> {
-  const twins = await tx`
-    select id
-    from contacts
-    where (company_id, phone_identity) = (${companyId}, ${phoneIdentity})
-      and deleted_at is null
-      and email_key is null
-      and id <> ${id}
-    limit 1
-  `
-  return twins.length > 0
 }
 
 /** The next ids, oldest first: given out before the rows are written, so that one statement can write them all. */
 export async function takeContactIds(tx: Db, count: number): Promise<number[]> {
   if (count === 0) return []
-  const rows = await tx<{ id: number }[]>`select nextval('contacts_id_seq') as id from generate_series(1, ${count})`
-  return rows.map((row) => row.id)
+  const [row] = await tx<{ ids: number[] }[]>`
+    select array_agg(nextval('contacts_id_seq')) as ids from generate_series(1, ${count})
+  `
+  return row?.ids ?? []
 }
 
 /** A contact as it is to be from now on. */
@@ -110,108 +47,164 @@ export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalId
 
 export type ConsentSet = { readonly contact_id: number; readonly channel: Channel; readonly value: boolean }
 
-/**
- * Writes contacts as they are to be, new ones and known ones alike, with the changes of consent and the count, in one
- * statement; then points the phone identities to their oldest contacts. The caller holds the locks of all of them.
- */
-export async function writeContacts(
-  tx: Db,
-  companyId: number,
-  written: {
-    states: readonly ContactState[]
-    created: number
-    consents: readonly ConsentSet[]
-    phones: readonly string[]
-  },
-  by: ChangedBy,
-): Promise<Contact[]> {
-  const states = written.states.map(toRow)
-  const contacts = tx<Contact[]>`
-    with counted as (
-      insert into contact_count_changes (company_id, change)
-      select ${companyId}, ${written.created}
-      where ${written.created} > 0
-    ),
-    consented as (
-      insert into consent_changes (company_id, contact_id, channel, value, client_id, source, at)
-      select
-        ${companyId}, change.contact_id, change.channel, change.value,
-        ${by.clientId}, ${by.source}, statement_timestamp()
-      from jsonb_to_recordset(${tx.json([...written.consents])})
-        as change (contact_id bigint, channel text, value boolean)
-    )
-    insert into contacts (
-      company_id, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
-      source_type, custom_fields, tags, email_consent, whatsapp_consent, created_at, updated_at
-    )
-    select
-      ${companyId}, state.id, state.email, state.email_key, state.phone, state.phone_identity, state.first_name,
-      state.last_name, state.search_text, state.status, state.source, state.source_type, state.custom_fields,
-      state.tags, state.email_consent, state.whatsapp_consent, statement_timestamp(), statement_timestamp()
-    from jsonb_to_recordset(${tx.json(states as Json)}) as state (
-      id bigint, email text, email_key text, phone text, phone_identity text, first_name text, last_name text,
-      search_text text, status text, source text, source_type text, custom_fields jsonb, tags text[],
-      email_consent boolean, whatsapp_consent boolean
-    )
-    order by state.id
-    on conflict (company_id, id) do update set
-      email = excluded.email,
-      email_key = excluded.email_key,
-      phone = excluded.phone,
-      phone_identity = excluded.phone_identity,
-      first_name = excluded.first_name,
-      last_name = excluded.last_name,
-      search_text = excluded.search_text,
-      status = excluded.status,
-      source = excluded.source,
-      source_type = excluded.source_type,
-      custom_fields = excluded.custom_fields,
-      tags = excluded.tags,
-      email_consent = excluded.email_consent,
-      whatsapp_consent = excluded.whatsapp_consent,
-      updated_at = excluded.updated_at
-    returning ${contactColumns(tx)}
-  `.execute()
-  // Begun above, so that this one follows it without waiting for its answer.
-  const [rows] = await Promise.all([contacts, repointIdentities(tx, companyId, written.phones)])
-  return rows
+/** Contacts by column, as a statement takes many at once. */
+export type ContactRows = ReturnType<typeof toRows>
+
+export function toRows(states: readonly ContactState[]) {
+  return {
+    count: states.length,
+    emails: states.map((state) => state.email),
+    emailKeys: states.map((state) => (state.email === null ? null : emailKey(state.email))),
+    phones: states.map((state) => state.phone),
+    phoneIdentities: states.map((state) => state.phoneIdentity),
+    firstNames: states.map((state) => state.firstName),
+    lastNames: states.map((state) => state.lastName),
+    searchTexts: states.map(searchText),
+    statuses: states.map((state) => state.status),
+    sources: states.map((state) => state.source),
+    sourceTypes: states.map((state) => state.sourceType),
+    customFields: states.map((state) => JSON.stringify(state.customFields)),
+    tags: states.map((state) => JSON.stringify(state.tags)),
+    emailConsents: states.map((state) => toText(state.emailConsent)),
+    whatsappConsents: states.map((state) => toText(state.whatsappConsent)),
+  }
 }
 
-const toRow = (state: ContactState) => ({
-  id: state.id,
-  email: state.email,
-  email_key: state.email === null ? null : emailKey(state.email),
-  phone: state.phone,
-  phone_identity: state.phoneIdentity,
-  first_name: state.firstName,
-  last_name: state.lastName,
-  search_text: searchText(state),
-  status: state.status,
-  source: state.source,
-  source_type: state.sourceType,
-  custom_fields: state.customFields,
-  tags: state.tags,
-  email_consent: state.emailConsent,
-  whatsapp_consent: state.whatsappConsent,
-})
+/** The driver takes an array of booleans for a boolean. */
+const toText = (flag: boolean | null): string | null => (flag === null ? null : String(flag))
 
-async function repointIdentities(tx: Db, companyId: number, phones: readonly string[]): Promise<void> {
-  if (phones.length > 0) await tx`select repoint_identities(${companyId}, ${[...phones]}::text[])`
+const fromRows = (tx: Db, ids: readonly number[], rows: ContactRows) => tx`
+  unnest(
+    ${[...ids]}::bigint[], ${rows.emails}::text[], ${rows.emailKeys}::text[], ${rows.phones}::text[],
+    ${rows.phoneIdentities}::text[], ${rows.firstNames}::text[], ${rows.lastNames}::text[], ${rows.searchTexts}::text[],
+    ${rows.statuses}::text[], ${rows.sources}::text[], ${rows.sourceTypes}::text[], ${rows.customFields}::text[],
+    ${rows.tags}::text[], ${rows.emailConsents}::text[]::boolean[], ${rows.whatsappConsents}::text[]::boolean[]
+  ) as state (
+    id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source, source_type,
+    custom_fields, tags, email_consent, whatsapp_consent
+  )
+`
+
+const tagsOf = (tx: Db) => tx`
+  case state.tags when '[]' then '{}' else array(select jsonb_array_elements_text(state.tags::jsonb)) end
+`
+
+/** Adds contacts, and says so to the count and the search. The caller holds their locks. Answers when. */
+export async function insertContacts(
+  tx: Db,
+  companyId: number,
+  ids: readonly number[],
+  rows: ContactRows,
+): Promise<Date | undefined> {
+  const [row] = await tx<{ at: Date }[]>`
+    with created as (
+      insert into contacts (
+        company_id, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
+        source_type, custom_fields, tags, email_consent, whatsapp_consent, created_at, updated_at
+      )
+      select
+        ${companyId}, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
+        source_type, custom_fields::jsonb, ${tagsOf(tx)}, email_consent, whatsapp_consent, statement_timestamp(),
+        statement_timestamp()
+      from ${fromRows(tx, ids, rows)}
+    )
+    insert into contact_changes (company_id, change, contact_ids)
+    values (${companyId}, ${rows.count}, ${[...ids]}::bigint[])
+    returning statement_timestamp() as at
+  `
+  return row?.at
+}
+
+/**
+ * Writes known contacts as they are to be; those whose words change are told to the search. The caller holds their locks.
+ * Answers when.
+ */
+export async function updateContacts(
+  tx: Db,
+  companyId: number,
+  ids: readonly number[],
+  rows: ContactRows,
+  renamed: readonly number[],
+): Promise<Date | undefined> {
+  const [row] = await tx<{ at: Date }[]>`
+    with changed as (
+      update contacts
+      set
+        email = state.email,
+        email_key = state.email_key,
+        phone = state.phone,
+        phone_identity = state.phone_identity,
+        first_name = state.first_name,
+        last_name = state.last_name,
+        search_text = state.search_text,
+        status = state.status,
+        source = state.source,
+        source_type = state.source_type,
+        custom_fields = state.custom_fields::jsonb,
+        tags = ${tagsOf(tx)},
+        email_consent = state.email_consent,
+        whatsapp_consent = state.whatsapp_consent,
+        updated_at = statement_timestamp()
+      from ${fromRows(tx, ids, rows)}
+      where (contacts.company_id, contacts.id) = (${companyId}, state.id)
+    ),
+    told as (
+      insert into contact_changes (company_id, change, contact_ids)
+      select ${companyId}, 0, ${[...renamed]}::bigint[]
+      where ${renamed.length} > 0
+    )
+    select statement_timestamp() as at
+  `
+  return row?.at
+}
+
+/** Keeps changes of consent in their history. */
+export async function insertConsents(
+  tx: Db,
+  companyId: number,
+  consents: readonly ConsentSet[],
+  by: ChangedBy,
+): Promise<void> {
+  await tx`
+    insert into consent_changes (company_id, contact_id, channel, value, client_id, source, at)
+    select ${companyId}, contact_id, channel, value, ${by.clientId}, ${by.source}, statement_timestamp()
+    from unnest(
+      ${consents.map((consent) => consent.contact_id)}::bigint[],
+      ${consents.map((consent) => consent.channel)}::text[],
+      ${consents.map((consent) => toText(consent.value))}::text[]::boolean[]
+    ) with ordinality as change (contact_id, channel, value, place)
+    order by place
+  `
+}
+
+/** Numbers that contacts gave up mean them no more, under whatever name they were known. */
+export async function forgetAliases(
+  tx: Db,
+  companyId: number,
+  givenUp: readonly { id: number; identity: string }[],
+): Promise<void> {
+  await tx`
+    delete from contact_aliases
+    using unnest(
+      ${givenUp.map(({ id }) => id)}::bigint[], ${givenUp.map(({ identity }) => identity)}::text[]
+    ) as given_up (id, identity)
+    where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, given_up.identity)
+      and contact_aliases.contact_id = given_up.id
+  `
 }
 
 /** Ends a contact's life: nobody is meant by it any more. The caller holds its locks. */
-export async function endContact(tx: Db, companyId: number, contact: Contact): Promise<void> {
+export async function endContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     with ended as (
       update contacts
       set deleted_at = statement_timestamp(), updated_at = statement_timestamp()
-      where (company_id, id) = (${companyId}, ${contact.id})
+      where (company_id, id) = (${companyId}, ${id})
     ),
-    counted as (
-      insert into contact_count_changes (company_id, change) values (${companyId}, -1)
+    told as (
+      insert into contact_changes (company_id, change, contact_ids) values (${companyId}, -1, array[${id}::bigint])
     )
-    delete from contact_identities
-    where (company_id, contact_id) = (${companyId}, ${contact.id})
+    delete from contact_aliases
+    where (company_id, contact_id) = (${companyId}, ${id})
   `
-  await repointIdentities(tx, companyId, contact.phoneIdentity === null ? [] : [contact.phoneIdentity])
 }

@@ -4,9 +4,10 @@ import { validationError } from '../errors.ts'
 import { phoneIdentity } from '../phone.ts'
 import { writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { readMeant, takeContactIds } from './contact-store.ts'
+import { takeContactIds } from './contact-store.ts'
 import { changesOf, type Item, type Step, takeSteps, type WhenFull } from './contact-wave.ts'
-import { checkLocked, identitiesOf, withPeopleLocked } from './people-lock.ts'
+import { checkLocked, type Locked, withPeopleLocked } from './people-lock.ts'
+import { readMeant } from './people-store.ts'
 
 /** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000
@@ -35,10 +36,10 @@ export async function upsertContacts(
   { whenFull = 'refuse', isArray = false }: UpsertOptions = {},
 ): Promise<Contact[]> {
   const items = writes.map((write) => toItem(write))
-  return withPeopleLocked(db, companyId, askedBy(items), async (tx, locked) => {
+  return withPeopleLocked(db, companyId, items, async (tx, locked) => {
     const contacts: Contact[] = []
     while (contacts.length < items.length) {
-      const steps = await stepsOf(tx, companyId, items.slice(contacts.length), locked, whenFull)
+      const steps = await stepsOf(tx, companyId, items, contacts.length, locked, whenFull)
       refuseFull(steps, contacts.length, isArray)
       contacts.push(...(await writeSteps(tx, companyId, steps, by)))
     }
@@ -55,6 +56,14 @@ function refuseFull(steps: readonly Step[], first: number, isArray: boolean): vo
 
 export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string | undefined }
 
+/** Rows of a list, ready to be written: what they come to when nobody is known yet is worked out beforehand. */
+export type PreparedRows = { readonly items: readonly Item[]; readonly ifStrangers: readonly Step[] }
+
+export function prepareRows(rows: readonly { write: ContactWrite; id?: number | undefined }[]): PreparedRows {
+  const items = rows.map(({ write, id }) => toItem(write, id))
+  return { items, ifStrangers: takeSteps(items, [], 'refuse') }
+}
+
 /**
  * The same for rows of a list, which are refused alone: answers what became of each to `keep`, in the transaction that
  * writes them. Contacts that stay as they are are not written.
@@ -62,15 +71,16 @@ export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string 
 export async function upsertRows(
   db: Pool,
   companyId: number,
-  rows: readonly { write: ContactWrite; id?: number | undefined }[],
+  { items, ifStrangers }: PreparedRows,
   by: ChangedBy,
   keep: (tx: Db, outcomes: readonly RowOutcome[]) => Promise<void>,
 ): Promise<void> {
-  const items = rows.map(({ write, id }) => toItem(write, id))
-  await withPeopleLocked(db, companyId, askedBy(items), async (tx, locked) => {
+  await withPeopleLocked(db, companyId, items, async (tx, locked) => {
     const outcomes: RowOutcome[] = []
     while (outcomes.length < items.length) {
-      const steps = await stepsOf(tx, companyId, items.slice(outcomes.length), locked, 'refuse')
+      const areStrangers = outcomes.length === 0 && locked.met.length === 0
+      const steps = areStrangers ? ifStrangers : await stepsOf(tx, companyId, items, outcomes.length, locked, 'refuse')
+      if (areStrangers) await giveIds(tx, steps)
       await writeChanges(tx, companyId, changesOf(steps), by)
       outcomes.push(...steps.map(({ kind, fault }) => ({ kind, fault })))
     }
@@ -85,34 +95,30 @@ const toItem = (write: ContactWrite, id?: number): Item => ({
   id,
 })
 
-const askedBy = (items: readonly Item[]) => ({
-  identities: [...new Set(items.flatMap(identitiesOf))],
-  ids: idsOf(items),
-})
-
-const idsOf = (items: readonly Item[]): number[] => items.flatMap(({ id }) => (id === undefined ? [] : [id]))
-
-/** The leading items, applied in memory; the next call sees what was written of them. */
+/** The items from a place on, applied in memory as far as that goes; the next call sees what was written of them. */
 async function stepsOf(
   tx: Db,
   companyId: number,
   items: readonly Item[],
-  locked: ReadonlySet<string>,
+  from: number,
+  locked: Locked,
   whenFull: WhenFull,
 ): Promise<Step[]> {
-  const known = await readMeant(tx, companyId, {
-    emailKeys: items.map((item) => item.emailKey).filter((key) => key !== null),
-    phones: items.map((item) => item.phoneIdentity).filter((identity) => identity !== null),
-    ids: idsOf(items),
-  })
+  const rest = items.slice(from)
+  // Until something is written, only those who were met while they were locked can mean anybody.
+  const asked = from > 0 ? rest : locked.met.flatMap((place) => items[place] ?? [])
+  const known = asked.length === 0 ? [] : await readMeant(tx, companyId, asked)
   checkLocked(locked, known)
-  const steps = takeSteps(items, known, whenFull)
-  const strangers = [...new Set(steps.map((step) => step.person))].filter(
-    (person) => person.known === undefined && person.state !== undefined,
-  )
+  const steps = takeSteps(rest, known, whenFull)
+  await giveIds(tx, steps)
+  return steps
+}
+
+async function giveIds(tx: Db, steps: readonly Step[]): Promise<void> {
+  const people = new Set(steps.map((step) => step.person))
+  const strangers = [...people].filter((person) => person.known === undefined && person.state !== undefined)
   const ids = await takeContactIds(tx, strangers.length)
   for (const [place, person] of strangers.entries()) person.id = ids[place] ?? person.id
-  return steps
 }
 
 /** Writes everybody once; answers each step's contact as it was after that step. */

@@ -2,16 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { emailKey } from '../email-address.ts'
 import { applyWrite, type Change, consentChanges, customFieldsFault } from './contact-change.ts'
 import type { ContactWrite } from './contact-record.ts'
-import type { ConsentSet, ContactState, Known } from './contact-store.ts'
+import type { ConsentSet, ContactState } from './contact-store.ts'
+import type { Known, Named } from './people-store.ts'
 
-/** A write and whom it names. */
-export type Item = {
-  readonly write: ContactWrite
-  readonly emailKey: string | null
-  readonly phoneIdentity: string | null
-  /** Means this contact as long as email and phone are the same, too; otherwise the rules for everybody hold. */
-  readonly id?: number | undefined
-}
+/**
+ * A write and whom it names. An id means its contact as long as email and phone are the same, too; otherwise the rules
+ * for everybody hold.
+ */
+export type Item = Named & { readonly write: ContactWrite }
 
 /** What one item made of the contact that it means; nothing at all when its custom fields found no room. */
 export type Step = {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { caller, contactsApp } from '../../test/contacts-app.ts'
+import { createTestCompany } from '../../test/api.ts'
+import { caller, contactsApp, type KeyOf } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { emailKey, isEmail } from '../email-address.ts'
 import { formToWriteBody } from './contact-form.ts'
@@ -60,16 +61,16 @@ const entries: fc.Arbitrary<Entries> = fc
 
 describe('a form and the same contact in JSON', () => {
   let app: FastifyInstance
+  let keyOf: KeyOf
   let companies: number[]
   beforeAll(async () => {
     const { db } = await createTestDatabase()
-    app = await contactsApp(db)
-    const rows = await db<{ id: number }[]>`insert into companies (name) values ('a'), ('b'), ('c') returning id`
-    companies = rows.map((row) => row.id)
+    ;({ app, keyOf } = await contactsApp(db))
+    companies = await Promise.all(['a', 'b', 'c'].map(() => createTestCompany(db)))
   })
 
   async function post(companyId: number, type: string, payload: string | Buffer) {
-    const headers = { 'x-caller': JSON.stringify(caller(companyId)), 'content-type': type }
+    const headers = { ...(await keyOf(caller(companyId))).headers, 'content-type': type }
     const response = await app.inject({ method: 'POST', url: '/public/v1/contacts', headers, payload })
     return { status: response.statusCode, text: response.body }
   }

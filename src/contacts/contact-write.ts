@@ -71,7 +71,8 @@ type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[];
 export function parseContactUpserts(body: unknown): ContactWrite[] {
   if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert')]
   if (body.length < 1 || body.length > UPSERT_MAX_CONTACTS) {
-    throw validationError([{ path: '', message: `must hold 1 to ${UPSERT_MAX_CONTACTS} contacts` }])
+    const message = `must hold 1 to ${UPSERT_MAX_CONTACTS} contacts`
+    throw validationError([{ path: '', message }], `The array ${message}`)
   }
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
   const writes = body.map((item, index) => parseItem(item, 'upsert', `${index}`, faults))

@@ -4,16 +4,9 @@ import { badRequest, contactNotFound, duplicateResource, validationError } from 
 import { phoneIdentity } from '../phone.ts'
 import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import {
-  type ContactState,
-  endContact,
-  findContact,
-  findContactByEmail,
-  hasTwinWithoutEmail,
-  type Known,
-  readMeant,
-} from './contact-store.ts'
-import { checkLocked, identitiesOf, withPeopleLocked } from './people-lock.ts'
+import { type ContactState, endContact, findContact, findContactByEmail } from './contact-store.ts'
+import { checkLocked, withPeopleLocked } from './people-lock.ts'
+import { hasTwinWithoutEmail, type Known, readMeant } from './people-store.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<Contact> {
@@ -42,13 +35,13 @@ export async function updateContact(
   write: ContactWrite,
   by: ChangedBy,
 ): Promise<Contact> {
-  const given = {
+  const named = {
     emailKey: write.email ? emailKey(write.email) : null,
     phoneIdentity: write.phone ? phoneIdentity(write.phone) : null,
+    id,
   }
-  return withPeopleLocked(db, companyId, { identities: identitiesOf(given), ids: [id] }, async (tx, locked) => {
-    const emailKeys = given.emailKey === null ? [] : [given.emailKey]
-    const meant = await readMeant(tx, companyId, { emailKeys, phones: [], ids: [id] })
+  return withPeopleLocked(db, companyId, [named], async (tx, locked) => {
+    const meant = await readMeant(tx, companyId, [{ ...named, phoneIdentity: null }])
     const known = meant.find((contact) => contact.id === id)
     if (known === undefined) throw contactNotFound()
     if (meant.length > 1) throw duplicateResource('Another contact has this email')
@@ -77,10 +70,11 @@ async function checkState(tx: Db, companyId: number, known: Known, state: Contac
  * who has it. 404 `Contact not found`.
  */
 export async function removeContact(db: Pool, companyId: number, id: number): Promise<void> {
-  await withPeopleLocked(db, companyId, { identities: [], ids: [id] }, async (tx, locked) => {
-    const [known] = await readMeant(tx, companyId, { emailKeys: [], phones: [], ids: [id] })
+  const named = { emailKey: null, phoneIdentity: null, id }
+  await withPeopleLocked(db, companyId, [named], async (tx, locked) => {
+    const [known] = await readMeant(tx, companyId, [named])
     if (known === undefined) throw contactNotFound()
     checkLocked(locked, [known])
-    await endContact(tx, companyId, known)
+    await endContact(tx, companyId, id)
   })
 }

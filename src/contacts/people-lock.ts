@@ -1,6 +1,6 @@
 import { type Db, type Pool, PostgresError } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
-import { lockContacts } from './contact-store.ts'
+import { lockContacts, type Named } from './people-store.ts'
 
 const ATTEMPTS = 10
 
@@ -17,45 +17,43 @@ class NotLocked extends Error {
   }
 }
 
-export type Asked = { readonly identities: readonly string[]; readonly ids: readonly number[] }
-
-/** Identities of a contact that decide who is who: its address and its phone. */
-export function identitiesOf(person: { emailKey: string | null; phoneIdentity: string | null }): string[] {
-  return [person.emailKey === null ? null : `mailto:${person.emailKey}`, person.phoneIdentity].filter(
-    (identity) => identity !== null,
-  )
+/** Identities that decide who is who: an address and a phone's. */
+export function identitiesOf({ emailKey, phoneIdentity }: Omit<Named, 'id'>): string[] {
+  return [emailKey === null ? null : `mailto:${emailKey}`, phoneIdentity].filter((identity) => identity !== null)
 }
 
+/** What is locked, and the places of those among the asked who mean somebody: strangers are not among them. */
+export type Locked = { readonly identities: ReadonlySet<string>; readonly met: readonly number[] }
+
 /** Passes when everything about these contacts is locked; otherwise the work begins again with them locked too. */
-export function checkLocked(
-  locked: ReadonlySet<string>,
-  people: readonly { emailKey: string | null; phoneIdentity: string | null }[],
-): void {
-  const missing = people.flatMap(identitiesOf).filter((identity) => !locked.has(identity))
+export function checkLocked({ identities }: Locked, people: readonly Omit<Named, 'id'>[]): void {
+  const missing = people.flatMap(identitiesOf).filter((identity) => !identities.has(identity))
   if (missing.length > 0) throw new NotLocked(missing)
 }
 
 /**
  * Runs the work in one transaction that holds the locks of everybody whom it may be about, sends and inbound
- * messages to the same people included. All locks are taken at once and in one order, so nobody waits in a circle.
- * The work looks for itself, in statements of its own; when it meets somebody unlocked it begins again.
+ * messages to the same people included. All that it waits for is locked at once and in one order, so nobody waits in a
+ * circle. The work looks for itself, in statements of its own; when it meets somebody unlocked it begins again.
  */
 export async function withPeopleLocked<T>(
   db: Pool,
   companyId: number,
-  asked: Asked,
-  work: (tx: Db, locked: ReadonlySet<string>) => Promise<T>,
+  asked: readonly Named[],
+  work: (tx: Db, locked: Locked) => Promise<T>,
 ): Promise<T> {
-  let identities = asked.identities
+  let also: readonly string[] = []
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const outcome = await db
       .begin('isolation level read committed', async (tx) => {
-        const locked = await lockContacts(tx, companyId, identities, asked.ids)
-        return { value: await work(tx, locked) }
+        const { locked, met } = await lockContacts(tx, companyId, asked, also)
+        return {
+          value: await work(tx, { identities: new Set([...asked.flatMap(identitiesOf), ...also, ...locked]), met }),
+        }
       })
       .catch(asReasonToRepeat)
     if ('value' in outcome) return outcome.value as T
-    identities = [...new Set([...identities, ...outcome.missing])]
+    also = [...new Set([...also, ...outcome.missing])]
   }
   throw serviceUnavailable('These contacts are being changed by too many requests at once: try again')
 }

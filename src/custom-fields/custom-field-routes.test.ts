@@ -1,30 +1,29 @@
 import type { FastifyInstance } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { caller, contactsApp } from '../../test/contacts-app.ts'
+import { createTestCompany } from '../../test/api.ts'
+import { caller, contactsApp, type KeyOf } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Pool } from '../db/connect.ts'
 
 let db: Pool
 let app: FastifyInstance
+let keyOf: KeyOf
 let companyId: number
 
 beforeAll(async () => {
   db = (await createTestDatabase()).db
-  app = await contactsApp(db)
+  ;({ app, keyOf } = await contactsApp(db))
   companyId = await newCompany()
 })
 
-async function newCompany(): Promise<number> {
-  const [row] = await db<{ id: number }[]>`insert into companies (name) values ('Ada') returning id`
-  return row!.id
-}
+const newCompany = () => createTestCompany(db)
 
 async function call(method: 'GET' | 'POST', query = '', body?: unknown, company = companyId) {
   const response = await app.inject({
     method,
     url: `/public/v1/custom-fields${query}`,
     headers: {
-      'x-caller': JSON.stringify(caller(company)),
+      ...(await keyOf(caller(company))).headers,
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { payload: JSON.stringify(body) }),

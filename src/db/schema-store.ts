@@ -1,8 +1,8 @@
 import type { Db } from './connect.ts'
 
 /**
- * The schema as text, from the catalogue: tables with columns and constraints, indexes, types, functions. Made to be read in
- * reviews, committed as schema.sql.
+ * The schema as text, from the catalogue: tables with columns and constraints, indexes, types, views, functions. Made to
+ * be read in reviews, committed as schema.sql.
  */
 export async function describeSchema(db: Db): Promise<string> {
   const tables = await db<{ name: string; persistence: string; columns: string[]; constraints: string[] }[]>`
@@ -53,6 +53,9 @@ export async function describeSchema(db: Db): Promise<string> {
     group by relation.oid
     order by relation.relname
   `
+  const views = await db<{ name: string; definition: string }[]>`
+    select viewname as name, definition from pg_views where schemaname = 'public' order by viewname
+  `
   const functions = await db<{ definition: string }[]>`
     select pg_get_functiondef(oid) as definition
     from pg_proc
@@ -68,6 +71,7 @@ export async function describeSchema(db: Db): Promise<string> {
     ...types.map(
       ({ name, members }) => `create type ${name} as (\n${members.map((line) => `  ${line}`).join(',\n')}\n);`,
     ),
+    ...views.map(({ name, definition }) => `create view ${name} as\n${definition}`),
     ...functions.map(({ definition }) => `${definition.trim()};`),
   ]
   return `${['-- The schema that all migrations make together. Generated: npm run generate', ...blocks, ...definitions].join('\n\n')}\n`

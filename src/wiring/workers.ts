@@ -1,3 +1,5 @@
+import { foldContacts } from '../contacts/contact-fold.ts'
+import { sweepLists } from '../contacts/contact-import.ts'
 import { takeUpWaiting } from '../conversations/waiting-status.ts'
 import { forgetWaiting } from '../conversations/waiting-status-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
@@ -24,6 +26,8 @@ import { createMeasuredDeliverer } from './webhook-deps.ts'
 const SWEEP_MS = 30_000
 /** Statuses that came before their message was known wait so long at most. */
 const TAKE_UP_MS = 2_000
+/** The search looks through what came since the last time by itself. */
+const FOLD_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 const EXPIRED_AT_ONCE = 10_000
@@ -60,10 +64,13 @@ export function startWorkers(deps: Deps): Workers {
   deps.eventsStored.onRaise(inbound.wake)
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
+  let isStopping = false
+  const fold = repeatedly(deps, FOLD_MS, () => foldContacts(deps.db, () => isStopping))
   return {
     stop: async () => {
+      isStopping = true
       deliverer.close()
-      await Promise.all([inbound.stop(), sweeps.stop(), takeUp.stop(), jobs.stop(DRAIN_MS)])
+      await Promise.all([inbound.stop(), sweeps.stop(), takeUp.stop(), fold.stop(), jobs.stop(DRAIN_MS)])
       await deps.receiver.close()
       deps.mailer.close()
     },
@@ -99,12 +106,13 @@ function jobKinds(deps: Deps): JobKind[] {
 }
 
 /** What nobody waits for: sends of dead processes, answers and events past their time. */
-async function sweep({ db, eventsStored }: Deps): Promise<void> {
+async function sweep({ db, vault, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
   if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
   await forgetUnroutable(db)
   await forgetWaiting(db)
+  await sweepLists({ db, vault })
 }
 
 /** Does work now and every so often, one run at a time; a failure is logged and the next run tries again. */
