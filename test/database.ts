@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, inject } from 'vitest'
-import { connect, type Pool } from '../src/db/connect.ts'
+import { connect, type Db, type Pool } from '../src/db/connect.ts'
 
 export type TestDatabase = { db: Pool; url: string }
 
@@ -21,4 +21,12 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     await server.end()
   })
   return { db, url }
+}
+
+/** Rows of a table that this session has read lately: by scanning it, and by its indexes. Compare before and after. */
+export async function readsOf(tx: Db, table: string): Promise<{ scanned: number; fetched: number }> {
+  const [row] = await tx<[{ scanned: number; fetched: number }]>`
+    select seq_tup_read as scanned, idx_tup_fetch as fetched from pg_stat_xact_user_tables where relname = ${table}
+  `
+  return row
 }

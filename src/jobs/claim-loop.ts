@@ -7,7 +7,7 @@ import { type Claimed, claimJobs } from './job-store.ts'
 import { LEASE_MS } from './lease.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
-const SPACING_MS = 10
+const SPACING_MS = 20
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
