@@ -70,7 +70,10 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
   `
 }
 
-/** One array for each column: JSON would be parsed over there for every item anew. */
+/**
+ * One array for each column: JSON would be parsed over there for every item anew. Booleans go as text, since the driver
+ * takes an array of them for one.
+ */
 function recordRun(tx: Db, records: readonly InboundRecord[], before: number, at: Date): Promise<Recorded[]> {
   const column = <T>(of: (record: InboundRecord) => T): T[] => records.map(of)
   return tx<Recorded[]>`
@@ -91,7 +94,7 @@ function recordRun(tx: Db, records: readonly InboundRecord[], before: number, at
       ${column(({ emoji }) => emoji)}::text[],
       ${column(({ sentAt }) => sentAt && toSeconds(sentAt))}::double precision[],
       ${column(({ arrivedAt }) => toSeconds(arrivedAt))}::double precision[],
-      ${column(({ opensWindow }) => String(opensWindow))}::boolean[],
+      ${column(({ opensWindow }) => String(opensWindow))}::text[]::boolean[],
       ${column(({ senderName }) => senderName)}::text[],
       ${records[0]?.sourceType ?? ''},
       ${before},
