@@ -774,25 +774,36 @@ begin
       registration.headers, registration.secret,
       registration.status = 'active' and registration.deleted_at is null as is_wanted
     from unnest(company_ids, delivery_ids) as given (company_id, delivery_id)
-    join deliveries delivery on (delivery.company_id, delivery.id) = (given.company_id, given.delivery_id)
-    join registrations registration
-      on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
-    where delivery.status = 'pending'
-    for share of registration
+    cross join lateral (
+      select *
+      from deliveries known
+      where (known.company_id, known.id) = (given.company_id, given.delivery_id) and known.status = 'pending'
+      limit 1
+    ) as delivery
+    cross join lateral (
+      select *
+      from registrations known
+      where (known.company_id, known.id) = (delivery.company_id, delivery.registration_id)
+      for share of known
+    ) as registration
   ),
   skipped as (
     update deliveries delivery
     set status = 'skipped', next_attempt_at = null, updated_at = now()
-    from due
-    where (delivery.company_id, delivery.id) = (due.company_id, due.delivery_id)
+    where delivery.company_id = any (array(select due.company_id from due where not due.is_wanted))
+      and delivery.id = any (array(select due.delivery_id from due where not due.is_wanted))
       and delivery.status = 'pending'
-      and not due.is_wanted
   )
   select
     due.company_id, due.delivery_id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event,
     envelope.body, due.url, due.method, due.headers, due.secret
   from due
-  join envelopes envelope on (envelope.company_id, envelope.wamid) = (due.company_id, due.wamid)
+  cross join lateral (
+    select known.event, known.body
+    from envelopes known
+    where (known.company_id, known.wamid) = (due.company_id, due.wamid)
+    limit 1
+  ) as envelope
   where due.is_wanted;
 end
 $function$;
