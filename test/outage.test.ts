@@ -181,7 +181,7 @@ async function untilBack({ say, list, send, stored }: Awaited<ReturnType<typeof 
 /** A job whose claim was lost on its way waits for the end of its lease, so nothing is said of when. */
 const untilDelivered = (wamids: string[]): Promise<void> =>
   until('all that was taken is delivered', () => {
-    const delivered = new Set(receiver.received.map(({ headers }) => headers['webhook-id']))
+    const delivered = new Set(receiver.received.map(({ headers }) => headers['x-service-delivery']))
     return wamids.every((wamid) => delivered.has(wamid))
   })
 
