@@ -24,7 +24,9 @@ const hostName = (host: string): string =>
     .replace(/\.$/, '')
 
 function decodePath(url: string): string {
-  const [path = ''] = url.split(/[?#]/, 1)
+  const end = url.search(/[?#]/)
+  const path = end === -1 ? url : url.slice(0, end)
+  if (!path.includes('%')) return path
   try {
     return decodeURIComponent(path)
   } catch {

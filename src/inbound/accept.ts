@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { createBatcher } from '../batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
@@ -92,4 +93,12 @@ export const belongsToPart = (
   phoneNumberId: string | null,
 ): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
 
-const laneOf = (number: string): number => hash('md5', number, 'buffer').readUInt8(0) % LANES
+const lanes = new LRUCache<string, number>({ max: 10_000 })
+
+function laneOf(number: string): number {
+  const known = lanes.get(number)
+  if (known !== undefined) return known
+  const lane = hash('md5', number, 'buffer').readUInt8(0) % LANES
+  lanes.set(number, lane)
+  return lane
+}
