@@ -503,6 +503,8 @@ describe('the list', () => {
     const past = await list('page=9&limit=x')
     expect([past.data, past.pagination.hasNext]).toEqual([[], false])
     expect((await list('limit=1000')).pagination.limit).toBe(100)
+    expect((await list('limit=99999999999999999999')).pagination.limit).toBe(100)
+    expect((await list('page=1&page=2&limit=&limit=3')).pagination).toMatchObject({ page: 1, limit: 25 })
   })
 
   test.each([

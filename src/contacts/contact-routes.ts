@@ -1,9 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from 'typebox'
+import { type Static, Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { contactNotFound, validationError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
 import { acceptForms } from '../http/form-body.ts'
+import { limitQuery, parsePage } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../written-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
@@ -28,8 +29,7 @@ const UPSERTS = {
   surface: 'api-key',
   permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
 } as const
-const DEFAULT_LIMIT = 25
-const MAX_LIMIT = 100
+const LIMITS = { defaultSize: 25, maxSize: 100 }
 
 const OneContact = Type.Object({ data: ContactReplyShape })
 const ById = Type.Object({ id: Type.String({ description: 'Id of the contact.' }) })
@@ -44,10 +44,7 @@ const UpsertBody = Type.Union(
 )
 
 const ListQuery = Type.Object({
-  page: Type.Optional(
-    Type.String({ description: 'From 1; default 1. Who walks a long list takes `before` or `after`.' }),
-  ),
-  limit: Type.Optional(Type.String({ description: 'Default 25, at most 100.' })),
+  ...limitQuery(LIMITS),
   search: Type.Optional(Type.String({ description: 'Part of email, phone or name, in any letter case.' })),
   sort: Type.Optional(
     Type.String({ description: `One of ${CONTACT_SORTS.join(', ')}; - is descending. Default -created_at.` }),
@@ -208,7 +205,7 @@ function contactId(text: string): number {
   return id
 }
 
-type ListQueryText = { page?: string; limit?: string; search?: string; sort?: string; before?: string; after?: string }
+type ListQueryText = Static<typeof ListQuery>
 
 /** Paging never fails; a search that cannot be kept and an unknown sort are 422. */
 function readListRequest(query: ListQueryText): ContactListRequest {
@@ -222,9 +219,10 @@ function readListRequest(query: ListQueryText): ContactListRequest {
   if (faults.length > 0 || sort === undefined) throw validationError(faults)
   const before = parseId(query.before ?? '')
   const after = parseId(query.after ?? '')
+  const { page, pageSize } = parsePage(query, LIMITS)
   return {
-    page: parseId(query.page ?? '') ?? 1,
-    limit: Math.min(parseId(query.limit ?? '') ?? DEFAULT_LIMIT, MAX_LIMIT),
+    page,
+    limit: pageSize,
     search,
     sort,
     ...(before !== undefined && { cursor: { side: 'before' as const, id: before } }),

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parsePage, toGeneralPagination, toPagination } from './paging.ts'
+import { parsePage, toPagination } from './paging.ts'
 
 const limits = { defaultSize: 20, maxSize: 100 }
 
@@ -47,14 +47,6 @@ describe('the pagination object', () => {
           expect(nextPage).toBe(page < totalPages ? page + 1 : null)
           if (prevPage !== null) expect(prevPage).toBe(page > totalPages ? totalPages : page - 1)
           expect(prevPage === null).toBe(page === 1 || totalPages === 0)
-          expect(toGeneralPagination(total, page, size)).toEqual({
-            page,
-            limit: size,
-            total,
-            totalPages,
-            hasNext: nextPage !== null,
-            hasPrevious: prevPage !== null,
-          })
         },
       ),
     )

@@ -34,12 +34,6 @@ export function toPagination(total: number, page: number, pageSize: number) {
   }
 }
 
-/** The general shape, of lists that define none of their own. */
-export function toGeneralPagination(total: number, page: number, limit: number) {
-  const totalPages = Math.ceil(total / limit)
-  return { page, limit, total, totalPages, hasNext: page < totalPages, hasPrevious: page > 1 && totalPages > 0 }
-}
-
 /** A member of a query string that shows as an integer in the API reference, and that admits anything. */
 const lenientInteger = (description: string, fallback: number, maximum?: number) =>
   Type.Optional(

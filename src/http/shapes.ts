@@ -69,15 +69,5 @@ export const Pagination = Type.Object({
   prevPage: NullableInteger,
 })
 
-/** The pagination of every other list. */
-export const GeneralPagination = Type.Object({
-  page: Type.Integer(),
-  limit: Type.Integer(),
-  total: Type.Integer(),
-  totalPages: Type.Integer(),
-  hasNext: Type.Boolean(),
-  hasPrevious: Type.Boolean(),
-})
-
 /** A time, as every answer writes it: ISO 8601 in UTC. */
 export const Timestamp = Type.String({ format: 'date-time' })
