@@ -31,8 +31,8 @@ const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
 const READ_BYTES = 1_000_000
 
 /**
- * Of these mails in their order the first ones, as many as may be held at a time: `emails` has undefined where there is
- * no such mail or it is settled, and may be shorter than what was asked for, but not empty.
+ * Of these mails in their order the first ones, as many as may be held at a time: the answer has undefined where there
+ * is no such mail or it is settled, and may be shorter than what was asked for, but not empty.
  */
 export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
   const rows = await db<(EmailToSend & { isFull: boolean })[]>`
@@ -44,6 +44,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
         ${keys.map(({ companyId }) => companyId)}::bigint[],
         ${keys.map(({ id }) => id)}::bigint[]
       ) with ordinality as wanted (company_id, id, place)
+      join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id) and emails.status = 'pending'
       join email_contents contents on (contents.company_id, contents.email_id) = (wanted.company_id, wanted.id)
     ),
     taken as (
@@ -58,7 +59,6 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
     join emails on (emails.company_id, emails.id) = (taken.company_id, taken.id)
     join email_contents contents on (contents.company_id, contents.email_id) = (taken.company_id, taken.id)
     left join email_settings settings on settings.company_id = taken.company_id
-    where emails.status = 'pending'
     order by taken.place
   `
   const found = new Map(rows.map((row) => [keyOf(row), row]))

@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher } from '../batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { isDatabaseDown } from '../db/failure.ts'
+import { insist } from '../db/insist.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
@@ -27,8 +26,7 @@ const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** An outcome that the server has told is worth waiting for the database: without it the mail counts as lost sight of. */
-const SETTLE_TRIES = 60
-const SETTLE_RETRY_MS = 1_000
+const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 60 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000
 const LONGEST_WAIT_MS = 60 * 60_000
@@ -121,7 +119,7 @@ async function deliver(
   if (email === undefined) return done
   const { companyId, id } = email
   const settle = async (status: Settlement['status'], failureReason: string | null = null) => {
-    await insist(() => steps.settle({ companyId, id, status, failureReason }))
+    await insist(() => steps.settle({ companyId, id, status, failureReason }), SETTLING)
     return done
   }
 
@@ -168,19 +166,6 @@ async function refused(
   if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return settle('failed', outcome.words)
   await settle('pending')
   return retryAfter(waitMs, { error: outcome.words })
-}
-
-/** Writes it when the database is there again, for a minute. */
-async function insist(write: () => Promise<unknown>): Promise<void> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      await write()
-      return
-    } catch (error) {
-      if (tries === SETTLE_TRIES || !isDatabaseDown(error)) throw error
-      await sleep(SETTLE_RETRY_MS, undefined, { ref: false })
-    }
-  }
 }
 
 function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: string[] } {

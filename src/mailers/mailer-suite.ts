@@ -11,7 +11,8 @@ const anyWords = expect.stringMatching(/./)
 const yes = async () => true
 
 let number = 0
-const mail = (others: Partial<Mail> = {}): Mail => ({
+/** A mail that no server has a reason to refuse. */
+export const mail = (others: Partial<Mail> = {}): Mail => ({
   messageId: `<${++number}@example.org>`,
   from: { name: 'Shop', address: 'shop@example.org' },
   to: 'ada@example.com',

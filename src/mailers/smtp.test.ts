@@ -1,6 +1,6 @@
 import { createServer, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { describeMailer } from './mailer-suite.ts'
+import { describeMailer, mail } from './mailer-suite.ts'
 import { createSmtpMailer } from './smtp.ts'
 
 describeMailer('SMTP', createSmtpMailer)
@@ -34,22 +34,11 @@ test.each([
   ['drop', { kind: 'unreachable', words: expect.stringMatching(/./) }],
 ])('DATA answered with %s', async (answer, outcome) => {
   const url = await startServer(answer)
-  const mail = {
-    messageId: '<1@example.org>',
-    from: { name: null, address: 'shop@example.org' },
-    to: 'ada@example.com',
-    replyTo: null,
-    subject: 'Hello',
-    html: '<p>Hello</p>',
-    text: null,
-    headers: {},
-    date: new Date('2026-01-01T00:00:00Z'),
-  }
   let asked = 0
   const handOver = async () => {
     asked += 1
     return true
   }
-  expect(await mailer.send(url, mail, handOver)).toEqual(outcome)
+  expect(await mailer.send(url, mail(), handOver)).toEqual(outcome)
   expect(asked).toBe(0)
 })

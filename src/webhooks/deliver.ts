@@ -1,10 +1,10 @@
 import type { Pool } from '../db/connect.ts'
-import { isDatabaseDown } from '../db/failure.ts'
+import { insist } from '../db/insist.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
 import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
-import { type AttemptBatches, createAttemptBatches, type Settling } from './attempt-batches.ts'
+import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import { type AttemptRecord, DELIVER, type DeliveryRef } from './delivery-store.ts'
 import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receiver-turns.ts'
 import type { SecretCipher } from './registration.ts'
@@ -62,7 +62,9 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     const record = await attempt(working, job, signal)
     if (record === 'not now') return retryAfter(0, { counts: false })
     if (record === 'nothing to do') return done
-    await settleSurely(working, { claim: job, record }, signal)
+    // A database that is away must not turn an attempt that was made into one that is made again.
+    const settling = { claim: job, record }
+    await insist(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn: () => !signal.aborted })
     logAttempt(working, record)
     return settled
   } catch (error) {
@@ -90,18 +92,6 @@ async function attempt(
     return record
   } finally {
     turn.end(how)
-  }
-}
-
-/** A database that is away must not turn an attempt that was made into one that is made again. */
-async function settleSurely({ settle }: Working, settling: Settling, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      return await settle(settling)
-    } catch (error) {
-      if (signal.aborted || !isDatabaseDown(error)) throw error
-      await new Promise((resolve) => setTimeout(resolve, SETTLE_AGAIN_MS))
-    }
   }
 }
 

@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import type { SecretCipher } from './registration.ts'
 import { createSigner, type Signer } from './sign.ts'
 
-/** Secrets that are kept in clear: the last that were opened, as long as the process lives. */
+/** Secrets that are kept in clear: the last that signed, as long as the process lives. */
 const MOST_KEPT = 1_000
 
 /**
@@ -11,13 +12,11 @@ const MOST_KEPT = 1_000
 export type Signers = (sealed: string) => Signer
 
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
-  const kept = new Map<string, Signer>()
+  const kept = new LRUCache<string, Signer>({ max: MOST_KEPT })
   return (sealed) => {
     const known = kept.get(sealed)
     if (known !== undefined) return known
     const signer = createSigner(cipher.decrypt(sealed))
-    const [oldest] = kept.keys()
-    if (kept.size >= MOST_KEPT && oldest !== undefined) kept.delete(oldest)
     kept.set(sealed, signer)
     return signer
   }
