@@ -16,26 +16,37 @@ function heldRun() {
   }
   const release = async (): Promise<void> => {
     open.shift()?.()
-    await new Promise((resolve) => setImmediate(resolve))
+    await turn()
+    await turn()
   }
   return { run, given, release }
 }
 
+/** Until what was begun in this turn of the event loop has begun. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 const failure = (code: string): Error => Object.assign(new Error(code), { code })
 
 describe('a batcher', () => {
-  test('starts at once while it has room, then gathers in the order of arrival', async () => {
+  test('takes what arrives in one turn together while it has room, in the order of arrival', async () => {
     const { run, given, release } = heldRun()
     const batch = createBatcher({ run, maxItems: 3, maxRunning: 2 })
-    const results = [1, 2, 3, 4, 5, 6].map(batch)
-    expect(given).toEqual([[1], [2]])
+    const results = [batch(1), batch(2)]
+    await turn()
+    expect(given).toEqual([[1, 2]])
+    results.push(...[3, 4, 5, 6, 7, 8, 9].map(batch))
+    await turn()
+    expect(given).toEqual([
+      [1, 2],
+      [3, 4, 5],
+    ])
     await release()
-    expect(given).toEqual([[1], [2], [3, 4, 5]])
+    expect(given.at(-1)).toEqual([6, 7, 8])
     await release()
-    expect(given).toEqual([[1], [2], [3, 4, 5], [6]])
+    expect(given.at(-1)).toEqual([9])
     await release()
     await release()
-    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60])
+    expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90])
   })
 
   test('gathers what comes within its spacing, but not more than a run may have', async () => {
@@ -43,16 +54,20 @@ describe('a batcher', () => {
     onTestFinished(() => void vi.useRealTimers())
     const { run, given } = heldRun()
     const batch = createBatcher({ run, maxItems: 3, maxRunning: 9, spacingMs: 20 })
-    void [1, 2, 3].map(batch)
+    void batch(1)
+    await vi.advanceTimersByTimeAsync(0)
     expect(given).toEqual([[1]])
+    void [2, 3].map(batch)
     await vi.advanceTimersByTimeAsync(19)
     expect(given).toEqual([[1]])
     await vi.advanceTimersByTimeAsync(1)
     expect(given).toEqual([[1], [2, 3]])
     void [4, 5, 6].map(batch)
+    await vi.advanceTimersByTimeAsync(0)
     expect(given).toEqual([[1], [2, 3], [4, 5, 6]])
     await vi.advanceTimersByTimeAsync(1_000)
     void batch(7)
+    await vi.advanceTimersByTimeAsync(0)
     expect(given).toEqual([[1], [2, 3], [4, 5, 6], [7]])
   })
 
@@ -92,13 +107,12 @@ describe('a batcher', () => {
   test('gives every other error to every item, and goes on', async () => {
     let fail = true
     const run = async (items: number[]) => {
-      await new Promise((resolve) => setImmediate(resolve))
-      if (fail && items.length > 1) throw failure('CONNECTION_CLOSED')
+      if (fail) throw failure('CONNECTION_CLOSED')
       return items
     }
-    const batch = createBatcher({ run, maxItems: 10, maxRunning: 1 })
+    const batch = createBatcher({ run, maxItems: 2, maxRunning: 1 })
     const results = await Promise.allSettled([1, 2, 3].map(batch))
-    expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     fail = false
     expect(await batch(4)).toBe(4)
   })

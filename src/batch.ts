@@ -17,9 +17,9 @@ type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; re
 const RUNS_AT_CONTENTION = 4
 
 /**
- * Makes one call of many: an item starts at once while fewer than `maxRunning` runs are in flight, else it waits and
- * shares the next run with all that wait, in the order of arrival. A lone item pays nothing; under load the cost per
- * item falls.
+ * Makes one call of many: what arrives in one turn of the event loop goes together, at once while fewer than `maxRunning`
+ * runs are in flight, else in the next run with all that waits, in the order of arrival. A lone item pays next to
+ * nothing; under load the cost per item falls.
  *
  * When the database refuses the data of a run of several, its items run one by one, so that a bad item fails alone.
  * After a deadlock or a serialisation failure the run is repeated up to three times. Every other error is every item's.
@@ -29,7 +29,17 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   let waiting: Waiting<Item, Result>[] = []
   let running = 0
   let startedAtMs = Number.NEGATIVE_INFINITY
+  let isGathering = false
   let isPausing = false
+
+  const gather = (): void => {
+    if (isGathering || running === options.maxRunning) return
+    isGathering = true
+    setImmediate(() => {
+      isGathering = false
+      startNext()
+    })
+  }
 
   const startNext = (): void => {
     while (running < options.maxRunning && waiting.length > 0) {
@@ -43,10 +53,19 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
       const batch = waiting.slice(0, options.maxItems)
       waiting = waiting.slice(options.maxItems)
       running += 1
-      void settle(options.run, batch).then(() => {
-        running -= 1
-        startNext()
-      })
+      void runBatch(batch)
+    }
+  }
+
+  /** The next run is under way before anybody hears of this one: what hearing leads to takes its time. */
+  const runBatch = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    const items = batch.map(({ item }) => item)
+    const outcomes = await outcomesOf(options.run, items)
+    running -= 1
+    startNext()
+    for (const [place, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') batch[place]?.resolve(outcome.value)
+      else batch[place]?.reject(outcome.reason)
     }
   }
 
@@ -62,26 +81,25 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   return (item) =>
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject })
-      startNext()
+      gather()
     })
 }
 
-/** Runs a batch and tells each of its items how it ended; never rejects. */
-async function settle<Item, Result>(
+/** How each of the items ended; never rejects. */
+async function outcomesOf<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
-  batch: Waiting<Item, Result>[],
-): Promise<void> {
+  items: Item[],
+): Promise<PromiseSettledResult<Result>[]> {
   try {
-    const results = await runRepeatedly(
-      run,
-      batch.map(({ item }) => item),
-    )
-    if (results.length !== batch.length)
-      throw new Error(`A run of ${batch.length} items gave ${results.length} results`)
-    for (const [place, result] of results.entries()) batch[place]?.resolve(result)
-  } catch (error) {
-    if (batch.length > 1 && isDataError(error)) for (const one of batch) await settle(run, [one])
-    else for (const one of batch) one.reject(error)
+    const results = await runRepeatedly(run, items)
+    if (results.length !== items.length)
+      throw new Error(`A run of ${items.length} items gave ${results.length} results`)
+    return results.map((value) => ({ status: 'fulfilled', value }))
+  } catch (reason) {
+    if (items.length === 1 || !isDataError(reason)) return items.map(() => ({ status: 'rejected', reason }))
+    const outcomes: PromiseSettledResult<Result>[] = []
+    for (const item of items) outcomes.push(...(await outcomesOf(run, [item])))
+    return outcomes
   }
 }
 

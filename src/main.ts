@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { pino } from 'pino'
 import { buildApp, buildHealthApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { runUntilStopped } from './lifecycle.ts'
+import { createLog } from './log.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
 import { type Build, type Running, start } from './start.ts'
@@ -14,9 +14,6 @@ import { openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
-/** Lines are written together, up to a fifth of a second late; at once when one is fatal or the process ends. */
-const LOG = { sync: false, minLength: 16_000, periodicFlush: 200 }
-
 const program = new Command('parley').description('Self-hosted messaging and contacts service')
 
 program
@@ -24,7 +21,7 @@ program
   .description('start the service; it runs until SIGTERM or Ctrl-C')
   .action(async () => {
     const config = readConfig(process.env)
-    const log = pino({ level: config.logLevel }, pino.destination(LOG))
+    const log = createLog(config.logLevel)
     let deps: Deps | undefined
     const build: Build = async (given) => {
       const own = createDeps({

@@ -3,17 +3,24 @@ import type { AppError } from '../errors.ts'
 import type { TrustedProxies } from './client-address.ts'
 
 /** What a rule about addresses looks at: the path decoded and without its query, the host name in lower case. */
-export type Addressed = { method: string; path: string; host: string }
+export type Addressed = { readonly method: string; readonly path: string; readonly host: string }
 
 /** Refuses whole ranges of addresses, whatever is registered there: the refusal, or undefined. */
 export type AddressRule = (addressed: Addressed) => AppError | undefined
 
 /** Where a request was sent to. A proxy that is trusted says by which name it was reached. */
 export function addressedTo(request: FastifyRequest, isTrusted: TrustedProxies): Addressed {
-  const { headers, socket } = request.raw
-  const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
-  const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
-  return { method: request.method, path: decodePath(request.url), host: hostName(first) }
+  return {
+    method: request.method,
+    path: decodePath(request.url),
+    // Found out for those who ask: most never do.
+    get host() {
+      const { headers, socket } = request.raw
+      const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
+      const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
+      return hostName(first)
+    },
+  }
 }
 
 const hostName = (host: string): string =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify'
 import type { Db } from '../db/connect.ts'
 import { idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
 import { inTime } from './deadline.ts'
@@ -28,21 +28,26 @@ const SETTLE_PATIENCE_MS = 1_000
 // A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
-/** Makes every POST of the API-key surface that carries an Idempotency-Key happen once (decisions: Idempotency-Key). */
+/**
+ * Makes every POST of the API-key surface that carries an Idempotency-Key happen once (decisions: Idempotency-Key), of
+ * the routes that are registered afterwards.
+ */
 export function keepIdempotencyKeys(app: FastifyInstance, db: Db): void {
   app.decorateRequest('idempotency')
-  app.addHook('preHandler', (request, reply, done) => {
+  const begin: preHandlerHookHandler = (request, reply, done) => {
     const header = request.headers['idempotency-key']
-    if (header === undefined || !isKept(request)) return done()
+    if (header === undefined) return done()
     return reserve(db, request, reply, parseKey(String(header)))
-  })
-  app.addHook('onSend', (request, reply, payload, done) =>
-    request.idempotency === undefined ? done() : settle(db, request, reply, payload),
-  )
-}
+  }
+  const end: onSendHookHandler = (request, reply, payload, done) =>
+    request.idempotency === undefined ? done() : settle(db, request, reply, payload)
 
-const isKept = (request: FastifyRequest): boolean =>
-  request.method === 'POST' && (request.routeOptions.config.surface ?? 'api-key') === 'api-key'
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'POST' || (route.config?.surface ?? 'api-key') !== 'api-key') return
+    route.preHandler = [begin, ...[route.preHandler ?? []].flat()]
+    route.onSend = [...[route.onSend ?? []].flat(), end]
+  })
+}
 
 /** The key, bare or as a quoted string; throws 422 when it is empty, too long, or badly quoted. */
 export function parseKey(header: string): string {

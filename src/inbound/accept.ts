@@ -10,10 +10,13 @@ import { type NewEvent, storeEvents } from './event-store.ts'
 export const LANES = 64
 
 /** As providers write their ids. What is written in another way goes with the first number. */
-const NUMBER_ID = /"phone_number_id"\s*:\s*"([\w.:-]{1,128})"/g
+const NUMBER_NAME = Buffer.from('"phone_number_id"')
+const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
+/** Longer than the longest value with the spaces that anybody would put before it. */
+const VALUE_WINDOW = 160
 const MAX_EVENTS = 500
-/** One commits while the next one is gathered: more of them would only make each smaller. */
-const MAX_RUNNING = 2
+/** What comes while one commits goes together: two at a time would each be half as large. */
+const MAX_RUNNING = 1
 
 /** A body is here once for each of its numbers: so many at most, and no more bytes in all than this. */
 const MAX_PARTS = 64
@@ -74,9 +77,10 @@ export const acceptBodies = (db: Db, arrivals: readonly Arrival[]): Promise<void
 export function toEvents(body: Buffer): Omit<NewEvent, 'receivedAt'>[] {
   const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES_OF_PARTS / (body.length + 1))))
   const numbers = new Set<string>()
-  for (const [, number = ''] of body.toString('latin1').matchAll(NUMBER_ID)) {
-    numbers.add(number)
-    if (numbers.size === limit) break
+  for (let at = body.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = body.indexOf(NUMBER_NAME, at)) {
+    at += NUMBER_NAME.length
+    const number = NUMBER_VALUE.exec(body.toString('latin1', at, at + VALUE_WINDOW))?.[1]
+    if (number !== undefined) numbers.add(number)
   }
   const [first = '', ...others] = numbers
   return [first, ...others].map((number) => ({

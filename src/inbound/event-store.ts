@@ -23,20 +23,23 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
   await db`
     insert into inbound_events (lane, part, others, body, received_at)
     select
-      event.lane, event.part, string_to_array(event.others, chr(10)),
+      event.lane, event.part, coalesce(string_to_array(event.others, chr(10)), '{}'),
       substring(given.bytes from event.first for event.length), coalesce(event.received_at::timestamptz, now())
     from (select ${bodies.bytes}::bytea as bytes) as given
     cross join unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
       ${events.map(({ part }) => part)}::text[],
-      ${events.map(({ others }) => others.join('\n'))}::text[],
+      ${unlessEmpty(events.map(({ others }) => (others.length === 0 ? null : others.join('\n'))))}::text[],
       ${bodies.firsts}::integer[],
       ${events.map(({ body }) => body.length)}::integer[],
-      ${events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null)}::text[]
+      ${unlessEmpty(events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null))}::text[]
     ) with ordinality as event (lane, part, others, first, length, received_at, place)
     order by event.place
   `
 }
+
+/** A column that says nothing need not travel: without it every row has null there. */
+const unlessEmpty = (column: (string | null)[]) => (column.some((value) => value !== null) ? column : null)
 
 /** All bodies behind each other, the parts of one body sharing it, and where each event's begins, counted from 1. */
 function joinBodies(events: readonly NewEvent[]): { bytes: Buffer; firsts: number[] } {

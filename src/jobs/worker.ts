@@ -1,6 +1,6 @@
+import { createBatcher } from '../batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { createBatcher } from './batcher.ts'
 import { type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
@@ -61,17 +61,27 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       }
     }
   }
-  const finisher = createBatcher<Claim>((claims) => persist(() => finishJobs(db, claims)), MOST_WRITES)
-  const rescheduler = createBatcher<Rescheduling>((items) => persist(() => rescheduleJobs(db, items)), MOST_WRITES)
+  /** Writes items many at a time, as often as it takes. */
+  const persistent = <Item>(write: (items: Item[]) => Promise<unknown>) =>
+    createBatcher<Item, void>({
+      run: async (items) => {
+        await persist(() => write(items))
+        return items.map(() => undefined)
+      },
+      maxItems: MOST_WRITES,
+      maxRunning: 1,
+    })
+  const finish = persistent<Claim>((claims) => finishJobs(db, claims))
+  const reschedule = persistent<Rescheduling>((items) => rescheduleJobs(db, items))
 
   const count = (kind: string, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by)
 
   const run = async (kind: JobKind, unit: Unit): Promise<void> => {
-    const { finish, reschedule, giveBack } = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
+    const ended = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
     await Promise.all([
-      ...finish.map(finisher.add),
-      ...reschedule.map(rescheduler.add),
-      giveBack.length > 0 && persist(() => returnJobs(db, giveBack)),
+      ...ended.finish.map(finish),
+      ...ended.reschedule.map(reschedule),
+      ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack)),
     ])
     leases.drop(unit)
     count(kind.kind, -1)

@@ -33,10 +33,11 @@ export function replacementOf(method: string, path: string): string {
  */
 export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
   const { legacyHost, legacyRemovalDate } = config
-  return ({ method, path, host }) => {
+  return (addressed) => {
+    const { method, path } = addressed
     const isLegacy = path.startsWith('/api/')
     if (!isLegacy && !path.startsWith('/public/')) return undefined
-    if (legacyHost !== undefined && isLegacy !== (host === legacyHost)) return notFound()
+    if (legacyHost !== undefined && isLegacy !== (addressed.host === legacyHost)) return notFound()
     if (!isLegacy || clock.now() < legacyRemovalDate) return undefined
     const replacement = replacementOf(method, path.replace(/\/+$/, ''))
     const date = legacyRemovalDate.toISOString().slice(0, 10)
