@@ -211,17 +211,20 @@ async function fillCompany(stage: Stage, contacts: number, say: BenchContext['sa
   `
   await stage.db`insert into contact_counts (company_id, living) values (${companyId}, ${contacts})`
   say('making the index of runs')
-  const [index] = await stage.db<{ definition: string }[]>`
-    select pg_get_indexdef('contact_words_by_gram'::regclass) as definition
-  `
-  await stage.db`drop index contact_words_by_gram`
-  await stage.db`
-    insert into contact_words (company_id, contact_id, words)
-    select company_id, id, search_text
-    from contacts
-    where company_id = ${companyId}
-  `
-  await stage.db.unsafe(index?.definition ?? '')
+  await stage.db.begin(async (tx) => {
+    const [index] = await tx<{ definition: string }[]>`
+      select pg_get_indexdef('contact_words_by_gram'::regclass) as definition
+    `
+    await tx`set local maintenance_work_mem = '2GB'`
+    await tx`drop index contact_words_by_gram`
+    await tx`
+      insert into contact_words (company_id, contact_id, words)
+      select company_id, id, search_text
+      from contacts
+      where company_id = ${companyId}
+    `
+    await tx.unsafe(index?.definition ?? '')
+  })
   await stage.db`vacuum analyze contacts, contact_words`
   return company
 }

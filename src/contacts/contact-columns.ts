@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../ids.ts'
+import { parseJsonText } from '../json-text.ts'
 import { formToWriteBody } from './contact-form.ts'
 import type { Contact } from './contact-record.ts'
 
@@ -91,7 +92,7 @@ export function createRowReader(
 function readCell(cell: string): { value: unknown } | undefined {
   if (!cell.startsWith(JSON_MARK)) return { value: cell }
   try {
-    return { value: JSON.parse(cell.slice(JSON_MARK.length)) }
+    return { value: parseJsonText(cell.slice(JSON_MARK.length)) }
   } catch {
     return undefined
   }
@@ -111,7 +112,7 @@ function readTags(value: unknown): unknown[] {
 export function lineToBody(line: string): RowBody | { reason: string } {
   let value: unknown
   try {
-    value = JSON.parse(line)
+    value = parseJsonText(line)
   } catch {
     return { reason: 'is not JSON' }
   }

@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { parseJsonText } from '../json-text.ts'
 import { StartError } from '../start-error.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
@@ -14,6 +15,8 @@ export type Json = postgres.JSONValue
 export const { PostgresError } = postgres
 
 const BIGINT = 20
+const JSON_TEXT = 114
+const JSONB = 3802
 
 export type ConnectOptions = {
   /** Connections held at most. */
@@ -56,6 +59,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
         serialize: (value: number) => String(value),
         parse: (text: string) => Number(text),
       },
+      json: { to: JSON_TEXT, from: [JSON_TEXT, JSONB], serialize: JSON.stringify, parse: parseJsonText },
     },
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
   })

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
+import { parseJsonText } from '../json-text.ts'
 import { MAX_FAULTS } from './fault.ts'
 
 declare module 'fastify' {
@@ -49,7 +50,7 @@ export function readJson(bytes: Buffer): unknown {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJsonText(text)
   } catch {
     throw badRequest('The body is not valid JSON')
   }

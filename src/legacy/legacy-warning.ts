@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { parseJsonText } from '../json-text.ts'
 
 export const Warning = Type.Object(
   {
@@ -17,5 +18,8 @@ export function withWarning(payload: unknown, { removalDate, migrateTo, docsUrl 
   if (typeof payload !== 'string' || !payload.startsWith('{')) return payload
   const deprecationDate = removalDate.toISOString().slice(0, 10)
   const message = `This address is deprecated and ends on ${deprecationDate}: use ${migrateTo}`
-  return JSON.stringify({ ...JSON.parse(payload), warning: { message, deprecationDate, migrateTo, docsUrl } })
+  return JSON.stringify({
+    ...Object(parseJsonText(payload)),
+    warning: { message, deprecationDate, migrateTo, docsUrl },
+  })
 }

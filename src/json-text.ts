@@ -1,9 +1,9 @@
 /**
- * Finds where members and elements stand in JSON text, so that a piece of it can be handed on exactly as it was
- * written: parsing and serialising again would change numbers, escapes and repeated keys.
+ * JSON as text: its value, and where members and elements stand in it, so that a piece of it can be handed on exactly as
+ * it was written: parsing and serialising again would change numbers, escapes and repeated keys.
  *
- * The text must be JSON that `JSON.parse` accepts: nothing is validated here. Depth is no concern, for what is passed
- * over is counted and never descended into.
+ * Where places are looked for, the text must be JSON that `JSON.parse` accepts: nothing is validated there. Depth is no
+ * concern, for what is passed over is counted and never descended into.
  */
 
 /** `text.slice(start, end)`. */
@@ -14,7 +14,69 @@ export type Member = { name: string; span: Span; value: Span }
 
 const QUOTE = 0x22
 const COMMA = 0x2c
+const COLON = 0x3a
 const BACKSLASH = 0x5c
+const OPENING_BRACE = 0x7b
+const OPENING_BRACKET = 0x5b
+
+/** Deeper than anything that is accepted. What lies below is read by the engine. */
+const READ_LEVELS = 40
+
+/**
+ * `JSON.parse`, and right also where the engine takes a name with an escape in it for another that it has read before, a
+ * line feed or a quote for a backslash (nodejs/node#63785, in Node 24 to 26): texts with such names are read here.
+ * Throws what `JSON.parse` throws.
+ */
+export function parseJsonText(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  return hasEscapedName(text) ? createReader(text)(READ_LEVELS) : value
+}
+
+/** In JSON, a string before a colon is a name. */
+function hasEscapedName(text: string): boolean {
+  if (!text.includes('\\')) return false
+  for (let at = text.indexOf('"'); at !== -1; ) {
+    const end = endOfString(text, at)
+    if (text.charCodeAt(skipSpace(text, end)) === COLON && text.slice(at, end).includes('\\')) return true
+    at = text.indexOf('"', end)
+  }
+  return false
+}
+
+/** Reads the values of a text one after another, each with so many levels of its own. */
+function createReader(text: string): (levels: number) => unknown {
+  let at = 0
+  const readTo = (end: number): string => {
+    const piece = text.slice(at, end)
+    at = end
+    return piece
+  }
+  /** What stands between the brackets, each piece read by `readNext`. */
+  const readAll = <Piece>(readNext: () => Piece): Piece[] => {
+    const pieces: Piece[] = []
+    at = skipSpace(text, at + 1)
+    while (!closes(text.charCodeAt(at))) {
+      pieces.push(readNext())
+      at = afterComma(text, at)
+    }
+    at += 1
+    return pieces
+  }
+  const read = (levels: number): unknown => {
+    at = skipSpace(text, at)
+    const code = text.charCodeAt(at)
+    if (!opens(code) || levels === 0) return JSON.parse(readTo(endOfValue(text, at)))
+    if (code === OPENING_BRACKET) return readAll(() => read(levels - 1))
+    const members = readAll((): [string, unknown] => {
+      const name = readName(readTo(endOfString(text, at)))
+      at = skipSpace(text, at) + 1
+      return [name, read(levels - 1)]
+    })
+    // Not by assignment: `__proto__` is a name like any other.
+    return Object.fromEntries(members)
+  }
+  return read
+}
 
 /** The value that begins at `from` or after the white space there. */
 export function valueAt(text: string, from = 0): Span {
@@ -106,6 +168,6 @@ function endOfString(text: string, from: number): number {
   throw new SyntaxError('the text is not JSON')
 }
 
-// { is 0x7b and [ is 0x5b; their closing counterparts stand two places on
-const opens = (code: number): boolean => code === 0x7b || code === 0x5b
-const closes = (code: number): boolean => code === 0x7d || code === 0x5d
+const opens = (code: number): boolean => code === OPENING_BRACE || code === OPENING_BRACKET
+// The closing counterparts stand two places on.
+const closes = (code: number): boolean => opens(code - 2)

@@ -1,6 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { elementsOf, findMember, isArrayText, isObjectText, membersOf, type Span, textOf, valueAt } from './raw-json.ts'
+import {
+  elementsOf,
+  findMember,
+  isArrayText,
+  isObjectText,
+  membersOf,
+  parseJsonText,
+  type Span,
+  textOf,
+  valueAt,
+} from './json-text.ts'
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\n', '\t', '\r'), maxLength: 3 })
 
@@ -102,5 +113,57 @@ describe('finding members and elements in JSON text', () => {
   it('ends with an error on text that is not JSON', () => {
     for (const text of ['"abc', '[1,2', '{"a":', '', '}']) expect(() => valueAt(text, 0)).toThrow(SyntaxError)
     expect(() => membersOf('{"a":', { start: 0, end: 5 })).toThrow(SyntaxError)
+  })
+})
+
+describe('parseJsonText', () => {
+  const escaped = fc.string({ unit: fc.constantFrom('\\', '"', '\n', '\r', 'a', 'ä', '/'), maxLength: 4 })
+  const anyName = fc.oneof(escaped, fc.constantFrom('__proto__', '1', 'constructor'), fc.string())
+  const value = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.oneof(fc.string(), fc.integer(), fc.constantFrom(true, false, null, -0.5, 1e300)),
+      fc.array(tie('value'), { maxLength: 4 }),
+      fc
+        .uniqueArray(fc.tuple(anyName, tie('value')), { selector: ([name]) => name, maxLength: 4 })
+        .map(Object.fromEntries),
+    ),
+  })).value
+
+  it('reads back whatever was written, after whatever was read before', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(undefined, 2), (given, spaces) => {
+        const read = parseJsonText(JSON.stringify(given, null, spaces))
+        expect({ read, isSame: isDeepStrictEqual(read, given) }).toMatchObject({ isSame: true })
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+
+  it('knows a quote and a line feed from a backslash', () => {
+    // The engine expects the names that it has read before after the same others.
+    for (const [first, name] of [
+      ['quoteAfter', '"'],
+      ['feedAfter', '\n'],
+    ] as const) {
+      parseJsonText(JSON.stringify({ [first]: 0, '\\': 0 }))
+      expect(Object.keys(Object(parseJsonText(JSON.stringify({ [first]: 0, [name]: 0 }))))).toEqual([first, name])
+    }
+    expect(parseJsonText('{"c":{"\\"":"x","\\"":"y"}}')).toEqual({ c: { '"': 'y' } })
+  })
+
+  it('refuses what is no JSON, however it escapes', () => {
+    for (const text of ['{"\\n":1', '{"\\n":1,}', '{"\\x":1}', '{"\\n"}', ''])
+      expect(() => parseJsonText(text)).toThrow(SyntaxError)
+  })
+
+  it('takes any depth and any length', () => {
+    const depth = 50_000
+    const deep = `{"\\n":${'['.repeat(depth)}${']'.repeat(depth)}}`
+    expect(Object.keys(Object(parseJsonText(deep)))).toEqual(['\n'])
+    const nested = `${'{"\\"":'.repeat(39)}1${'}'.repeat(39)}`
+    expect(JSON.stringify(parseJsonText(nested))).toBe(nested)
+    const long = JSON.stringify({ '\n': '\\'.repeat(1_000_000) })
+    expect(parseJsonText(long)).toEqual({ '\n': '\\'.repeat(1_000_000) })
   })
 })
