@@ -111,7 +111,10 @@ export async function surveyMatches(
   return { matches, areAll: looked < SURVEYED, areMany: matches > SURVEYED / 10 }
 }
 
-/** How many living contacts match; stops counting one past `COUNTED_MATCHES`. */
+/**
+ * How many living contacts match; stops counting one past `COUNTED_MATCHES`. Without the index of the words they are
+ * looked through from the newest on, as everywhere: the table itself holds all companies.
+ */
 export async function countMatches(
   db: Db,
   companyId: number,
@@ -124,6 +127,7 @@ export async function countMatches(
       select
       from ${byIndex ? db`(${foundByIndex(db, companyId, terms)}) as contacts` : db`contacts`}
       where ${living(db, companyId)} and ${matching(db, terms)}
+      ${byIndex ? db`` : db`order by contacts.created_at desc, contacts.id desc`}
       limit ${COUNTED_MATCHES + 1}
     ) as matches
   `

@@ -33,7 +33,7 @@ export function searchTerms(search: string): SearchTerm[] {
   return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({ text: one }))
 }
 
-/** What the index is asked for (a tsquery): contacts that hold every run of characters of one of the terms. */
+/** What the index is asked for (a tsquery): contacts that hold the runs of characters of one of the terms. */
 export const toIndexQuery = (companyId: number, terms: readonly SearchTerm[]): string =>
   terms
     .map(
@@ -44,11 +44,18 @@ export const toIndexQuery = (companyId: number, terms: readonly SearchTerm[]): s
     )
     .join(' | ')
 
-/** As `contact_grams` in the database makes them; a shorter text is the beginning of one. */
+/**
+ * Runs of which the text is made up, as `contact_grams` in the database makes them: the next where one ends, and the last.
+ * Those in between would narrow down next to nothing and be looked up all the same. A shorter text is the beginning of one.
+ */
 function runsOf(text: string): string[] {
   const characters = [...text]
   if (characters.length < GRAM_LENGTH) return [text]
-  return [...new Set(characters.slice(GRAM_LENGTH - 1).map((_, at) => characters.slice(at, at + GRAM_LENGTH).join('')))]
+  const last = characters.length - GRAM_LENGTH
+  const runs = characters.flatMap((_, at) =>
+    at === last || (at < last && at % GRAM_LENGTH === 0) ? [characters.slice(at, at + GRAM_LENGTH).join('')] : [],
+  )
+  return [...new Set(runs)]
 }
 
 const toLexeme = (companyId: number, run: string): string =>

@@ -8,6 +8,8 @@ import { LEASE_MS } from './lease.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
 const SPACING_MS = 20
+/** Woken, it rests so many times as long as the claim took, if that is less: a database at leisure is soon asked again. */
+const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
@@ -83,8 +85,10 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
 
   const ended = (async () => {
     while (!stopped) {
+      const startedAtMs = monotonicMs()
       const waitMs = await lookSafely()
-      if (!stopped) await pause.wait(waitMs, failures > 0 ? waitMs : SPACING_MS)
+      const restMs = Math.min(RESTS * (monotonicMs() - startedAtMs), SPACING_MS)
+      if (!stopped) await pause.wait(waitMs, failures > 0 ? waitMs : restMs)
     }
   })()
 

@@ -11,10 +11,10 @@ import type { SecretCipher } from './registration.ts'
 import { createSigners } from './signers.ts'
 
 /** Jobs of a registration that are taken together, and such units in flight: over all processes. */
-const BATCH = 200
-const LANE_CAP = 3
+const BATCH = 150
+const LANE_CAP = 4
 /** Units in flight of one company, over its registrations and all processes. */
-const COMPANY_CAP = 160
+const COMPANY_CAP = 200
 /** Units in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
 const CONCURRENCY = 2_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
