@@ -1852,14 +1852,26 @@ begin
   shown as (
     -- Who hid the phone and shows it now is no stranger's contact: nobody else has this number.
     update contacts kept
-    set phone = person.phone, updated_at = at
+    set
+      phone = person.phone,
+      phone_identity = person.customer,
+      search_text = concat_ws(chr(10), nullif(kept.search_text, ''), person.phone),
+      updated_at = at
     from (
-      select distinct on (fresh.company_id, fresh.person) fresh.company_id, fresh.contact_id, fresh.phone
+      select distinct on (fresh.company_id, fresh.person)
+        fresh.company_id, fresh.contact_id, fresh.phone, fresh.customer
       from fresh
       where fresh.person = fresh.other and fresh.phone is not null
       order by fresh.company_id, fresh.person, fresh.ord
     ) as person
     where (kept.company_id, kept.id) = (person.company_id, person.contact_id) and kept.phone is null
+    returning kept.company_id, kept.id
+  ),
+  renamed as (
+    insert into contact_changes (company_id, change, contact_ids)
+    select shown.company_id, 0, array_agg(shown.id)
+    from shown
+    group by shown.company_id
   ),
   aliased as (
     insert into customer_aliases (company_id, sender_id, alias, customer)

@@ -277,6 +277,8 @@ describe('who a customer is', () => {
     const { conversationId, phone: known } = await conversationOf(userId)
     expect(await textsOf(conversationId)).toEqual(['hidden', 'shown', 'hidden again'])
     expect(known).toBe(phone)
+    const search = await company.api('GET', `/contacts?search=${phone}`)
+    expect(search.body.data.map((contact: { phone: string }) => contact.phone)).toEqual([`+${phone}`])
     await provider.messages(company.phoneNumberId, textFrom(phone, 'by phone alone'))
     expect((await textsOf(conversationId)).at(-1)).toBe('by phone alone')
   })
