@@ -119,8 +119,9 @@ async function measureBacklog({ report, quick, say }: BenchContext, stage: Stage
   return events.answered
 }
 
-/** Accepting alone, beside both baselines; each of them before and after. */
+/** Accepting alone, beside both baselines, with few and with many in flight. */
 async function measureAccepting(context: BenchContext, stage: Stage, orders: Orders) {
+  const { report } = context
   // The baselines have run before; this process has just been started.
   const warmUp = await stage.load.run({ ...orders.service, concurrency: CONCURRENCY, seconds: 4 })
   insistOnClean('webhooks', warmUp)
@@ -128,7 +129,6 @@ async function measureAccepting(context: BenchContext, stage: Stage, orders: Ord
   const many = await measureAcceptingOf(context, stage, orders, MANY)
   const [route, insert] = ['bare Fastify route', 'one insert per request']
   const beside = (baseline: string, { perSecond }: LoadReport) => ({ baseline, baselineValue: perSecond })
-  const { report } = context
   report(
     ratioFigure(`accepted, ${CONCURRENCY} in flight`, few.service.perSecond, 'webhooks/s', beside(route, few.route)),
   )

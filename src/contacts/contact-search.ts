@@ -52,10 +52,8 @@ function runsOf(text: string): string[] {
   const characters = [...text]
   if (characters.length < GRAM_LENGTH) return [text]
   const last = characters.length - GRAM_LENGTH
-  const runs = characters.flatMap((_, at) =>
-    at === last || (at < last && at % GRAM_LENGTH === 0) ? [characters.slice(at, at + GRAM_LENGTH).join('')] : [],
-  )
-  return [...new Set(runs)]
+  const starts = [...characters.keys()].filter((at) => at === last || (at < last && at % GRAM_LENGTH === 0))
+  return [...new Set(starts.map((at) => characters.slice(at, at + GRAM_LENGTH).join('')))]
 }
 
 const toLexeme = (companyId: number, run: string): string =>

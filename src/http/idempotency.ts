@@ -43,7 +43,8 @@ export function keepIdempotencyKeys(app: FastifyInstance, db: Db): void {
     request.idempotency === undefined ? done() : settle(db, request, reply, payload)
 
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST' || (route.config?.surface ?? 'api-key') !== 'api-key') return
+    const isPost = [route.method].flat().includes('POST')
+    if (!isPost || (route.config?.surface ?? 'api-key') !== 'api-key') return
     route.preHandler = [begin, ...[route.preHandler ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), end]
   })
