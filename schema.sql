@@ -248,10 +248,8 @@ create table email_clicks (
   link integer not null,
   suspected_machine boolean not null,
   at timestamp with time zone not null default now(),
-  constraint email_clicks_pkey PRIMARY KEY (company_id, id),
-  constraint email_clicks_company_id_email_id_fkey FOREIGN KEY (company_id, email_id) REFERENCES emails(company_id, id)
+  constraint email_clicks_pkey PRIMARY KEY (company_id, email_id, id)
 );
-CREATE INDEX email_clicks_by_email ON public.email_clicks USING btree (company_id, email_id, id);
 
 create table email_contents (
   company_id bigint not null,
@@ -264,6 +262,7 @@ create table email_contents (
   headers jsonb not null,
   track_opens boolean not null,
   track_clicks boolean not null,
+  tracking jsonb,
   constraint email_contents_pkey PRIMARY KEY (company_id, email_id),
   constraint email_contents_company_id_email_id_fkey FOREIGN KEY (company_id, email_id) REFERENCES emails(company_id, id)
 );
@@ -712,7 +711,7 @@ begin
     from jsonb_to_recordset(items) as given (
       company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
       is_marketing boolean, from_address text, from_name text, reply_to text, html text, text text, headers jsonb,
-      track_opens boolean, track_clicks boolean, idempotency_id bigint, answer_status smallint, answer_body text
+      track_opens boolean, track_clicks boolean, tracking jsonb, idempotency_id bigint, answer_status smallint, answer_body text
     )
   ),
   kept as (
@@ -724,11 +723,12 @@ begin
   ),
   written as (
     insert into email_contents (
-      company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks
+      company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks,
+      tracking
     )
     select
       item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
-      item.track_opens, item.track_clicks
+      item.track_opens, item.track_clicks, item.tracking
     from item
   ),
   answered as (
@@ -1639,26 +1639,38 @@ $function$;
 CREATE OR REPLACE FUNCTION public.record_email_fetches(fetches jsonb)
  RETURNS json
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 declare
   answer json;
 begin
-  with fetched as materialized (
+  with found as materialized (
     select
-      fetched.place, fetched.company_id, fetched.email_id, fetched.link, fetched.counted,
-      email_links.targets[fetched.link] as target,
-      fetched.machine or emails.settled_at is null or clock_timestamp() < emails.settled_at + interval '3 seconds'
+      given.place, given.company_id, given.email_id, given.link, given.counted,
+      case when given.link > 0 then (
+        select email_links.targets[given.link]
+        from email_links
+        where (email_links.company_id, email_links.email_id) = (given.company_id, given.email_id)
+      ) end as target,
+      given.machine or emails.settled_at is null or clock_timestamp() < emails.settled_at + interval '3 seconds'
         as machine
     from rows from (
       jsonb_to_recordset(fetches) as (
         company_id bigint, email_id bigint, link integer, tail text, mac text, counted boolean, machine boolean
       )
-    ) with ordinality as fetched (company_id, email_id, link, tail, mac, counted, machine, place)
-    join emails on (emails.company_id, emails.id) = (fetched.company_id, fetched.email_id)
-    left join email_links
-      on fetched.link > 0 and (email_links.company_id, email_links.email_id) = (fetched.company_id, fetched.email_id)
-    where substring(sha256(emails.secret || decode(fetched.tail, 'hex')) for 18) = decode(fetched.mac, 'hex')
-      and (fetched.link = 0 or email_links.targets[fetched.link] is not null)
+    ) with ordinality as given (company_id, email_id, link, tail, mac, counted, machine, place)
+    join emails on (emails.company_id, emails.id) = (given.company_id, given.email_id)
+    where substring(sha256(emails.secret || decode(given.tail, 'hex')) for 18) = decode(given.mac, 'hex')
+  ),
+  fetched as materialized (
+    select *
+    from found
+    where link = 0 or target is not null
   ),
   touched as materialized (
     select
@@ -1670,28 +1682,24 @@ begin
     from fetched
     where fetched.counted
     group by fetched.company_id, fetched.email_id
-  ),
-  locked as materialized (
-    select
-      touched.*, emails.template_id,
-      (touched.opens > 0 and emails.first_open_at is null)::integer as first_opens,
-      (touched.clicks > 0 and emails.first_click_at is null)::integer as first_clicks
-    from touched
-    join emails on (emails.company_id, emails.id) = (touched.company_id, touched.email_id)
-    order by touched.company_id, touched.email_id
-    for no key update of emails
+    order by fetched.company_id, fetched.email_id
   ),
   changed as (
     update emails
     set
-      open_count = emails.open_count + locked.opens,
-      machine_open_count = emails.machine_open_count + locked.machine_opens,
-      first_open_at = coalesce(emails.first_open_at, case when locked.opens > 0 then clock_timestamp() end),
-      click_count = emails.click_count + locked.clicks,
-      machine_click_count = emails.machine_click_count + locked.machine_clicks,
-      first_click_at = coalesce(emails.first_click_at, case when locked.clicks > 0 then clock_timestamp() end)
-    from locked
-    where (emails.company_id, emails.id) = (locked.company_id, locked.email_id)
+      open_count = emails.open_count + touched.opens,
+      machine_open_count = emails.machine_open_count + touched.machine_opens,
+      first_open_at = coalesce(emails.first_open_at, case when touched.opens > 0 then clock_timestamp() end),
+      click_count = emails.click_count + touched.clicks,
+      machine_click_count = emails.machine_click_count + touched.machine_clicks,
+      first_click_at = coalesce(emails.first_click_at, case when touched.clicks > 0 then clock_timestamp() end)
+    from touched
+    where (emails.company_id, emails.id) = (touched.company_id, touched.email_id)
+    returning
+      emails.company_id, emails.template_id,
+      -- All that are counted by now are of this statement.
+      (touched.opens > 0 and emails.open_count = touched.opens)::integer as first_opens,
+      (touched.clicks > 0 and emails.click_count = touched.clicks)::integer as first_clicks
   ),
   ledger as (
     insert into email_clicks (company_id, email_id, link, suspected_machine)
@@ -1701,10 +1709,10 @@ begin
   ),
   first_times as (
     select
-      locked.company_id, locked.template_id, sum(locked.first_opens) as opened, sum(locked.first_clicks) as clicked
-    from locked
-    where locked.template_id is not null and locked.first_opens + locked.first_clicks > 0
-    group by locked.company_id, locked.template_id
+      changed.company_id, changed.template_id, sum(changed.first_opens) as opened, sum(changed.first_clicks) as clicked
+    from changed
+    where changed.template_id is not null and changed.first_opens + changed.first_clicks > 0
+    group by changed.company_id, changed.template_id
   ),
   counts as materialized (
     select counts.company_id, counts.template_id, first_times.opened, first_times.clicked

@@ -45,6 +45,7 @@ test('what the mail server said while the database was away is written when it i
     headers: {},
     trackOpens: true,
     trackClicks: true,
+    tracking: { places: [], targets: [] },
     answer: null,
   }
   await insertEmails(db, [mail])

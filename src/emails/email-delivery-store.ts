@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { EmailStatus } from './email-store.ts'
+import type { Tracking } from './rewrite-links.ts'
 
 export type EmailKey = { companyId: number; id: number }
 
@@ -21,6 +22,7 @@ export type EmailToSend = EmailKey & {
   headers: Record<string, string>
   trackOpens: boolean
   trackClicks: boolean
+  tracking: Tracking | null
   /** The company's own mail server, encrypted. */
   smtpUrl: string | null
 }
@@ -54,7 +56,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
     )
     select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, handed_over_at,
       created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
-      settings.smtp_url, taken.is_full
+      tracking, settings.smtp_url, taken.is_full
     from taken
     join emails on (emails.company_id, emails.id) = (taken.company_id, taken.id)
     join email_contents contents on (contents.company_id, contents.email_id) = (taken.company_id, taken.id)

@@ -15,7 +15,7 @@ import {
   type Settlement,
   settleEmails,
 } from './email-delivery-store.ts'
-import { trackEmail, unsubscribeHeaders } from './track-email.ts'
+import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
 
 export const EMAIL_SEND = 'email.send'
 
@@ -25,6 +25,8 @@ const UNIT = 20
 const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
+/** Between two writings of how attempts ended: nobody waits for them but what is claimed next. */
+const SETTLING_MS = 20
 /** An outcome that the server has told is worth waiting for the database: without it the mail counts as lost sight of. */
 const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 60 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
@@ -76,6 +78,7 @@ function createSteps(db: Db) {
     handOver: createBatcher({ ...options, run: (items: HandOver[]) => markHandedOver(db, items) }),
     settle: createBatcher({
       ...options,
+      spacingMs: SETTLING_MS,
       run: async (items: Settlement[]) => {
         await settleEmails(db, items)
         return items.map(() => undefined)
@@ -168,18 +171,19 @@ async function refused(
   return retryAfter(waitMs, { error: outcome.words })
 }
 
-function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: string[] } {
-  const { html, targets } = trackEmail(deps.baseUrl, email)
+function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: readonly string[] } {
+  // Mails that were taken in before their places were found then.
+  const tracking = email.tracking ?? trackingOf(deps.baseUrl, email)
   const mail: Mail = {
     messageId: email.messageId,
     from: { name: email.fromName, address: email.fromAddress },
     to: email.recipient,
     replyTo: email.replyTo,
     subject: email.subject,
-    html,
+    html: trackedHtml(deps.baseUrl, email, tracking),
     text: email.text,
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
     date: email.createdAt,
   }
-  return { mail, targets }
+  return { mail, targets: tracking.targets }
 }

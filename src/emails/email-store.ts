@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import type { Tracking } from './rewrite-links.ts'
 
 /** A mail as it is taken in. */
 export type AcceptedEmail = {
@@ -19,6 +20,8 @@ export type AcceptedEmail = {
   headers: Readonly<Record<string, string>>
   trackOpens: boolean
   trackClicks: boolean
+  /** What of the HTML is tracked, found once for all attempts. */
+  tracking: Tracking
   /** The answer that the request's Idempotency-Key keeps. */
   answer: { idempotencyId: number; status: number; body: string } | null
 }
@@ -42,6 +45,7 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
     headers: { ...email.headers },
     track_opens: email.trackOpens,
     track_clicks: email.trackClicks,
+    tracking: email.tracking,
     idempotency_id: email.answer?.idempotencyId ?? null,
     answer_status: email.answer?.status ?? null,
     answer_body: email.answer?.body ?? null,

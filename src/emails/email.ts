@@ -15,6 +15,7 @@ import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.t
 import { getEmailTemplate } from './email-template.ts'
 import { addressFaults, headersFaults, lineFaults } from './header-text.ts'
 import { renderTemplate, type Values } from './liquid.ts'
+import { trackingOf } from './track-email.ts'
 import { newSecret } from './tracking-token.ts'
 
 export type OneShotEmail = {
@@ -151,7 +152,7 @@ async function getSendingSettings(deps: EmailDeps, companyId: number): Promise<E
   )
 }
 
-type Composed = Omit<AcceptedEmail, 'companyId' | 'uid' | 'messageId' | 'secret' | 'answer'>
+type Composed = Omit<AcceptedEmail, 'companyId' | 'uid' | 'messageId' | 'secret' | 'tracking' | 'answer'>
 
 async function accept(
   deps: EmailDeps,
@@ -168,6 +169,7 @@ async function accept(
     uid,
     messageId: newMessageId(composed.fromAddress),
     secret: newSecret(),
+    tracking: trackingOf(deps.baseUrl, composed),
     answer: idempotencyId === null ? null : { idempotencyId, status, body: JSON.stringify(body) },
   })
   deps.onAccepted()

@@ -1,16 +1,16 @@
 import { parse } from 'parse5'
 import { describe, expect, test } from 'vitest'
 import { HTML_MAILS } from '../../test/html-mails.ts'
-import { MAX_TRACKED_LINKS, rewriteLinks } from './rewrite-links.ts'
+import { findTracking, MAX_TRACKED_LINKS, putAddresses } from './rewrite-links.ts'
 
 const OURS = 'https://mail.example/public/v1/'
 const PIXEL = `<img src="${OURS}o/T" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
-const rewriting = {
-  isOwn: (url: string) => url.startsWith(OURS),
-  linkAddress: (link: number) => `${OURS}c/T${link}`,
-  pixelAddress: `${OURS}o/T`,
+const isOwn = (url: string) => url.startsWith(OURS)
+
+function rewrite(html: string, asked = { links: true, pixel: true }) {
+  const { places, targets } = findTracking(html, { ...asked, isOwn })
+  return { html: putAddresses(html, places, (link) => (link === 0 ? `${OURS}o/T` : `${OURS}c/T${link}`)), targets }
 }
-const rewrite = (html: string) => rewriteLinks(html, rewriting)
 
 /** Every link that a browser's own parser finds, comments apart. */
 function linksOf(html: string): string[] {
@@ -119,7 +119,7 @@ describe('links', () => {
 
   test('neither links nor pixel where nobody asked for them', () => {
     const html = '<a href="https://a.example/">x</a>'
-    expect(rewriteLinks(html, { isOwn: () => false }).html).toBe(html)
+    expect(rewrite(html, { links: false, pixel: false }).html).toBe(html)
   })
 })
 

@@ -4,52 +4,51 @@ import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 export const MAX_TRACKED_LINKS = 1_000
 const MAX_TARGET_LENGTH = 8_000
 
-export type Rewriting = {
-  /** Whether a link to this target is ours already, and stays. */
-  isOwn: (url: string) => boolean
-  /** The address that stands for the target of this number, from 1. Absent: links stay as they are. */
-  linkAddress?: (link: number) => string
-  /** The open pixel's address. Absent: no pixel. */
-  pixelAddress?: string
-}
+/** What of a mail is tracked, and what is ours already and stays. */
+export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
-export type Rewritten = { html: string; targets: string[] }
+/** From here to there in the HTML, in its order, goes the address of the target of this number; 0 is the open pixel. */
+export type Place = readonly [start: number, end: number, link: number]
 
-/** A piece of the source to be replaced by another. */
-type Edit = { start: number; end: number; text: string }
+/** Where the tracked addresses of a mail go, and where its links lead, by number from 1. */
+export type Tracking = { readonly places: readonly Place[]; readonly targets: readonly string[] }
 
 /**
- * Puts tracked addresses in the place of a mail's http(s) links, and the open pixel before the end of its body. Every
- * other byte stays: the HTML is read by the tokenizer of browsers, which tells where in the source each attribute's
+ * Finds where in a mail's HTML tracked addresses go: in the place of its http(s) links, and as the open pixel before
+ * the end of its body. The HTML is read by the tokenizer of browsers, which tells where in the source each attribute's
  * value is, and is never written anew. Takes time in proportion to the length, whatever the HTML.
  *
  * What is not a link of `a` or `area` to http(s) is left alone, and so is everything in comments (Outlook's
- * conditionals), scripts, styles and foreign elements. Doing it twice equals doing it once.
+ * conditionals), scripts, styles and foreign elements, and what is tracked already.
  */
-export function rewriteLinks(html: string, rewriting: Rewriting): Rewritten {
+export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {
   const { links, sources, bodyEnd } = readHtml(html)
-  const targets: string[] = []
+  const places: Place[] = []
   const numbers = new Map<string, number>()
-  const edits: Edit[] = []
-  const { linkAddress, pixelAddress, isOwn } = rewriting
 
-  for (const link of linkAddress ? links : []) {
+  for (const link of hasLinks ? links : []) {
     const url = toWebAddress(link.value)
     const place = url && valuePlace(html, link)
     if (url === undefined || place === undefined || isOwn(url.href)) continue
     const target = toTarget(url, link.value.trim())
-    const number = numbers.get(target) ?? targets.length + 1
+    const number = numbers.get(target) ?? numbers.size + 1
     if (number > MAX_TRACKED_LINKS) continue
-    if (!numbers.has(target)) {
-      numbers.set(target, number)
-      targets.push(target)
-    }
-    edits.push({ ...place, text: linkAddress?.(number) ?? target })
+    numbers.set(target, number)
+    places.push([place.start, place.end, number])
   }
-  if (pixelAddress !== undefined && !sources.some((source) => isOwn(source.trim()))) {
-    edits.push({ start: bodyEnd, end: bodyEnd, text: pixelTag(pixelAddress) })
+  if (hasPixel && !sources.some((source) => isOwn(source.trim()))) places.push([bodyEnd, bodyEnd, 0])
+  return { places: places.toSorted(([one], [other]) => one - other), targets: [...numbers.keys()] }
+}
+
+/** Puts the addresses in their places; every other byte stays. */
+export function putAddresses(html: string, places: readonly Place[], addressOf: (link: number) => string): string {
+  let written = ''
+  let at = 0
+  for (const [start, end, link] of places) {
+    written += html.slice(at, start) + (link === 0 ? pixelTag(addressOf(link)) : addressOf(link))
+    at = end
   }
-  return { html: applyEdits(html, edits), targets }
+  return written + html.slice(at)
 }
 
 const pixelTag = (address: string): string =>
@@ -67,16 +66,6 @@ const PLAIN_ADDRESS = /^https?:\/\/[a-z0-9][!-[\]-~]*$/i
 
 /** Letter by letter where the address is plain, else as a browser would write it. */
 const toTarget = ({ href }: URL, given: string): string => (PLAIN_ADDRESS.test(given) ? given : href)
-
-function applyEdits(html: string, edits: Edit[]): string {
-  let written = ''
-  let at = 0
-  for (const { start, end, text } of edits.toSorted((one, other) => one.start - other.start)) {
-    written += html.slice(at, start) + text
-    at = end
-  }
-  return written + html.slice(at)
-}
 
 /** An attribute with its place in the source, name and quotes included. */
 type Attribute = { value: string; start: number; end: number }

@@ -1,4 +1,4 @@
-import { type Rewritten, rewriteLinks } from './rewrite-links.ts'
+import { findTracking, putAddresses, type Tracking } from './rewrite-links.ts'
 import { createToken, type TokenUse } from './tracking-token.ts'
 
 /** Where the addresses in mails are, by what they do. */
@@ -8,24 +8,28 @@ export const TRACKING_PATHS: Record<TokenUse, string> = {
   unsubscribe: '/public/v1/u/',
 }
 
-type Email = { companyId: number; id: number; secret: Buffer; html: string; trackOpens: boolean; trackClicks: boolean }
-type Secretive = Pick<Email, 'companyId' | 'id' | 'secret'>
+type Email = { companyId: number; id: number; secret: Buffer }
 
-const addressOf = (baseUrl: string, email: Secretive, use: TokenUse, link: number): string =>
+const addressOf = (baseUrl: string, email: Email, use: TokenUse, link: number): string =>
   `${baseUrl}${TRACKING_PATHS[use]}${createToken(email, use, link)}`
 
-/** The mail's HTML as it goes out: links that count clicks, and the pixel that counts opens, as far as asked. */
-export function trackEmail(baseUrl: string, email: Email): Rewritten {
+/** What of a mail's HTML is tracked, as far as asked: links that count clicks, and the pixel that counts opens. */
+export function trackingOf(
+  baseUrl: string,
+  { html, trackOpens, trackClicks }: { html: string; trackOpens: boolean; trackClicks: boolean },
+): Tracking {
+  if (!trackOpens && !trackClicks) return { places: [], targets: [] }
   const own = Object.values(TRACKING_PATHS).map((path) => `${baseUrl}${path}`)
-  return rewriteLinks(email.html, {
-    isOwn: (url) => own.some((start) => url.startsWith(start)),
-    ...(email.trackClicks && { linkAddress: (link: number) => addressOf(baseUrl, email, 'click', link) }),
-    ...(email.trackOpens && { pixelAddress: addressOf(baseUrl, email, 'open', 0) }),
-  })
+  const isOwn = (url: string) => own.some((start) => url.startsWith(start))
+  return findTracking(html, { links: trackClicks, pixel: trackOpens, isOwn })
 }
 
+/** The mail's HTML as it goes out. */
+export const trackedHtml = (baseUrl: string, email: Email & { html: string }, { places }: Tracking): string =>
+  putAddresses(email.html, places, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
+
 /** The way out of marketing mails, by one click in the reader's own program (RFC 8058). */
-export const unsubscribeHeaders = (baseUrl: string, email: Secretive): Record<string, string> => ({
+export const unsubscribeHeaders = (baseUrl: string, email: Email): Record<string, string> => ({
   'List-Unsubscribe': `<${addressOf(baseUrl, email, 'unsubscribe', 0)}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
 })

@@ -30,7 +30,8 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createBatcher<Fetch, Found | undefined>({
     run: (fetches) => recordFetches(deps.db, fetches),
     maxItems: MAX_BATCH,
-    maxRunning: 1,
+    // One is written while another is made durable.
+    maxRunning: 2,
   })
   const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
     reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')
