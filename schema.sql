@@ -145,7 +145,8 @@ CREATE UNIQUE INDEX contacts_by_email ON public.contacts USING btree (company_id
 create table conversation_counts (
   company_id bigint not null,
   total bigint not null,
-  constraint conversation_counts_pkey PRIMARY KEY (company_id),
+  writer smallint not null default (pg_backend_pid() % 16),
+  constraint conversation_counts_pkey PRIMARY KEY (company_id, writer),
   constraint conversation_counts_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 
@@ -1541,7 +1542,7 @@ begin
     where conversation.is_new
     group by conversation.company_id
     order by conversation.company_id
-    on conflict (company_id) do update set total = kept.total + excluded.total
+    on conflict (company_id, writer) do update set total = kept.total + excluded.total
   ),
   numbered as materialized (
     select
@@ -1960,7 +1961,7 @@ begin
     from created
     group by created.company_id
     order by created.company_id
-    on conflict (company_id) do update set total = kept.total + excluded.total
+    on conflict (company_id, writer) do update set total = kept.total + excluded.total
   ),
   numbered as materialized (
     select

@@ -4,16 +4,16 @@ import type { Pool } from '../db/connect.ts'
 const CONTACTS_AT_ONCE = 2_000
 
 /**
- * Folds what changed into the count and the search index; answers how many rows of changes are gone. One process does it
- * at a time, since who read a contact earlier must not write it later; another answers 0.
+ * Folds what changed into the count and the search index, as much as goes in at once; answers whether there may be more.
+ * One process does it at a time, since who read a contact earlier must not write it later; another answers no.
  */
-export async function foldContactChanges(db: Pool): Promise<number> {
+export async function foldContactChanges(db: Pool): Promise<boolean> {
   return db.begin('isolation level read committed', async (tx) => {
     const [lock] = await tx<{ held: boolean }[]>`
       select pg_try_advisory_xact_lock(hashtextextended('contact_changes are being folded', 1)) as held
     `
-    if (lock?.held !== true) return 0
-    const [row] = await tx<{ folded: number }[]>`
+    if (lock?.held !== true) return false
+    const [row] = await tx<{ contacts: number }[]>`
       with waiting as (
         select company_id, id, change, contact_ids, sum(cardinality(contact_ids)) over (order by id) as contacts
         from contact_changes
@@ -62,8 +62,8 @@ export async function foldContactChanges(db: Pool): Promise<number> {
         set words = excluded.words
         where kept.words <> excluded.words
       )
-      select count(*) as folded from taken
+      select coalesce(max(contacts), 0)::bigint as contacts from taken
     `
-    return row?.folded ?? 0
+    return (row?.contacts ?? 0) >= CONTACTS_AT_ONCE
   })
 }

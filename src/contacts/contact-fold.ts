@@ -10,8 +10,8 @@ const RESTS = 3
 export async function foldContacts(db: Pool, isOver: () => boolean = () => false): Promise<void> {
   for (;;) {
     const startedAtMs = monotonicMs()
-    const folded = await foldContactChanges(db)
-    if (folded === 0 || isOver()) return
+    const isMore = await foldContactChanges(db)
+    if (!isMore || isOver()) return
     await sleep(RESTS * (monotonicMs() - startedAtMs))
   }
 }

@@ -22,7 +22,9 @@ export type Conversation = {
 
 /** How many conversations the company has, without counting them. */
 export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
-  const rows = await db<{ total: number }[]>`select total from conversation_counts where company_id = ${companyId}`
+  const rows = await db<{ total: number }[]>`
+    select coalesce(sum(total), 0)::bigint as total from conversation_counts where company_id = ${companyId}
+  `
   return rows[0]?.total ?? 0
 }
 
