@@ -21,6 +21,8 @@ const schema = { hide: true, params }
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const MAX_BATCH = 1_000
+/** What comes within it after another goes together; who comes alone does not wait. */
+const SPACING_MS = 5
 
 /**
  * The addresses inside mails (decisions: Email): opens, clicks, and the way out. Whoever fetches one is counted before
@@ -32,6 +34,7 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
     maxItems: MAX_BATCH,
     // One is written while another is made durable.
     maxRunning: 2,
+    spacingMs: SPACING_MS,
   })
   const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
     reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')

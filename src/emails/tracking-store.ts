@@ -20,8 +20,8 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
     company_id: token.companyId,
     email_id: token.emailId,
     link: token.link,
-    tail: token.tail.toString('hex'),
-    mac: token.mac.toString('hex'),
+    tail: token.tail,
+    mac: token.mac,
     counted: isCounted,
     machine: isMachine,
   }))
@@ -44,7 +44,7 @@ export async function findMailed(
     from emails
     where (company_id, id) = (${token.companyId}, ${token.emailId})
       and is_marketing
-      and substring(sha256(secret || ${token.tail}) for 18) = ${token.mac}
+      and substring(sha256(secret || decode(${token.tail}, 'hex')) for 18) = decode(${token.mac}, 'hex')
   `
   return row
 }

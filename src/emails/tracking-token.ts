@@ -8,9 +8,10 @@ export type TrackingToken = {
   readonly companyId: number
   readonly emailId: number
   readonly link: number
-  /** What follows the mail's secret under the digest: the use and the link. */
-  readonly tail: Buffer
-  readonly mac: Buffer
+  /** In hex, what follows the mail's secret under the digest: the use and the link. */
+  readonly tail: string
+  /** In hex. */
+  readonly mac: string
 }
 
 const COMPANY_BYTES = 6
@@ -18,7 +19,7 @@ const EMAIL_BYTES = 6
 const LINK_BYTES = 3
 const MAC_BYTES = 18
 const IDS_BYTES = COMPANY_BYTES + EMAIL_BYTES + LINK_BYTES
-const USES: Record<TokenUse, number> = { open: 1, click: 2, unsubscribe: 3 }
+const USES: Record<TokenUse, string> = { open: '01', click: '02', unsubscribe: '03' }
 // 33 bytes: no character of the text is without meaning, so that no two texts are the same token.
 const TOKEN = /^[A-Za-z0-9_-]{44}$/
 
@@ -37,7 +38,7 @@ export function createToken(
   bytes.writeUIntBE(email.companyId, 0, COMPANY_BYTES)
   bytes.writeUIntBE(email.id, COMPANY_BYTES, EMAIL_BYTES)
   bytes.writeUIntBE(link, COMPANY_BYTES + EMAIL_BYTES, LINK_BYTES)
-  const digest = hash('sha256', Buffer.concat([email.secret, tailOf(use, link)]), 'buffer')
+  const digest = hash('sha256', Buffer.concat([email.secret, Buffer.from(tailOf(use, link), 'hex')]), 'buffer')
   digest.copy(bytes, IDS_BYTES, 0, MAC_BYTES)
   return bytes.toString('base64url')
 }
@@ -53,13 +54,8 @@ export function parseToken(text: string, use: TokenUse): TrackingToken | undefin
     emailId: bytes.readUIntBE(COMPANY_BYTES, EMAIL_BYTES),
     link,
     tail: tailOf(use, link),
-    mac: bytes.subarray(IDS_BYTES),
+    mac: bytes.toString('hex', IDS_BYTES),
   }
 }
 
-function tailOf(use: TokenUse, link: number): Buffer {
-  const tail = Buffer.alloc(1 + LINK_BYTES)
-  tail.writeUInt8(USES[use], 0)
-  tail.writeUIntBE(link, 1, LINK_BYTES)
-  return tail
-}
+const tailOf = (use: TokenUse, link: number): string => USES[use] + link.toString(16).padStart(2 * LINK_BYTES, '0')
