@@ -1353,6 +1353,12 @@ $function$;
 CREATE OR REPLACE FUNCTION public.lock_contacts(company bigint, emails text[], phones text[], ids bigint[], also text[], OUT locked text[], OUT met integer[])
  RETURNS record
  LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_bitmapscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
 AS $function$
 declare
   named text[];
@@ -1388,7 +1394,6 @@ begin
       where contacts.company_id = company
         and coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C" = given.email
         and contacts.deleted_at is null
-      limit 1
     )
     union all
     (

@@ -4,6 +4,7 @@ import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './
 import { searchText } from './contact-search.ts'
 import {
   type ConsentSet,
+  type ContactRows,
   type ContactState,
   forgetAliases,
   insertConsents,
@@ -77,23 +78,29 @@ export type Change = {
   readonly consents: readonly ConsentSet[]
 }
 
-/** Writes changes of different contacts; answers them as kept. No address goes from one of them to another. */
+/** Changes as statements take them. */
+export const rowsOf = (changes: readonly Change[]): ContactRows => toRows(changes.map(({ state }) => state))
+
+/**
+ * Writes changes of different contacts; answers them as kept. No address goes from one of them to another. `addedRows`:
+ * those of the new ones, where they are at hand.
+ */
 export async function writeChanges(
   tx: Db,
   companyId: number,
   changes: readonly Change[],
   by: ChangedBy,
+  addedRows?: ContactRows,
 ): Promise<Contact[]> {
   const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
   const consents = changes.flatMap((change) => change.consents)
   const givenUp = updated.flatMap(numberGivenUp)
   const idsOf = (some: readonly Change[]) => some.map(({ state }) => state.id)
-  const rowsOf = (some: readonly Change[]) => toRows(some.map(({ state }) => state))
   // All are begun at once, so that none waits for the answer to another; they are carried out in this order.
   const [updatedAt, createdAt] = await Promise.all([
     updated.length > 0 &&
       updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), idsOf(updated.filter(isRenamed))),
-    added.length > 0 && insertContacts(tx, companyId, idsOf(added), rowsOf(added)),
+    added.length > 0 && insertContacts(tx, companyId, idsOf(added), addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
   ])

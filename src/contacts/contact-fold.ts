@@ -2,16 +2,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import { foldContactChanges } from './contact-fold-store.ts'
+import { isImporting } from './contact-import-store.ts'
 
 /** Rest for each moment of work: whoever searches meanwhile finds everything all the same, and writers go first. */
 const RESTS = 3
+/** While lists come in, folding waits for them so long. */
+const AT_IMPORT_MS = 10_000
 
-/** Brings the count and the search index up to date, without haste. */
-export async function foldContacts(db: Pool, isOver: () => boolean = () => false): Promise<void> {
-  for (;;) {
-    const startedAtMs = monotonicMs()
-    const isMore = await foldContactChanges(db)
-    if (!isMore || isOver()) return
-    await sleep(RESTS * (monotonicMs() - startedAtMs))
+/** Brings the count and the search index up to date, without haste: as much as there is, or until it `isOver`. */
+export function createFolder(db: Pool): (isOver?: () => boolean) => Promise<void> {
+  let foldedAtMs = Number.NEGATIVE_INFINITY
+  return async (isOver = () => false) => {
+    for (let isMore = true; isMore && !isOver(); ) {
+      if (monotonicMs() - foldedAtMs < AT_IMPORT_MS && (await isImporting(db))) return
+      const startedAtMs = monotonicMs()
+      isMore = await foldContactChanges(db)
+      foldedAtMs = monotonicMs()
+      if (isMore) await sleep(RESTS * (foldedAtMs - startedAtMs))
+    }
   }
 }

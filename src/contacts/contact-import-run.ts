@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
 import type { Pool } from '../db/connect.ts'
 import type { Vault } from '../media/vault.ts'
 import { createRowReader, lineToBody, type RowBody } from './contact-columns.ts'
@@ -22,6 +23,8 @@ import { createRecordReader, type ListRecord } from './record-reader.ts'
 
 /** As many as the server's table of locks has room for beside everybody else's. */
 const ROWS_AT_ONCE = 1_000
+/** Read and checked before anything else may happen: a few milliseconds. */
+const ROWS_AT_A_STRETCH = 100
 
 export type RunDeps = {
   db: Pool
@@ -48,7 +51,7 @@ export async function runImport(
   const read = createRecordParser(begun)
   // The next rows are read and checked while these are being written.
   for await (const records of readBatches(deps, begun)) {
-    const batch = checkBatch(deps, read, records, place)
+    const batch = await checkBatch(deps, read, records, place)
     await writing
     signal.throwIfAborted()
     if (pause()) return false
@@ -104,10 +107,17 @@ type Row = {
 }
 type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refusals: Refusal[] }
 
-function checkBatch(deps: RunDeps, read: ParseRecord, records: readonly ListRecord[], from: Place): Batch {
+/** Now and then the rows before have their turn, which wait for the next of their statements. */
+async function checkBatch(
+  deps: RunDeps,
+  read: ParseRecord,
+  records: readonly ListRecord[],
+  from: Place,
+): Promise<Batch> {
   const rows: Row[] = []
   const refusals: Refusal[] = []
-  for (const record of records) {
+  for (const [place, record] of records.entries()) {
+    if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
     const { fields, ...row } = read(record)
     const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body))
     const id = 'id' in row ? row.id : undefined

@@ -3,7 +3,7 @@ import { createTestCompany } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Pool } from '../db/connect.ts'
 import { removeContact, updateContact } from './contact.ts'
-import { foldContacts } from './contact-fold.ts'
+import { createFolder } from './contact-fold.ts'
 import { CONTACT_SORTS, type ContactListRequest, listContacts } from './contact-list.ts'
 import { upsertContacts } from './contact-upsert.ts'
 
@@ -44,7 +44,7 @@ beforeAll(async () => {
 
 describe.each(['before', 'after'])('%s the index knows', (when) => {
   beforeAll(async () => {
-    if (when === 'after') await foldContacts(db)
+    if (when === 'after') await createFolder(db)()
     const waiting = await db`select from contact_changes`
     expect(waiting.length > 0).toBe(when === 'before')
   }, 60_000)
@@ -90,16 +90,16 @@ test('a new name is found at once and the old one no more, as is who was deleted
   }
   const finds = async () => [await found('grace', company), await found('hopper', company)]
   for (const isFolded of [false, true]) {
-    if (isFolded) await foldContacts(db)
+    if (isFolded) await createFolder(db)()
     expect(await finds()).toEqual([['x@example.com'], []])
   }
   await updateContact(db, company, contact!.id, { firstName: 'Hopper' }, BY)
   expect(await finds()).toEqual([[], ['x@example.com']])
-  await foldContacts(db)
+  await createFolder(db)()
   expect(await finds()).toEqual([[], ['x@example.com']])
   await removeContact(db, company, contact!.id)
   expect(await finds()).toEqual([[], []])
-  await foldContacts(db)
+  await createFolder(db)()
   expect(await finds()).toEqual([[], []])
   expect((await list({}, company)).total).toBe(3_000)
 })

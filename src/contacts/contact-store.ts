@@ -1,3 +1,4 @@
+import { arrayText } from '../db/array-text.ts'
 import type { Db } from '../db/connect.ts'
 import { emailKey } from '../email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
@@ -47,26 +48,27 @@ export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalId
 
 export type ConsentSet = { readonly contact_id: number; readonly channel: Channel; readonly value: boolean }
 
-/** Contacts by column, as a statement takes many at once. */
+/** Contacts by column, each an array as PostgreSQL reads it: as a statement takes many at once. */
 export type ContactRows = ReturnType<typeof toRows>
 
 export function toRows(states: readonly ContactState[]) {
+  const column = (of: (state: ContactState) => string | null) => arrayText(states.map(of))
   return {
     count: states.length,
-    emails: states.map((state) => state.email),
-    emailKeys: states.map((state) => (state.email === null ? null : emailKey(state.email))),
-    phones: states.map((state) => state.phone),
-    phoneIdentities: states.map((state) => state.phoneIdentity),
-    firstNames: states.map((state) => state.firstName),
-    lastNames: states.map((state) => state.lastName),
-    searchTexts: states.map(searchText),
-    statuses: states.map((state) => state.status),
-    sources: states.map((state) => state.source),
-    sourceTypes: states.map((state) => state.sourceType),
-    customFields: states.map((state) => JSON.stringify(state.customFields)),
-    tags: states.map((state) => JSON.stringify(state.tags)),
-    emailConsents: states.map((state) => toText(state.emailConsent)),
-    whatsappConsents: states.map((state) => toText(state.whatsappConsent)),
+    emails: column(({ email }) => email),
+    emailKeys: column(({ email }) => (email === null ? null : emailKey(email))),
+    phones: column(({ phone }) => phone),
+    phoneIdentities: column((state) => state.phoneIdentity),
+    firstNames: column(({ firstName }) => firstName),
+    lastNames: column(({ lastName }) => lastName),
+    searchTexts: column(searchText),
+    statuses: column(({ status }) => status),
+    sources: column(({ source }) => source),
+    sourceTypes: column(({ sourceType }) => sourceType),
+    customFields: column(({ customFields }) => JSON.stringify(customFields)),
+    tags: column(({ tags }) => JSON.stringify(tags)),
+    emailConsents: column(({ emailConsent }) => toText(emailConsent)),
+    whatsappConsents: column(({ whatsappConsent }) => toText(whatsappConsent)),
   }
 }
 

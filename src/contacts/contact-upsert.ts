@@ -2,9 +2,9 @@ import type { Db, Pool } from '../db/connect.ts'
 import { emailKey } from '../email-address.ts'
 import { validationError } from '../errors.ts'
 import { phoneIdentity } from '../phone.ts'
-import { writeChanges } from './contact-change.ts'
+import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { takeContactIds } from './contact-store.ts'
+import { type ContactRows, takeContactIds } from './contact-store.ts'
 import { changesOf, type Item, type Step, takeSteps, type WhenFull } from './contact-wave.ts'
 import { checkLocked, type Locked, withPeopleLocked } from './people-lock.ts'
 import { readMeant } from './people-store.ts'
@@ -57,11 +57,16 @@ function refuseFull(steps: readonly Step[], first: number, isArray: boolean): vo
 export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string | undefined }
 
 /** Rows of a list, ready to be written: what they come to when nobody is known yet is worked out beforehand. */
-export type PreparedRows = { readonly items: readonly Item[]; readonly ifStrangers: readonly Step[] }
+export type PreparedRows = {
+  readonly items: readonly Item[]
+  readonly ifStrangers: readonly Step[]
+  readonly strangers: ContactRows
+}
 
 export function prepareRows(rows: readonly { write: ContactWrite; id?: number | undefined }[]): PreparedRows {
   const items = rows.map(({ write, id }) => toItem(write, id))
-  return { items, ifStrangers: takeSteps(items, [], 'refuse') }
+  const ifStrangers = takeSteps(items, [], 'refuse')
+  return { items, ifStrangers, strangers: rowsOf(changesOf(ifStrangers)) }
 }
 
 /**
@@ -71,7 +76,7 @@ export function prepareRows(rows: readonly { write: ContactWrite; id?: number | 
 export async function upsertRows(
   db: Pool,
   companyId: number,
-  { items, ifStrangers }: PreparedRows,
+  { items, ifStrangers, strangers }: PreparedRows,
   by: ChangedBy,
   keep: (tx: Db, outcomes: readonly RowOutcome[]) => Promise<void>,
 ): Promise<void> {
@@ -81,7 +86,7 @@ export async function upsertRows(
       const areStrangers = outcomes.length === 0 && locked.met.length === 0
       const steps = areStrangers ? ifStrangers : await stepsOf(tx, companyId, items, outcomes.length, locked, 'refuse')
       if (areStrangers) await giveIds(tx, steps)
-      await writeChanges(tx, companyId, changesOf(steps), by)
+      await writeChanges(tx, companyId, changesOf(steps), by, areStrangers ? strangers : undefined)
       outcomes.push(...steps.map(({ kind, fault }) => ({ kind, fault })))
     }
     await keep(tx, outcomes)

@@ -1,3 +1,4 @@
+import { arrayText } from '../db/array-text.ts'
 import type { Db } from '../db/connect.ts'
 import type { Contact } from './contact-record.ts'
 import { contactColumns, emailPlace } from './contact-store.ts'
@@ -23,10 +24,10 @@ export async function lockContacts(
     select *
     from lock_contacts(
       ${companyId},
-      ${named.map(({ emailKey }) => emailKey)}::text[],
-      ${named.map(({ phoneIdentity }) => phoneIdentity)}::text[],
+      ${arrayText(named.map(({ emailKey }) => emailKey))}::text[],
+      ${arrayText(named.map(({ phoneIdentity }) => phoneIdentity))}::text[],
       ${named.map(({ id }) => id ?? null)}::bigint[],
-      ${[...also]}::text[]
+      ${arrayText(also)}::text[]
     )
   `
   return { locked: row?.locked ?? [], met: (row?.met ?? []).map((place) => place - 1) }
@@ -56,7 +57,6 @@ export async function readMeant(tx: Db, companyId: number, named: readonly Named
           select contacts.id, null as phone
           from contacts
           where company_id = ${companyId} and ${emailPlace(tx)} = given.email_key and deleted_at is null
-          limit 1
         )
         union all
         (

@@ -1,4 +1,4 @@
-import { foldContacts } from '../contacts/contact-fold.ts'
+import { createFolder } from '../contacts/contact-fold.ts'
 import { sweepLists } from '../contacts/contact-import.ts'
 import { takeUpWaiting } from '../conversations/waiting-status.ts'
 import { forgetWaiting } from '../conversations/waiting-status-store.ts'
@@ -65,7 +65,8 @@ export function startWorkers(deps: Deps): Workers {
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
   let isStopping = false
-  const fold = repeatedly(deps, FOLD_MS, () => foldContacts(deps.db, () => isStopping))
+  const foldContacts = createFolder(deps.db)
+  const fold = repeatedly(deps, FOLD_MS, () => foldContacts(() => isStopping))
   return {
     stop: async () => {
       isStopping = true
