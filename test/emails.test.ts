@@ -276,10 +276,10 @@ describe('the mail server', () => {
 describe('after a crash', () => {
   const stopped = { refuseMailWith: 450 }
   /** A mail whose attempt ended before the server had it, its job waiting. */
-  async function waiting(api: Api, companyId: number) {
+  async function waiting(api: Api, companyId: number, html = MAIL.html) {
     await control('PUT', '/behaviour', stopped)
     const to = uniqueAddress()
-    const sent = await api('POST', '/emails', { ...MAIL, to })
+    const sent = await api('POST', '/emails', { ...MAIL, html, to })
     await eventually(
       async () =>
         (await db`select from jobs where company_id = ${companyId} and attempts = 1 and claim_id is null`).length > 0,
@@ -299,6 +299,18 @@ describe('after a crash', () => {
     expect(mails.map(({ headers }: { headers: Record<string, string> }) => headers['message-id'])).toEqual([
       before?.messageId,
     ])
+  })
+
+  test('of an older Parley, which did not find beforehand what is tracked, a mail is tracked all the same', async () => {
+    const { api, companyId } = await createCompany({ isConnected: false })
+    const { to, id } = await waiting(api, companyId, '<a href="https://shop.example/">See it</a>')
+    const kept = await db`update email_contents set tracking = null where company_id = ${companyId} returning tracking`
+    expect(kept).toHaveLength(1)
+    await db`update jobs set due_at = now() where company_id = ${companyId}`
+    expect((await untilSettled(api, id)).status).toBe('sent')
+    const [mail] = await received(to)
+    expect(mail.html).toMatch(/<a href="[^"]*\/public\/v1\/c\/[A-Za-z0-9_-]{44}"/)
+    expect(mail.html).toMatch(/<img src="[^"]*\/public\/v1\/o\/[A-Za-z0-9_-]{44}"/)
   })
 
   test('after it had the end and before its answer was kept, it is not sent again, and says so', async () => {

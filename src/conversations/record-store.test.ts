@@ -1,0 +1,57 @@
+import { afterAll, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany, createSender } from '../../test/world.ts'
+import { connect } from '../db/connect.ts'
+import { readConversationTotal } from './conversation-store.ts'
+import { type InboundRecord, recordInbound } from './record-store.ts'
+
+const { db, url } = await createTestDatabase()
+const connections = Array.from({ length: 3 }, () => connect(url, { max: 1 }))
+afterAll(() => Promise.all(connections.map((one) => one.end())))
+
+const messageFrom = (companyId: number, senderId: number, customer: string): InboundRecord => ({
+  companyId,
+  senderId,
+  kind: 'message',
+  customer,
+  other: null,
+  phone: customer,
+  profileName: null,
+  wamid: `wamid.${customer}`,
+  type: 'text',
+  text: 'Hello',
+  media: null,
+  targetWamid: null,
+  emoji: null,
+  sentAt: null,
+  arrivedAt: new Date(),
+  opensWindow: true,
+  senderName: null,
+  sourceType: 'parley',
+})
+
+/** Two that count in rows of their own, as most pairs of connections do. */
+async function twoWriters() {
+  const byRow = new Map<number, (typeof connections)[number]>()
+  for (const connection of connections) {
+    const [row] = await connection<{ writer: number }[]>`select pg_backend_pid() % 16 as writer`
+    byRow.set(row!.writer, connection)
+  }
+  const [first, second] = byRow.values()
+  return [first!, second!] as const
+}
+
+test('new conversations of one company do not wait for each other’s transactions, and are all counted', async () => {
+  const companyId = await createCompany(db)
+  const senderId = await createSender(db, companyId)
+  const [first, second] = await twoWriters()
+  await first.begin(async (tx) => {
+    await recordInbound(tx, [messageFrom(companyId, senderId, '393331110001')], new Date())
+    await second.begin(async (other) => {
+      await other`set local lock_timeout = '2s'`
+      const two = ['393331110002', '393331110003'].map((customer) => messageFrom(companyId, senderId, customer))
+      await recordInbound(other, two, new Date())
+    })
+  })
+  expect(await readConversationTotal(db, companyId)).toBe(3)
+})
