@@ -20,15 +20,21 @@ test('folding waits for lists that come in, but not for ever', async () => {
     )
     values (${companyId}, 'csv', 'list', 'running', '{}', 1, 1, 0, 0)
   `
-  const fold = createFolder(db)
+  const [patient, hasty] = [createFolder(db, 60_000), createFolder(db, 0)]
   await upsertContacts(db, companyId, [{ email: 'first@example.com' }], BY)
-  await fold()
+  await patient()
+  await hasty()
   expect(await countWaiting()).toBe(0)
   await upsertContacts(db, companyId, [{ email: 'second@example.com' }], BY)
-  await fold()
+  await patient()
+  expect(await countWaiting()).toBe(1)
+  await hasty()
+  expect(await countWaiting()).toBe(0)
+  await upsertContacts(db, companyId, [{ email: 'third@example.com' }], BY)
+  await patient()
   expect(await countWaiting()).toBe(1)
   await db`update contact_imports set status = 'completed'`
-  await fold()
+  await patient()
   expect(await countWaiting()).toBe(0)
 })
 

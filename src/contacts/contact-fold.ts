@@ -10,11 +10,11 @@ const RESTS = 3
 const AT_IMPORT_MS = 10_000
 
 /** Brings the count and the search index up to date, without haste: as much as there is, or until it `isOver`. */
-export function createFolder(db: Pool): (isOver?: () => boolean) => Promise<void> {
+export function createFolder(db: Pool, atImportMs: number = AT_IMPORT_MS): (isOver?: () => boolean) => Promise<void> {
   let foldedAtMs = Number.NEGATIVE_INFINITY
   return async (isOver = () => false) => {
     for (let isMore = true; isMore && !isOver(); ) {
-      if (monotonicMs() - foldedAtMs < AT_IMPORT_MS && (await isImporting(db))) return
+      if (monotonicMs() - foldedAtMs < atImportMs && (await isImporting(db))) return
       const startedAtMs = monotonicMs()
       isMore = await foldContactChanges(db)
       foldedAtMs = monotonicMs()

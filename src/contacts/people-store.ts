@@ -44,8 +44,8 @@ export async function readMeant(tx: Db, companyId: number, named: readonly Named
     with given as materialized (
       select *
       from unnest(
-        ${named.map(({ emailKey }) => emailKey)}::text[],
-        ${named.map(({ phoneIdentity }) => phoneIdentity)}::text[],
+        ${arrayText(named.map(({ emailKey }) => emailKey))}::text[],
+        ${arrayText(named.map(({ phoneIdentity }) => phoneIdentity))}::text[],
         ${named.map(({ id }) => id ?? null)}::bigint[]
       ) as given (email_key, phone, id)
     ),

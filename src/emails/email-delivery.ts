@@ -172,7 +172,7 @@ async function refused(
 }
 
 function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: readonly string[] } {
-  // Mails that were taken in before their places were found then.
+  // An older Parley took mails in without it.
   const tracking = email.tracking ?? trackingOf(deps.baseUrl, email)
   const mail: Mail = {
     messageId: email.messageId,

@@ -65,7 +65,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(units)
     // Then each lane has given all that its cap allows: more comes with a wake-up or when a unit ends.
     const tookAll = sawAll && units >= MOST_LANES * laneCap
-    // What was not seen for want of room in its lane: less than a unit was all there was.
+    // A lane may hold more than it had room for only where a whole unit was taken.
     wantsRoom = sawFull || jobs.length >= (kind.batch ?? 1)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
     return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
