@@ -63,10 +63,17 @@ export type PreparedRows = {
   readonly strangers: ContactRows
 }
 
-export function prepareRows(rows: readonly { write: ContactWrite; id?: number | undefined }[]): PreparedRows {
+/** Ids are given out here, so that whoever writes the rows waits for nothing. Where somebody is known they are in vain. */
+export async function prepareRows(
+  db: Db,
+  rows: readonly { write: ContactWrite; id?: number | undefined }[],
+): Promise<PreparedRows> {
   const items = rows.map(({ write, id }) => toItem(write, id))
   const ifStrangers = takeSteps(items, [], 'refuse')
-  return { items, ifStrangers, strangers: rowsOf(changesOf(ifStrangers)) }
+  const ids = giveIds(db, ifStrangers)
+  const strangers = rowsOf(changesOf(ifStrangers))
+  await ids
+  return { items, ifStrangers, strangers }
 }
 
 /**
@@ -82,14 +89,16 @@ export async function upsertRows(
 ): Promise<void> {
   await withPeopleLocked(db, companyId, items, async (tx, locked) => {
     const outcomes: RowOutcome[] = []
+    let writing: Promise<unknown> | undefined
     while (outcomes.length < items.length) {
+      await writing
       const areStrangers = outcomes.length === 0 && locked.met.length === 0
       const steps = areStrangers ? ifStrangers : await stepsOf(tx, companyId, items, outcomes.length, locked, 'refuse')
-      if (areStrangers) await giveIds(tx, steps)
-      await writeChanges(tx, companyId, changesOf(steps), by, areStrangers ? strangers : undefined)
+      writing = writeChanges(tx, companyId, changesOf(steps), by, areStrangers ? strangers : undefined)
       outcomes.push(...steps.map(({ kind, fault }) => ({ kind, fault })))
     }
-    await keep(tx, outcomes)
+    // What is kept does not wait for the answer to what is written last.
+    await Promise.all([writing, keep(tx, outcomes)])
   })
 }
 
@@ -119,10 +128,10 @@ async function stepsOf(
   return steps
 }
 
-async function giveIds(tx: Db, steps: readonly Step[]): Promise<void> {
+async function giveIds(db: Db, steps: readonly Step[]): Promise<void> {
   const people = new Set(steps.map((step) => step.person))
   const strangers = [...people].filter((person) => person.known === undefined && person.state !== undefined)
-  const ids = await takeContactIds(tx, strangers.length)
+  const ids = await takeContactIds(db, strangers.length)
   for (const [place, person] of strangers.entries()) person.id = ids[place] ?? person.id
 }
 
