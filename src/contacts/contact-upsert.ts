@@ -70,10 +70,8 @@ export async function prepareRows(
 ): Promise<PreparedRows> {
   const items = rows.map(({ write, id }) => toItem(write, id))
   const ifStrangers = takeSteps(items, [], 'refuse')
-  const ids = giveIds(db, ifStrangers)
-  const strangers = rowsOf(changesOf(ifStrangers))
-  await ids
-  return { items, ifStrangers, strangers }
+  await giveIds(db, ifStrangers)
+  return { items, ifStrangers, strangers: rowsOf(changesOf(ifStrangers)) }
 }
 
 /**
