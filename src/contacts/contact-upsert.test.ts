@@ -337,7 +337,10 @@ test('an array is planned for the contacts that there are, not for those there w
     return row!.read
   }
   const strangers = (name: string): ContactWrite[] =>
-    Array.from({ length: 30 }, (_, i) => ({ email: `${name}${i}@example.com`, phone: `39333${name.length}${1000 + i}` }))
+    Array.from({ length: 30 }, (_, i) => ({
+      email: `${name}${i}@example.com`,
+      phone: `39333${name.length}${1000 + i}`,
+    }))
   const [company] = await one<{ id: number }[]>`insert into companies (name) values ('Ada') returning id`
   const add = (from: number, to: number) => one`
     insert into contacts (company_id, email, email_key, phone, phone_identity, search_text, source, source_type)
