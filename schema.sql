@@ -1586,8 +1586,8 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION public.put_up_deliveries(job_kind text, company_ids bigint[], wamids text[], events text[], message_ids bigint[], bodies text[])
- RETURNS TABLE(company_id bigint, delivery_id bigint, registration_id bigint)
+CREATE OR REPLACE FUNCTION public.put_up_deliveries(job_kind text, company_ids bigint[], wamids text[], events text[], message_ids bigint[], bodies text[], full_lanes text[] DEFAULT '{}'::text[], full_companies bigint[] DEFAULT '{}'::bigint[], lease_ms integer DEFAULT NULL::integer)
+ RETURNS TABLE(company_id bigint, delivery_id bigint, registration_id bigint, job_id bigint, claim_id uuid, due_at timestamp with time zone, created_at timestamp with time zone)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1615,6 +1615,21 @@ begin
     ) as receivers
     where receivers.ids is not null
   ),
+  taken as materialized (
+    select receiver.id, gen_random_uuid() as claim_id, clock_timestamp() + lease_ms * interval '1 ms' as lease_until
+    from (select distinct wanted.company_id, one.id from wanted cross join lateral unnest(wanted.ids) as one (id)) as receiver
+    where lease_ms is not null
+      and receiver.company_id <> all (full_companies)
+      and receiver.id::text <> all (full_lanes)
+      -- One descent of the index of those who wait, whatever the statistics say.
+      and (
+        select job.id
+        from jobs job
+        where job.kind = job_kind and job.lane = receiver.id::text and job.claim_id is null and job.failed_at is null
+        order by job.lane, job.due_at, job.id
+        limit 1
+      ) is null
+  ),
   stored as (
     insert into envelopes (company_id, wamid, event, message_id, body)
     select wanted.company_id, wanted.wamid, wanted.event, wanted.message_id, wanted.body
@@ -1631,13 +1646,14 @@ begin
     cross join lateral unnest(wanted.ids) as one (registration_id)
     order by wanted.ord, one.registration_id
     returning deliveries.company_id, deliveries.id as delivery_id, deliveries.registration_id
-  ),
-  enqueued as (
-    insert into jobs (kind, lane, company_id, subject_id)
-    select job_kind, made.registration_id::text, made.company_id, made.delivery_id
-    from made
   )
-  select made.company_id, made.delivery_id, made.registration_id from made;
+  insert into jobs as put_up (kind, lane, company_id, subject_id, claim_id, lease_until)
+  select job_kind, made.registration_id::text, made.company_id, made.delivery_id, taken.claim_id, taken.lease_until
+  from made
+  left join taken on taken.id = made.registration_id
+  returning
+    put_up.company_id, put_up.subject_id, put_up.lane::bigint, put_up.id, put_up.claim_id, put_up.due_at,
+    put_up.created_at;
 end
 $function$;
 

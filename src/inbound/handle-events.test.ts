@@ -14,8 +14,8 @@ beforeAll(async () => {
     db,
     clock: systemClock,
     sourceType: 'parley',
-    forward: async () => {},
-    copyMedia: async () => {},
+    forward: async () => () => {},
+    copyMedia: async () => () => {},
     onSetAside: () => {},
   }
 })
@@ -94,6 +94,7 @@ test('a lane that another worker has is left to it, the others are handled', asy
   const copyMedia = async () => {
     begun.resolve()
     await mayEnd.promise
+    return () => {}
   }
   const other = handleLanes({ ...deps, copyMedia }, [held!.lane])
   await begun.promise

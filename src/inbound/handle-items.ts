@@ -22,12 +22,15 @@ import type {
 } from './inbound-item.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 
+/** What is to be done when the transaction has committed. */
+export type AfterCommit = () => void
+
 /** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
 export type Follow = {
   /** New messages for the receivers, in order. */
-  forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<void>
+  forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
   /** New messages whose media is to be copied from the provider. */
-  copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<void>
+  copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
 }
 
 export type ForwardedMessage = { companyId: number; wamid: string; messageId: number | null; body: string }

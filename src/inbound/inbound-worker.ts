@@ -18,8 +18,6 @@ export type InboundWorker = {
 }
 
 export type InboundWorkerDeps = HandleEventsDeps & {
-  /** Called when events were handled, after their commit: other rooms' jobs are due. */
-  onHandled: () => void
   onFailure: (error: unknown) => void
 }
 
@@ -79,9 +77,7 @@ async function handleBusyLanes(deps: InboundWorkerDeps, isStopping: () => boolea
   let handled = 0
   const drain = async () => {
     for (let lanes = groups.shift(); lanes !== undefined && !isStopping(); lanes = groups.shift()) {
-      const count = await handleLanes(deps, lanes)
-      handled += count
-      if (count > 0) deps.onHandled()
+      handled += await handleLanes(deps, lanes)
     }
   }
   const drains = Array.from({ length: Math.min(CONCURRENT, groups.length) }, drain)

@@ -106,7 +106,8 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   }
 }
 
-function byClaim(jobs: Job[]): Job[][] {
+/** Jobs in the units that they were claimed in. */
+export function byClaim(jobs: readonly Job[]): Job[][] {
   const units = new Map<string, Job[]>()
   for (const job of jobs) {
     const unit = units.get(job.claimId)

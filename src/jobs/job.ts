@@ -27,6 +27,17 @@ export type Job = Claim & {
   createdAt: Date
 }
 
+/**
+ * What a worker would take over of jobs that are just being put up, leased to it from the start: nothing of lanes and
+ * companies that have as much in flight as they may.
+ */
+export type Offer = {
+  readonly fullLanes: string[]
+  readonly fullCompanies: number[]
+  readonly leaseMs: number
+  readonly madeAtMs: number
+}
+
 /** A run that ended without ending the job. */
 export type Retry = {
   outcome: 'retry'

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { connect } from '../db/connect.ts'
-import { done, type Job, type NewJob, retryAfter, settled } from './job.ts'
+import { done, type Job, type NewJob, type Offer, retryAfter, settled } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { enqueueJobs, finishJobs, listJobsSetAside } from './job-store.ts'
 import { createWorker, type Worker } from './worker.ts'
@@ -232,6 +233,80 @@ test('a handler may finish its job in its own transaction', async () => {
   await enqueueJobs(db, jobs(5))
   await allDone()
   expect(log.error).not.toHaveBeenCalled()
+})
+
+describe('jobs that are put up as leased', () => {
+  /** As whoever puts jobs up writes them when a worker has offered to take them over. */
+  async function putUpFor(offer: Offer, lane: string, count: number): Promise<Job[]> {
+    const claimId = randomUUID()
+    const rows = await db<Job[]>`
+      insert into jobs (kind, lane, company_id, subject_id, claim_id, lease_until)
+      select 'work', ${lane}, 7, n, ${claimId}, now() + ${offer.leaseMs} * interval '1 ms'
+      from generate_series(1, ${count}::int) as n
+      returning id, kind, lane, company_id, subject_id, claim_id, due_at, attempts, created_at
+    `
+    return [...rows]
+  }
+
+  test('are begun by the worker that offered to, and by none twice', async () => {
+    const handled: Job[] = []
+    const handle = async (job: Job) => {
+      handled.push(job)
+      return done
+    }
+    const worker = startWorker({ kind: 'work', laneCap: 5, handle })
+    startWorker({ kind: 'work', laneCap: 5, handle })
+    const offer = worker.offer('work')!
+    const put = await putUpFor(offer, 'a', 20)
+    worker.takeOver('work', put, offer)
+    await allDone()
+    expect(handled.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(put.map(({ id }) => id))
+    expect(worker.offer('unknown')).toBeUndefined()
+  })
+
+  test('are of lanes and companies with room alone, and of none when half of all room is taken', async () => {
+    const work = gate()
+    const handle = async () => {
+      await work.opened
+      return done
+    }
+    const worker = startWorker({ kind: 'work', batch: 10, laneCap: 2, companyCap: 3, concurrency: 8, handle })
+    const add = async (lane: string) => {
+      const offer = worker.offer('work')!
+      worker.takeOver('work', await putUpFor(offer, lane, 3), offer)
+    }
+    expect(worker.offer('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
+    await add('a')
+    await add('a')
+    expect(worker.offer('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [] })
+    await add('b')
+    expect(worker.offer('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [7] })
+    await add('b')
+    expect(worker.offer('work')).toBeUndefined()
+    work.open()
+    await allDone()
+  })
+
+  test('are left to their lease when they come too late, and to others when the worker stops', async () => {
+    const handled: Job[] = []
+    const handle = async (job: Job) => {
+      handled.push(job)
+      return done
+    }
+    const worker = startWorker({ kind: 'work', laneCap: 5, handle })
+    const offer = worker.offer('work')!
+    worker.takeOver('work', await putUpFor(offer, 'a', 1), { ...offer, madeAtMs: offer.madeAtMs - 10_000 })
+    const late = await putUpFor(offer, 'b', 1)
+    await worker.stop()
+    expect(worker.offer('work')).toBeUndefined()
+    worker.takeOver('work', late, offer)
+    await sleep(50)
+    expect(handled).toEqual([])
+    await db`update jobs set lease_until = now() - interval '1 s'`
+    startWorker({ kind: 'work', laneCap: 5, handle })
+    await allDone()
+    expect(handled.map(({ lane }) => lane).sort()).toEqual(['a', 'b'])
+  })
 })
 
 test('a worker that stops claims nothing more and ends what it has begun', async () => {

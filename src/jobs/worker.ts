@@ -1,12 +1,12 @@
 import { createBatcher } from '../batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { type ClaimLoop, startClaimLoop } from './claim-loop.ts'
+import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { withDeadline } from './deadline.ts'
-import type { Claim, Job } from './job.ts'
+import type { Claim, Job, Offer } from './job.ts'
 import { type JobKind, limitsOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
-import { claimsOf, createLeases, type Unit } from './lease.ts'
+import { claimsOf, createLeases, LEASE_MS, type Unit } from './lease.ts'
 import { type RunDeps, runUnit } from './run.ts'
 
 const RECOVER_EVERY_MS = 1_000
@@ -18,6 +18,8 @@ const DRAIN_MS = 10_000
 const CLAIM_MS = 2_000
 /** For handlers to end after their signal was given, before their jobs go to others. */
 const GRACE_MS = 500
+/** Before the lease of what was put up is renewed for the first time. */
+const LATEST_TAKE_OVER_MS = LEASE_MS / 3
 
 export type WorkerDeps = {
   /** Best a small pool of its own (4 connections): renewals must not queue behind requests. */
@@ -30,6 +32,12 @@ export type WorkerDeps = {
 export type Worker = {
   /** Looks for work of this kind at once: to be called after the commit that enqueued it. */
   wake(kind: string): void
+  /**
+   * What it would take over of jobs of this kind that are being put up: these need not be claimed. Undefined when it is
+   * busy enough, or stops. Those who put them up hand them over by `takeOver` once they have committed.
+   */
+  offer(kind: string): Offer | undefined
+  takeOver(kind: string, jobs: readonly Job[], offer: Offer): void
   /**
    * Claims nothing more and waits for the work in flight; what has not ended after `deadlineMs` is told so by its
    * signal, and its jobs are given back for others to take at once.
@@ -96,6 +104,25 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     else void run(kind, unit)
   }
 
+  const offer = (name: string): Offer | undefined => {
+    const kind = kinds.find((one) => one.kind === name)
+    if (kind === undefined || stopping) return undefined
+    const { laneCap, companyCap, concurrency } = limitsOf(kind)
+    // Half of it stays for what is claimed: for other companies, and for what waits already.
+    if ((counts.get(name) ?? 0) >= concurrency / 2) return undefined
+    const own = [...leases.units].filter((unit) => unit.kind === name)
+    const fullLanes = keysOf(own, laneCap, ({ jobs: [job] }) => job?.lane)
+    const fullCompanies = keysOf(own, companyCap, ({ jobs: [job] }) => job?.companyId)
+    return { fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
+  }
+
+  /** What comes too late is left to its lease: somebody else may have it by now. */
+  const takeOver = (name: string, jobs: readonly Job[], { madeAtMs }: Offer): void => {
+    const kind = kinds.find((one) => one.kind === name)
+    if (kind === undefined || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
+    for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
+  }
+
   for (const kind of kinds) {
     const inFlight = () => counts.get(kind.kind) ?? 0
     const takeOver = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
@@ -128,6 +155,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   let stopped: Promise<void> | undefined
   return {
     wake: (kind) => loops.get(kind)?.wake(),
+    offer,
+    takeOver,
     stop: (deadlineMs = DRAIN_MS) => {
       stopped ??= drain(deadlineMs)
       return stopped
@@ -156,6 +185,13 @@ function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> 
     })
     await running
   }
+}
+
+/** The keys that so many units have. */
+function keysOf<Key>(units: readonly Unit[], least: number, keyOf: (unit: Unit) => Key | undefined): Key[] {
+  const counts = new Map<Key | undefined, number>()
+  for (const unit of units) counts.set(keyOf(unit), (counts.get(keyOf(unit)) ?? 0) + 1)
+  return [...counts].flatMap(([key, count]) => (key !== undefined && count >= least ? [key] : []))
 }
 
 const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms))

@@ -78,7 +78,8 @@ async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[],
       },
     ])
   }
-  return made!
+  const { deliveryId, registrationId } = made!
+  return { companyId, deliveryId, registrationId }
 }
 
 describe('the logs', () => {
@@ -154,8 +155,8 @@ describe('the logs', () => {
     for (const id of [busy.id, quiet.id]) {
       const { scanned, fetched } = await readsOfLogs(id)
       expect(scanned).toBe(0)
-      // 100 rows of three tables; the view counts some of them both for the index and for the table.
-      expect(fetched).toBeLessThanOrEqual(600)
+      // 101 rows at most of three tables; the view counts some of them both for the index and for the table.
+      expect(fetched).toBeLessThanOrEqual(606)
     }
   })
 })

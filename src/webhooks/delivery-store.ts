@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import type { Claim } from '../jobs/job.ts'
+import type { Claim, Job, Offer } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
 import type { StaticHeader } from './static-header.ts'
 
@@ -46,14 +46,17 @@ export type AttemptRecord = DeliveryRef & {
   next: Date | 'delivered' | 'dead'
 }
 
+/** A new delivery and its job, which is leased from the start where an offer was taken up: it has a claim then. */
+export type PutUp = DeliveryRef & { jobId: number; claimId: string | null } & Pick<Job, 'dueAt' | 'createdAt'>
+
 /**
  * Puts envelopes up for every active registration of their company that subscribes to the event, and returns the new
  * deliveries, each of which has its job. Belongs in the transaction that writes the message. A wamid that a company has
  * had before makes no delivery, not even for a registration that is newer; an envelope that nobody wants is not stored.
  */
-export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[]): Promise<DeliveryRef[]> {
+export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[], offer?: Offer): Promise<PutUp[]> {
   if (envelopes.length === 0) return []
-  return await db<DeliveryRef[]>`
+  return await db<PutUp[]>`
     select *
     from put_up_deliveries(
       ${DELIVER},
@@ -61,7 +64,10 @@ export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[]
       ${envelopes.map((one) => one.wamid)}::text[],
       ${envelopes.map((one) => one.event)}::text[],
       ${envelopes.map((one) => one.messageId)}::bigint[],
-      ${envelopes.map((one) => one.body)}::text[]
+      ${envelopes.map((one) => one.body)}::text[],
+      ${offer?.fullLanes ?? []}::text[],
+      ${offer?.fullCompanies ?? []}::bigint[],
+      ${offer?.leaseMs ?? null}::integer
     )
   `
 }

@@ -52,13 +52,21 @@ export function startWorkers(deps: Deps): Workers {
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
-    forward: forwardMessages,
-    copyMedia: (tx, media) => recordMedia(enqueueCopies, tx, media),
-    onSetAside: ({ state, reason }) => deps.log.warn({ state, reason }, 'inbound.set_aside'),
-    onHandled: () => {
-      jobs.wake(DELIVER)
-      jobs.wake(MEDIA_COPY)
+    forward: async (tx, messages) => {
+      const offer = jobs.offer(DELIVER)
+      const { taken, waiting } = await forwardMessages(tx, messages, offer)
+      return () => {
+        if (offer) jobs.takeOver(DELIVER, taken, offer)
+        if (waiting > 0) jobs.wake(DELIVER)
+      }
     },
+    copyMedia: async (tx, media) => {
+      await recordMedia(enqueueCopies, tx, media)
+      return () => {
+        if (media.length > 0) jobs.wake(MEDIA_COPY)
+      }
+    },
+    onSetAside: ({ state, reason }) => deps.log.warn({ state, reason }, 'inbound.set_aside'),
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)
