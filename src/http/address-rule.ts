@@ -9,17 +9,29 @@ export type Addressed = { readonly method: string; readonly path: string; readon
 export type AddressRule = (addressed: Addressed) => AppError | undefined
 
 /** Where a request was sent to. A proxy that is trusted says by which name it was reached. */
-export function addressedTo(request: FastifyRequest, isTrusted: TrustedProxies): Addressed {
-  return {
-    method: request.method,
-    path: decodePath(request.url),
-    // Found out for those who ask: most never do.
-    get host() {
-      const { headers, socket } = request.raw
-      const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
-      const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
-      return hostName(first)
-    },
+export const addressedTo = (request: FastifyRequest, isTrusted: TrustedProxies): Addressed =>
+  new Destination(request, isTrusted)
+
+/** A class, since an object with a getter of its own is slow to make, and every request makes one. */
+class Destination implements Addressed {
+  readonly method: string
+  readonly path: string
+  private readonly request: FastifyRequest
+  private readonly isTrusted: TrustedProxies
+
+  constructor(request: FastifyRequest, isTrusted: TrustedProxies) {
+    this.method = request.method
+    this.path = decodePath(request.url)
+    this.request = request
+    this.isTrusted = isTrusted
+  }
+
+  /** Found out for those who ask: most never do. */
+  get host(): string {
+    const { headers, socket } = this.request.raw
+    const forwarded = this.isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
+    const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
+    return hostName(first)
   }
 }
 
