@@ -1357,6 +1357,7 @@ CREATE OR REPLACE FUNCTION public.lock_contacts(company bigint, emails text[], p
  SET enable_bitmapscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
 AS $function$
 declare

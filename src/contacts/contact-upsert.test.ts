@@ -326,7 +326,7 @@ test('addresses and phones that are given up within an array', async () => {
   expect(plain(all)).toEqual(plain(one))
 })
 
-test('an array is planned for the contacts that there are, not for those there were', async () => {
+test('a plan that was made for few contacts finds people among many', async () => {
   const { url } = await createTestDatabase()
   const one = connect(url, { max: 1 })
   const readByIndex = async (): Promise<number> => {

@@ -3,8 +3,6 @@ import { serviceUnavailable } from '../errors.ts'
 import { lockContacts, type Named } from './people-store.ts'
 
 const ATTEMPTS = 10
-/** From so many on, what planning costs is nothing beside a plan that does not fit. */
-const MANY = 26
 
 /** PostgreSQL's words for: two transactions were in each other's way, one of them has to begin again. */
 const SERIALIZATION_FAILURE = '40001'
@@ -48,9 +46,7 @@ export async function withPeopleLocked<T>(
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const outcome = await db
       .begin('isolation level read committed', async (tx) => {
-        // Begun together: the second statement finds the setting, and nobody waits in between.
-        const planning = asked.length >= MANY ? planAnew(tx) : undefined
-        const [{ locked, met }] = await Promise.all([lockContacts(tx, companyId, asked, also), planning])
+        const { locked, met } = await lockContacts(tx, companyId, asked, also)
         return {
           value: await work(tx, { identities: new Set([...asked.flatMap(identitiesOf), ...also, ...locked]), met }),
         }
@@ -60,11 +56,6 @@ export async function withPeopleLocked<T>(
     also = [...new Set([...also, ...outcome.missing])]
   }
   throw serviceUnavailable('These contacts are being changed by too many requests at once: try again')
-}
-
-/** A plan that was kept since the tables were empty may read all of a company's contacts for each who is looked up. */
-async function planAnew(tx: Db): Promise<void> {
-  await tx`set local plan_cache_mode = force_custom_plan`
 }
 
 function asReasonToRepeat(error: unknown): { missing: readonly string[] } {

@@ -300,9 +300,9 @@ describe('jobs that are put up as leased', () => {
     await worker.stop()
     expect(worker.offer('work')).toBeUndefined()
     worker.takeOver('work', late, offer)
-    await sleep(50)
+    await vi.waitFor(async () => expect(await db`select from jobs where claim_id is null`).toHaveLength(1))
     expect(handled).toEqual([])
-    await db`update jobs set lease_until = now() - interval '1 s'`
+    await db`update jobs set lease_until = now() - interval '1 s' where claim_id is not null`
     startWorker({ kind: 'work', laneCap: 5, handle })
     await allDone()
     expect(handled.map(({ lane }) => lane).sort()).toEqual(['a', 'b'])

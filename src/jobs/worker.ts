@@ -119,8 +119,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   /** What comes too late is left to its lease: somebody else may have it by now. */
   const takeOver = (name: string, jobs: readonly Job[], { madeAtMs }: Offer): void => {
     const kind = kinds.find((one) => one.kind === name)
-    if (kind === undefined || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
-    for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
+    if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
+    if (stopping) void returnJobs(db, jobs).catch((err) => log.warn({ err }, 'job.return_failed'))
+    else for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
   }
 
   for (const kind of kinds) {

@@ -10,7 +10,7 @@ import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receive
 import type { SecretCipher } from './registration.ts'
 import { createSigners } from './signers.ts'
 
-/** Jobs of a registration that are taken together, and such units in flight: over all processes. */
+/** Jobs of a registration that are claimed together, and such units in flight: over all processes for what is claimed. */
 const BATCH = 150
 const LANE_CAP = 4
 /** Units in flight of one company, over its registrations and all processes. */
