@@ -29,7 +29,7 @@ export type Job = Claim & {
 
 /**
  * What a worker would take over of jobs that are just being put up, leased to it from the start: nothing of lanes and
- * companies that have as much in flight as they may.
+ * companies that have half of what they may have in flight.
  */
 export type Offer = {
   readonly fullLanes: string[]

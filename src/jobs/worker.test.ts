@@ -264,13 +264,13 @@ describe('jobs that are put up as leased', () => {
     expect(worker.offer('unknown')).toBeUndefined()
   })
 
-  test('are of lanes and companies with room alone, and of none when half of all room is taken', async () => {
+  test('are of lanes and companies that have taken less than half of their room, and of all room', async () => {
     const work = gate()
     const handle = async () => {
       await work.opened
       return done
     }
-    const worker = startWorker({ kind: 'work', batch: 10, laneCap: 2, companyCap: 3, concurrency: 8, handle })
+    const worker = startWorker({ kind: 'work', batch: 10, laneCap: 4, companyCap: 6, concurrency: 8, handle })
     const add = async (lane: string) => {
       const offer = worker.offer('work')!
       worker.takeOver('work', await putUpFor(offer, lane, 3), offer)

@@ -108,11 +108,11 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const kind = kinds.find((one) => one.kind === name)
     if (kind === undefined || stopping) return undefined
     const { laneCap, companyCap, concurrency } = limitsOf(kind)
-    // Half of it stays for what is claimed: for other companies, and for what waits already.
+    // Half of all room stays for what is claimed: for what waits already, in units that are larger.
     if ((counts.get(name) ?? 0) >= concurrency / 2) return undefined
     const own = [...leases.units].filter((unit) => unit.kind === name)
-    const fullLanes = keysOf(own, laneCap, ({ jobs: [job] }) => job?.lane)
-    const fullCompanies = keysOf(own, companyCap, ({ jobs: [job] }) => job?.companyId)
+    const fullLanes = keysOf(own, laneCap / 2, ({ jobs: [job] }) => job?.lane)
+    const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
     return { fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
   }
 
