@@ -72,6 +72,22 @@ describe('a message that a customer writes', () => {
     expect(await subscriber.requests()).toHaveLength(1)
   })
 
+  test('is delivered without a claim', async () => {
+    const subscriber = await createSubscriber('unclaimed')
+    const held = Promise.withResolvers<void>()
+    const mayEnd = Promise.withResolvers<void>()
+    // Claims of deliveries wait for this lock (migrations: claim_jobs).
+    const holding = service.db.begin(async (tx) => {
+      await tx`select pg_advisory_xact_lock(hashtextextended('webhook.deliver', 7237455202))`
+      held.resolve()
+      await mayEnd.promise
+    })
+    await held.promise
+    await write(subscriber)
+    await eventually(async () => some(await subscriber.requests(), 1)).finally(mayEnd.resolve)
+    await holding
+  })
+
   test('makes one delivery per active registration, none for an inactive or deleted one, also when it comes again', async () => {
     const subscriber = await createSubscriber('first')
     const ids: number[] = []

@@ -87,16 +87,13 @@ export async function upsertRows(
 ): Promise<void> {
   await withPeopleLocked(db, companyId, items, async (tx, locked) => {
     const outcomes: RowOutcome[] = []
-    let writing: Promise<unknown> | undefined
     while (outcomes.length < items.length) {
-      await writing
       const areStrangers = outcomes.length === 0 && locked.met.length === 0
       const steps = areStrangers ? ifStrangers : await stepsOf(tx, companyId, items, outcomes.length, locked, 'refuse')
-      writing = writeChanges(tx, companyId, changesOf(steps), by, areStrangers ? strangers : undefined)
+      await writeChanges(tx, companyId, changesOf(steps), by, areStrangers ? strangers : undefined)
       outcomes.push(...steps.map(({ kind, fault }) => ({ kind, fault })))
     }
-    // What is kept does not wait for the answer to what is written last.
-    await Promise.all([writing, keep(tx, outcomes)])
+    await keep(tx, outcomes)
   })
 }
 

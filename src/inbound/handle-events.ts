@@ -3,7 +3,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { belongsToPart } from './accept.ts'
 import { claimLanes, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
-import { type AfterCommit, type Arrived, type HandleDeps, handleItems } from './handle-items.ts'
+import { type AfterCommit, type Arrived, type HandleDeps, type Handling, handleItems } from './handle-items.ts'
 import type { InboundItem } from './inbound-item.ts'
 import { type SetAside, setAside } from './item-store.ts'
 import { parseInbound } from './parse-inbound.ts'
@@ -33,25 +33,18 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
 }
 
 type Owned = Arrived & { event: StoredEvent }
-type Handle = (deps: HandleEventsDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<SetAside[]>
+type HandlingEvents = HandleEventsDeps & Handling
+type Handle = (deps: HandlingEvents, tx: Db, owned: readonly Owned[], at: Date) => Promise<SetAside[]>
 
 /** What other rooms want done after the commit is done then; of a part that was rolled back, nothing comes of it. */
-async function handleOnce(given: HandleEventsDeps, lanes: readonly number[], handle: Handle): Promise<number> {
+async function handleOnce(deps: HandleEventsDeps, lanes: readonly number[], handle: Handle): Promise<number> {
   const afterwards: AfterCommit[] = []
-  const noted =
-    <Given extends unknown[]>(follow: (...given: Given) => Promise<AfterCommit>) =>
-    async (...given: Given) => {
-      const after = await follow(...given)
-      afterwards.push(after)
-      return after
-    }
-  const deps = { ...given, forward: noted(given.forward), copyMedia: noted(given.copyMedia) }
-  const count = await handleInTransaction(deps, lanes, handle)
-  for (const after of afterwards) after()
+  const count = await handleInTransaction({ ...deps, afterwards }, lanes, handle)
+  for (const act of afterwards) act()
   return count
 }
 
-function handleInTransaction(deps: HandleEventsDeps, lanes: readonly number[], handle: Handle): Promise<number> {
+function handleInTransaction(deps: HandlingEvents, lanes: readonly number[], handle: Handle): Promise<number> {
   return deps.db.begin(async (tx) => {
     const own = await claimLanes(tx, lanes)
     const events = own.length === 0 ? [] : await readEvents(tx, own, EVENTS_AT_ONCE)

@@ -37,6 +37,8 @@ export type ForwardedMessage = { companyId: number; wamid: string; messageId: nu
 export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
 export type HandleDeps = Follow & { sourceType: string }
+/** With what is to be done after the commit, which grows as items are handled. */
+export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
 /** An item, and when its event came. */
 export type Arrived = { item: InboundItem; receivedAt: Date }
@@ -51,7 +53,7 @@ type Conversing = Routed<MessageItem | ReactionItem>
  * name nobody. The caller's transaction holds it all together.
  */
 export async function handleItems(
-  deps: HandleDeps,
+  deps: Handling,
   tx: Db,
   arrived: readonly Arrived[],
   at: Date,
@@ -110,7 +112,7 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
 }
 
 /** Messages, and between them in their places the changes of who a customer is. */
-async function handlePeople(deps: HandleDeps, tx: Db, routed: readonly Routed<InboundItem>[], at: Date): Promise<void> {
+async function handlePeople(deps: Handling, tx: Db, routed: readonly Routed<InboundItem>[], at: Date): Promise<void> {
   let conversing: Conversing[] = []
   for (const one of routed) {
     if (isConversational(one)) conversing.push(one)
@@ -125,7 +127,7 @@ async function handlePeople(deps: HandleDeps, tx: Db, routed: readonly Routed<In
   await handleConversational(deps, tx, conversing, at)
 }
 
-async function handleConversational(deps: HandleDeps, tx: Db, routed: readonly Conversing[], at: Date): Promise<void> {
+async function handleConversational(deps: Handling, tx: Db, routed: readonly Conversing[], at: Date): Promise<void> {
   const known = routed.flatMap((one) => {
     const record = toRecord(deps, one)
     return record === undefined ? [] : [{ ...one, record }]
@@ -139,8 +141,8 @@ async function handleConversational(deps: HandleDeps, tx: Db, routed: readonly C
     const result = results[index]
     return result?.isNew ? [{ ...one, messageId: result.messageId }] : []
   })
-  await deps.copyMedia(tx, fresh.flatMap(toMedia))
-  await deps.forward(tx, fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded))
+  const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
+  deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
 }
 
 function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): InboundRecord | undefined {

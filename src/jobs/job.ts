@@ -32,6 +32,7 @@ export type Job = Claim & {
  * companies that have half of what they may have in flight.
  */
 export type Offer = {
+  readonly kind: string
   readonly fullLanes: string[]
   readonly fullCompanies: number[]
   readonly leaseMs: number

@@ -1,42 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { done, type Job, type NewJob } from './job.ts'
-import type { JobKind } from './job-kind.ts'
+import { expect, test, vi } from 'vitest'
+import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
+import { done, type Job } from './job.ts'
 import { claimJobs, enqueueJobs } from './job-store.ts'
-import { createWorker, type Worker } from './worker.ts'
 
-const { db } = await createTestDatabase()
-const log = { error: vi.fn(), warn: vi.fn() }
-const workers: Worker[] = []
+const { db, workers, startWorker, left, allDone } = await createWorkerFixture()
 
-beforeEach(async () => {
-  await db`truncate jobs`
-})
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop()))
-  log.error.mockReset()
-  log.warn.mockReset()
-})
-
-function startWorker(...kinds: JobKind[]): Worker {
-  const worker = createWorker({ db, log }, kinds)
-  workers.push(worker)
-  return worker
-}
-
-const jobs = (count: number, more: Partial<NewJob> = {}): NewJob[] =>
-  Array.from({ length: count }, (_, i) => ({ kind: 'work', lane: 'a', subjectId: i + 1, ...more }))
-
-const left = async () => (await db`select from jobs`).length
-const allDone = () => vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000, interval: 20 })
 const lapse = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
-
-/** A promise that the test fulfils. */
-function gate() {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  return { opened: promise, open: resolve }
-}
 
 test('a worker that lost its lease is told so, and cannot finish what another took over', async () => {
   const slow = gate()

@@ -1,44 +1,15 @@
-import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
+import { expect, test, vi } from 'vitest'
+import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
-import { done, type Job, type NewJob, type Offer, retryAfter, settled } from './job.ts'
+import { done, type Job, retryAfter, settled } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { enqueueJobs, finishJobs, listJobsSetAside } from './job-store.ts'
-import { createWorker, type Worker } from './worker.ts'
+import { createWorker } from './worker.ts'
 
-const { db, url } = await createTestDatabase()
-const log = { error: vi.fn(), warn: vi.fn() }
-const workers: Worker[] = []
+const { db, url, log, workers, startWorker, left, allDone } = await createWorkerFixture()
 
-beforeEach(async () => {
-  await db`truncate jobs`
-})
-afterEach(async () => {
-  await Promise.all(workers.splice(0).map((worker) => worker.stop()))
-  log.error.mockReset()
-  log.warn.mockReset()
-})
-
-function startWorker(...kinds: JobKind[]): Worker {
-  const worker = createWorker({ db, log }, kinds)
-  workers.push(worker)
-  return worker
-}
-
-const jobs = (count: number, more: Partial<NewJob> = {}): NewJob[] =>
-  Array.from({ length: count }, (_, i) => ({ kind: 'work', lane: 'a', subjectId: i + 1, ...more }))
-
-const left = async () => (await db`select from jobs`).length
-const allDone = () => vi.waitFor(async () => expect(await left()).toBe(0), { timeout: 20_000, interval: 20 })
 const subjects = (found: readonly Job[]) => found.map(({ subjectId }) => subjectId)
-
-/** A promise that the test fulfils. */
-function gate() {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  return { opened: promise, open: resolve }
-}
 
 test('every job is handled once and then gone', async () => {
   const handled: number[] = []
@@ -233,80 +204,6 @@ test('a handler may finish its job in its own transaction', async () => {
   await enqueueJobs(db, jobs(5))
   await allDone()
   expect(log.error).not.toHaveBeenCalled()
-})
-
-describe('jobs that are put up as leased', () => {
-  /** As whoever puts jobs up writes them when a worker has offered to take them over. */
-  async function putUpFor(offer: Offer, lane: string, count: number): Promise<Job[]> {
-    const claimId = randomUUID()
-    const rows = await db<Job[]>`
-      insert into jobs (kind, lane, company_id, subject_id, claim_id, lease_until)
-      select 'work', ${lane}, 7, n, ${claimId}, now() + ${offer.leaseMs} * interval '1 ms'
-      from generate_series(1, ${count}::int) as n
-      returning id, kind, lane, company_id, subject_id, claim_id, due_at, attempts, created_at
-    `
-    return [...rows]
-  }
-
-  test('are begun by the worker that offered to, and by none twice', async () => {
-    const handled: Job[] = []
-    const handle = async (job: Job) => {
-      handled.push(job)
-      return done
-    }
-    const worker = startWorker({ kind: 'work', laneCap: 5, handle })
-    startWorker({ kind: 'work', laneCap: 5, handle })
-    const offer = worker.offer('work')!
-    const put = await putUpFor(offer, 'a', 20)
-    worker.takeOver('work', put, offer)
-    await allDone()
-    expect(handled.map(({ id }) => id).toSorted((a, b) => a - b)).toEqual(put.map(({ id }) => id))
-    expect(worker.offer('unknown')).toBeUndefined()
-  })
-
-  test('are of lanes and companies that have taken less than half of their room, and of all room', async () => {
-    const work = gate()
-    const handle = async () => {
-      await work.opened
-      return done
-    }
-    const worker = startWorker({ kind: 'work', batch: 10, laneCap: 4, companyCap: 6, concurrency: 8, handle })
-    const add = async (lane: string) => {
-      const offer = worker.offer('work')!
-      worker.takeOver('work', await putUpFor(offer, lane, 3), offer)
-    }
-    expect(worker.offer('work')).toMatchObject({ fullLanes: [], fullCompanies: [] })
-    await add('a')
-    await add('a')
-    expect(worker.offer('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [] })
-    await add('b')
-    expect(worker.offer('work')).toMatchObject({ fullLanes: ['a'], fullCompanies: [7] })
-    await add('b')
-    expect(worker.offer('work')).toBeUndefined()
-    work.open()
-    await allDone()
-  })
-
-  test('are left to their lease when they come too late, and to others when the worker stops', async () => {
-    const handled: Job[] = []
-    const handle = async (job: Job) => {
-      handled.push(job)
-      return done
-    }
-    const worker = startWorker({ kind: 'work', laneCap: 5, handle })
-    const offer = worker.offer('work')!
-    worker.takeOver('work', await putUpFor(offer, 'a', 1), { ...offer, madeAtMs: offer.madeAtMs - 10_000 })
-    const late = await putUpFor(offer, 'b', 1)
-    await worker.stop()
-    expect(worker.offer('work')).toBeUndefined()
-    worker.takeOver('work', late, offer)
-    await vi.waitFor(async () => expect(await db`select from jobs where claim_id is null`).toHaveLength(1))
-    expect(handled).toEqual([])
-    await db`update jobs set lease_until = now() - interval '1 s' where claim_id is not null`
-    startWorker({ kind: 'work', laneCap: 5, handle })
-    await allDone()
-    expect(handled.map(({ lane }) => lane).sort()).toEqual(['a', 'b'])
-  })
 })
 
 test('a worker that stops claims nothing more and ends what it has begun', async () => {

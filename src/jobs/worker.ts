@@ -37,7 +37,7 @@ export type Worker = {
    * busy enough, or stops. Those who put them up hand them over by `takeOver` once they have committed.
    */
   offer(kind: string): Offer | undefined
-  takeOver(kind: string, jobs: readonly Job[], offer: Offer): void
+  takeOver(jobs: readonly Job[], offer: Offer): void
   /**
    * Claims nothing more and waits for the work in flight; what has not ended after `deadlineMs` is told so by its
    * signal, and its jobs are given back for others to take at once.
@@ -109,16 +109,17 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     if (kind === undefined || stopping) return undefined
     const { laneCap, companyCap, concurrency } = limitsOf(kind)
     // Half of all room stays for what is claimed: for what waits already, in units that are larger.
-    if ((counts.get(name) ?? 0) >= concurrency / 2) return undefined
     const own = [...leases.units].filter((unit) => unit.kind === name)
+    if (own.length >= concurrency / 2) return undefined
     const fullLanes = keysOf(own, laneCap / 2, ({ jobs: [job] }) => job?.lane)
     const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
-    return { fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
+    return { kind: name, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
   }
 
   /** What comes too late is left to its lease: somebody else may have it by now. */
-  const takeOver = (name: string, jobs: readonly Job[], { madeAtMs }: Offer): void => {
-    const kind = kinds.find((one) => one.kind === name)
+  const takeOver = (jobs: readonly Job[], offered: Offer): void => {
+    const { madeAtMs } = offered
+    const kind = kinds.find((one) => one.kind === offered.kind)
     if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
     if (stopping) void returnJobs(db, jobs).catch((err) => log.warn({ err }, 'job.return_failed'))
     else for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
@@ -126,8 +127,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
 
   for (const kind of kinds) {
     const inFlight = () => counts.get(kind.kind) ?? 0
-    const takeOver = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
-    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, run: takeOver }, kind))
+    const takeUnit = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
+    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, run: takeUnit }, kind))
   }
   leases.start()
 

@@ -3,12 +3,10 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
 import { createCompany, envelope, register, settleHeld, statusOf } from '../../test/webhook-fixture.ts'
 import { connect, type Db } from '../db/connect.ts'
-import type { Offer } from '../jobs/job.ts'
 import {
   type AttemptRecord,
   type BegunAttempt,
   beginAttempts,
-  DELIVER,
   type DeliveryRef,
   insertDeliveries,
 } from './delivery-store.ts'
@@ -94,37 +92,6 @@ describe('putting deliveries up', () => {
     expect(await insertDeliveries(db, [])).toEqual([])
     expect(await beginAttempts(db, [])).toEqual([])
     await settleHeld(db, [])
-  })
-
-  it('leases what a worker takes over at once, but for what is full or has others waiting', async () => {
-    await fresh()
-    const [one, full, crowded] = [
-      await register(db, companyId),
-      await register(db, companyId),
-      await register(db, companyId),
-    ]
-    const offer: Offer = { fullLanes: [String(full.id)], fullCompanies: [], leaseMs: 15_000, madeAtMs: 0 }
-    await db`
-      insert into jobs (kind, lane, company_id, subject_id, due_at)
-      values (${DELIVER}, ${String(crowded.id)}, ${companyId}, 1, now() + interval '1 minute')
-    `
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')], offer)
-    expect(made).toHaveLength(6)
-    const taken = made.filter(({ claimId }) => claimId !== null)
-    expect(taken.map(({ registrationId }) => registrationId)).toEqual([one.id, one.id])
-    expect(new Set(taken.map(({ claimId }) => claimId)).size).toBe(1)
-    const jobs = await db`
-      select id, claim_id, lease_until > now() + interval '10 s' as is_leased
-      from jobs
-      where company_id = ${companyId} and subject_id <> 1
-      order by id
-    `
-    expect(jobs).toEqual(
-      made.map(({ jobId, claimId }) => ({ id: jobId, claimId, isLeased: claimId === null ? null : true })),
-    )
-    const whole: Offer = { ...offer, fullLanes: [], fullCompanies: [companyId] }
-    const rest = await insertDeliveries(db, [envelope(companyId, 'w3')], whole)
-    expect(rest.map(({ claimId }) => claimId)).toEqual([null, null, null])
   })
 
   it('keeps any body to the letter', async () => {

@@ -56,7 +56,7 @@ export function startWorkers(deps: Deps): Workers {
       const offer = jobs.offer(DELIVER)
       const { taken, waiting } = await forwardMessages(tx, messages, offer)
       return () => {
-        if (offer) jobs.takeOver(DELIVER, taken, offer)
+        if (offer) jobs.takeOver(taken, offer)
         if (waiting > 0) jobs.wake(DELIVER)
       }
     },
