@@ -1125,6 +1125,31 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.find_senders(numbers text[])
+ RETURNS TABLE(company_id bigint, id bigint, provider text, phone text, phone_name text, phone_number_id text, waba_account_id text, has_receivers boolean)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+  select
+    sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
+    sender.waba_account_id,
+    exists (
+      select
+      from registrations registration
+      where registration.company_id = sender.company_id
+        and registration.status = 'active'
+        and registration.deleted_at is null
+    )
+  from sender_routes route
+  join senders sender on (sender.company_id, sender.id) = (route.company_id, route.sender_id)
+  where route.phone_number_id = any (numbers);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.finish_jobs(ids bigint[], claim_ids uuid[])
  RETURNS SETOF bigint
  LANGUAGE plpgsql
@@ -2431,5 +2456,48 @@ begin
     )
     where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id);
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.take_events(wanted smallint[], most integer, most_bytes integer)
+ RETURNS SETOF inbound_events
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+declare
+  own smallint[];
+begin
+  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it.
+  select array_agg(free.lane) into own
+  from unnest(wanted) as free (lane)
+  where pg_try_advisory_xact_lock(5201312, free.lane);
+
+  return query
+  delete from inbound_events event
+  where event.ctid = any (array(
+    select oldest.place
+    from (
+      select
+        held.place,
+        sum(octet_length(held.body)) over (order by held.id) - octet_length(held.body) as bytes_before
+      from (
+        select of_lane.*
+        from unnest(own) as mine (lane)
+        cross join lateral (
+          select known.ctid as place, known.id, known.body
+          from inbound_events known
+          where known.lane = mine.lane
+          order by known.id
+          limit most
+        ) as of_lane
+        order by of_lane.id
+        limit most
+      ) as held
+    ) as oldest
+    where oldest.bytes_before < most_bytes
+  ))
+  returning event.*;
 end
 $function$;

@@ -12,8 +12,6 @@ export type NewEvent = {
 
 export type StoredEvent = { lane: number; id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
 
-const LANE_LOCKS = 5_201_312
-
 /**
  * Keeps raw events, in the order given. When it returns they are on disk. Their bodies travel as one value, cut apart
  * over there: as the elements of an array each would be escaped and read sign by sign.
@@ -60,9 +58,10 @@ export type BusyLane = { lane: number; waiting: number }
 
 /** The lanes that hold events, the longest waiting first: one look into the index per lane, however many events. */
 export function listBusyLanes(db: Db, lanes: number, limit: number): Promise<BusyLane[]> {
+  // Handed over as an array: for a series of unknown length each look would be planned anew.
   return db<BusyLane[]>`
     select lane.number as lane, held.waiting
-    from generate_series(0, ${lanes - 1}::integer) as lane (number)
+    from unnest(${Array.from({ length: lanes }, (_, lane) => lane)}::smallint[]) as lane (number)
     cross join lateral (
       select count(*)::integer as waiting, min(event.id) as first
       from (
@@ -78,51 +77,19 @@ export function listBusyLanes(db: Db, lanes: number, limit: number): Promise<Bus
   `
 }
 
-/** Takes lanes for this transaction; answers those that no other worker has. */
-export async function claimLanes(tx: Db, lanes: readonly number[]): Promise<number[]> {
-  const rows = await tx<{ lane: number }[]>`
-    select wanted.lane
-    from unnest(${lanes as number[]}::integer[]) as wanted (lane)
-    where pg_try_advisory_xact_lock(${LANE_LOCKS}, wanted.lane)
-  `
-  return rows.map(({ lane }) => lane)
-}
-
-/** The oldest events of lanes, in order: as many as fit, at least one. The caller holds the lanes. */
-export function readEvents(
+/**
+ * Takes the oldest events off those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
+ * this transaction's until it ends, and the events come back if it does not commit.
+ */
+export function takeEvents(
   tx: Db,
   lanes: readonly number[],
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
     select lane, id, part, others, body, received_at
-    from (
-      select event.*, sum(octet_length(event.body)) over (order by event.id) - octet_length(event.body) as bytes_before
-      from (
-        select event.*
-        from unnest(${lanes as number[]}::smallint[]) as own (lane)
-        cross join lateral (
-          select lane, id, part, others, body, received_at
-          from inbound_events held
-          where held.lane = own.lane
-          order by held.id
-          limit ${limit}
-        ) as event
-        order by event.id
-        limit ${limit}
-      ) as event
-    ) as event
-    where bytes_before < ${bytes}
+    from take_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
-  `
-}
-
-/** Removes events that have been handled, in the transaction that wrote what follows from them. */
-export async function removeEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
-  const lanes = [...new Set(events.map(({ lane }) => lane))]
-  await tx`
-    delete from inbound_events
-    where lane = any(${lanes}::smallint[]) and id = any(${events.map(({ id }) => id)}::bigint[])
   `
 }
 

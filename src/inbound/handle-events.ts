@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { belongsToPart } from './accept.ts'
-import { claimLanes, readEvents, removeEvents, type StoredEvent } from './event-store.ts'
+import { type StoredEvent, takeEvents } from './event-store.ts'
 import { type AfterCommit, type Arrived, type HandleDeps, type Handling, handleItems } from './handle-items.ts'
 import type { InboundItem } from './inbound-item.ts'
 import { type SetAside, setAside } from './item-store.ts'
@@ -19,7 +19,7 @@ export type HandleEventsDeps = HandleDeps & {
 }
 
 /**
- * Handles the oldest events of some lanes: one transaction writes everything that follows from them and removes them, so
+ * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
  * that a crash at any line leaves either all or nothing. Answers how many there were; 0 when other workers have the
  * lanes. When something of it fails, it begins anew and goes in halves.
  */
@@ -46,8 +46,7 @@ async function handleOnce(deps: HandleEventsDeps, lanes: readonly number[], hand
 
 function handleInTransaction(deps: HandlingEvents, lanes: readonly number[], handle: Handle): Promise<number> {
   return deps.db.begin(async (tx) => {
-    const own = await claimLanes(tx, lanes)
-    const events = own.length === 0 ? [] : await readEvents(tx, own, EVENTS_AT_ONCE)
+    const events = await takeEvents(tx, lanes, EVENTS_AT_ONCE)
     if (events.length === 0) return 0
     const parsed = events.map(parseEvent)
     const owned = parsed.flatMap(({ event, items }) =>
@@ -56,7 +55,6 @@ function handleInTransaction(deps: HandlingEvents, lanes: readonly number[], han
     const notHandled = owned.length === 0 ? [] : await handle(deps, tx, owned, deps.clock.now())
     const aside = [...parsed.flatMap((one) => one.aside), ...notHandled]
     await setAside(tx, aside)
-    await removeEvents(tx, events)
     for (const item of aside) deps.onSetAside(item)
     return events.length
   })

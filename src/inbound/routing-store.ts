@@ -26,15 +26,7 @@ const hasReceivers = (db: Db) => db`
 
 /** The senders behind the provider's number ids. */
 export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
-  return db<RoutedSender[]>`
-    select
-      sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}
-    from sender_routes route
-    join senders sender
-      on (sender.company_id, sender.id) = (route.company_id, route.sender_id)
-    where route.phone_number_id = any(${phoneNumberIds as string[]})
-  `
+  return db<RoutedSender[]>`select * from find_senders(${phoneNumberIds as string[]}::text[])`
 }
 
 /** The senders on the providers' business accounts: of several companies where an account is shared. */
