@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { type Bagged, createBag } from '../bag.ts'
 import type { Db } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 
@@ -18,8 +19,10 @@ const LOOK_EVERY_MS = 500
 const LOOK_MS = 2_500
 const SWEEP_MS = 250
 
+type Wait = Bagged & { sweepsLeft: number; giveUp(): void }
+
 /** What is waited for: one timer looks after them all. */
-const waits = new Set<{ sweepsLeft: number; giveUp(): void }>()
+const waits = createBag<Wait>()
 setInterval(sweep, SWEEP_MS).unref()
 
 /**
@@ -33,7 +36,7 @@ export function inTime<T>(
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon'))
-    const wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
+    const wait: Wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
     waits.add(wait)
     const settle = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))
     work.then(settle, (error) => waits.delete(wait) && reject(error))
@@ -47,7 +50,7 @@ export function inTime<T>(
 export function whileAnswering<T>(db: Db, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let isOver = false
-    const wait = { sweepsLeft: 0, giveUp: () => void look() }
+    const wait: Wait = { sweepsLeft: 0, giveUp: () => void look() }
     const watch = () => {
       wait.sweepsLeft = LOOK_EVERY_MS / SWEEP_MS
       if (!isOver) waits.add(wait)

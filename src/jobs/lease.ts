@@ -1,3 +1,4 @@
+import { type Bag, type Bagged, createBag } from '../bag.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { withDeadline } from './deadline.ts'
@@ -10,11 +11,11 @@ const RENEW_EVERY_MS = 5_000
 const RETRY_MS = 1_000
 
 /** A unit in the hands of this worker. */
-export type Unit = { kind: string; jobs: Job[]; leasedAtMs: number; controller: AbortController }
+export type Unit = Bagged & { kind: string; jobs: Job[]; leasedAtMs: number; controller: AbortController }
 
 /** The units in flight in this process, whose leases are renewed while they last. */
 export type Leases = {
-  readonly units: ReadonlySet<Unit>
+  readonly units: Bag<Unit>
   hold(kind: string, jobs: Job[], leasedAtMs: number): Unit
   drop(unit: Unit): void
   start(): void
@@ -25,7 +26,7 @@ type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void } 
 
 /** Work whose lease is lost, or could not be renewed in time, is told to end by its signal: another may have it. */
 export function createLeases({ db, log }: LeaseDeps): Leases {
-  const units = new Set<Unit>()
+  const units = createBag<Unit>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
@@ -62,7 +63,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   return {
     units,
     hold: (kind, jobs, leasedAtMs) => {
-      const unit = { kind, jobs, leasedAtMs, controller: new AbortController() }
+      const unit: Unit = { kind, jobs, leasedAtMs, controller: new AbortController() }
       units.add(unit)
       return unit
     },
