@@ -18,6 +18,8 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const OPENING_BRACE = 0x7b
 const OPENING_BRACKET = 0x5b
+/** Numbers, true, false, null: made once, since each use says where to begin. */
+const SCALAR = /[\w+.-]+/y
 
 /** Deeper than anything that is accepted. What lies below is read by the engine. */
 const READ_LEVELS = 40
@@ -137,10 +139,9 @@ function skipSpace(text: string, from: number): number {
 function endOfValue(text: string, at: number): number {
   if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
   if (opens(text.charCodeAt(at))) return endOfContainer(text, at)
-  const scalar = /[\w+.-]+/y
-  scalar.lastIndex = at
-  if (!scalar.test(text)) throw new SyntaxError('the text is not JSON')
-  return scalar.lastIndex
+  SCALAR.lastIndex = at
+  if (!SCALAR.test(text)) throw new SyntaxError('the text is not JSON')
+  return SCALAR.lastIndex
 }
 
 function endOfContainer(text: string, from: number): number {
