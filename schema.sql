@@ -700,6 +700,22 @@ UNION ALL
            FROM contacts
           WHERE (((contacts.company_id = alias.company_id) AND (contacts.phone_identity = alias.identity)) AND (contacts.deleted_at IS NULL)))));
 
+create view routed_senders as
+ SELECT company_id,
+    id,
+    provider,
+    phone,
+    phone_name,
+    phone_number_id,
+    waba_account_id,
+    app_id,
+    app_name,
+    deleted_at,
+    (EXISTS ( SELECT
+           FROM registrations registration
+          WHERE ((registration.company_id = sender.company_id) AND (registration.status = 'active'::text) AND (registration.deleted_at IS NULL)))) AS has_receivers
+   FROM senders sender;
+
 CREATE OR REPLACE FUNCTION public.accept_emails(items jsonb)
  RETURNS void
  LANGUAGE plpgsql
@@ -1126,7 +1142,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION public.find_senders(numbers text[])
- RETURNS TABLE(company_id bigint, id bigint, provider text, phone text, phone_name text, phone_number_id text, waba_account_id text, has_receivers boolean)
+ RETURNS SETOF routed_senders
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_generic_plan'
@@ -1134,18 +1150,9 @@ CREATE OR REPLACE FUNCTION public.find_senders(numbers text[])
 AS $function$
 begin
   return query
-  select
-    sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
-    sender.waba_account_id,
-    exists (
-      select
-      from registrations registration
-      where registration.company_id = sender.company_id
-        and registration.status = 'active'
-        and registration.deleted_at is null
-    )
+  select sender.*
   from sender_routes route
-  join senders sender on (sender.company_id, sender.id) = (route.company_id, route.sender_id)
+  join routed_senders sender on (sender.company_id, sender.id) = (route.company_id, route.sender_id)
   where route.phone_number_id = any (numbers);
 end
 $function$;
@@ -1382,8 +1389,8 @@ CREATE OR REPLACE FUNCTION public.lock_contacts(company bigint, emails text[], p
  SET enable_bitmapscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
  SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   named text[];
@@ -2469,7 +2476,8 @@ AS $function$
 declare
   own smallint[];
 begin
-  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it.
+  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it. The first number is
+  -- these locks' own among all advisory locks.
   select array_agg(free.lane) into own
   from unnest(wanted) as free (lane)
   where pg_try_advisory_xact_lock(5201312, free.lane);

@@ -1,19 +1,8 @@
-import { GCProfiler } from 'node:v8'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { promotedBy } from '../../test/promoted.ts'
 
 const { db } = await createTestDatabase()
-
-type Collection = ReturnType<GCProfiler['stop']>['statistics'][number]
-
-/** Bytes that collections of young objects moved to the old ones. */
-function promotedIn(statistics: readonly Collection[]): number {
-  const old = ({ heapSpaceStatistics }: Collection['beforeGC']) =>
-    heapSpaceStatistics.find(({ spaceName }) => spaceName === 'old_space')?.spaceUsedSize ?? 0
-  return statistics
-    .filter(({ gcType }) => gcType === 'Scavenge')
-    .reduce((sum, { beforeGC, afterGC }) => sum + old(afterGC) - old(beforeGC), 0)
-}
 
 // Without our patch half of what statements hand over and read grows old, and is collected with great effort later
 // (docs/decisions/0005-a-patched-driver.md).
@@ -25,9 +14,8 @@ test.each([
   ],
 ])('what %s hold is gone with them', async (_, run) => {
   const count = 2_000
-  const profiler = new GCProfiler()
-  profiler.start()
-  for (let i = 0; i < count; i += 1) await run()
-  const promoted = promotedIn(profiler.stop().statistics)
+  const promoted = await promotedBy(async () => {
+    for (let i = 0; i < count; i += 1) await run()
+  })
   expect(promoted / count).toBeLessThan(2_000)
 })

@@ -14,28 +14,21 @@ export type RoutedSender = {
   hasReceivers: boolean
 }
 
-const hasReceivers = (db: Db) => db`
-  exists (
-    select
-    from registrations registration
-    where registration.company_id = sender.company_id
-      and registration.status = 'active'
-      and registration.deleted_at is null
-  ) as has_receivers
+const columns = (db: Db) => db`
+  sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
+  sender.waba_account_id, sender.has_receivers
 `
 
 /** The senders behind the provider's number ids. */
 export function findSendersByNumber(db: Db, phoneNumberIds: readonly string[]): Promise<RoutedSender[]> {
-  return db<RoutedSender[]>`select * from find_senders(${phoneNumberIds as string[]}::text[])`
+  return db<RoutedSender[]>`select ${columns(db)} from find_senders(${phoneNumberIds as string[]}::text[]) as sender`
 }
 
 /** The senders on the providers' business accounts: of several companies where an account is shared. */
 export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]): Promise<RoutedSender[]> {
   return db<RoutedSender[]>`
-    select
-      sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}
-    from senders sender
+    select ${columns(db)}
+    from routed_senders sender
     where sender.waba_account_id = any(${wabaAccountIds as string[]}) and sender.deleted_at is null
   `
 }
@@ -43,11 +36,9 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
 /** The senders whose app Gupshup's own events name, by id or by name. */
 export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
   return db<(RoutedSender & { app: string })[]>`
-    select
-      sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name,
-      sender.phone_number_id, sender.waba_account_id, ${hasReceivers(db)}, named.app
+    select ${columns(db)}, named.app
     from unnest(${apps as string[]}::text[]) as named (app)
-    join senders sender on sender.app_id = named.app or sender.app_name = named.app
+    join routed_senders sender on sender.app_id = named.app or sender.app_name = named.app
     where sender.deleted_at is null
   `
 }

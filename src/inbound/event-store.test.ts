@@ -1,0 +1,44 @@
+import { beforeEach, expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { storeEvents, takeEvents } from './event-store.ts'
+
+const { db } = await createTestDatabase()
+const MANY = { limit: 100, bytes: 1_000_000 }
+
+beforeEach(async () => {
+  await db`truncate inbound_events`
+})
+
+const store = (...events: [lane: number, body: string][]) =>
+  storeEvents(
+    db,
+    events.map(([lane, body]) => ({ lane, part: '', others: [], body: Buffer.from(body), receivedAt: null })),
+  )
+const take = (lanes: number[], most = MANY) =>
+  db.begin(async (tx) => (await takeEvents(tx, lanes, most)).map(({ body }) => String(body)))
+const left = async () => (await db`select from inbound_events`).length
+
+test('events are taken once, the oldest of those lanes first', async () => {
+  await store([1, 'a'], [2, 'b'], [1, 'c'], [3, 'd'])
+  expect(await take([2, 1], { ...MANY, limit: 2 })).toEqual(['a', 'b'])
+  expect(await take([1, 2])).toEqual(['c'])
+  expect(await take([1, 2])).toEqual([])
+  expect(await left()).toBe(1)
+})
+
+test('no more are taken once their bodies have so many bytes, but one at least', async () => {
+  await store([1, 'aaaa'], [2, 'bbbb'], [1, 'cccc'])
+  expect(await take([1, 2], { ...MANY, bytes: 5 })).toEqual(['aaaa', 'bbbb'])
+  expect(await take([1, 2], { ...MANY, bytes: 1 })).toEqual(['cccc'])
+})
+
+test('what is taken comes back when the transaction fails, and nobody has the lane meanwhile', async () => {
+  await store([1, 'a'], [2, 'b'])
+  const failing = db.begin(async (tx) => {
+    expect(await takeEvents(tx, [1], MANY)).toHaveLength(1)
+    expect(await take([1, 2])).toEqual(['b'])
+    throw new Error('stopped')
+  })
+  await expect(failing).rejects.toThrow('stopped')
+  expect(await take([1, 2])).toEqual(['a'])
+})
