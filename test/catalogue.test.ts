@@ -5,6 +5,7 @@ import { createTestDatabase } from './database.ts'
 /** Tables that belong to no company, and why. Everything else is a company's, and says so first. */
 const GLOBAL: Record<string, string> = {
   migrations: 'the ledger',
+  sql_objects: 'the ledger of functions, views and types',
   companies: 'the companies themselves',
   api_keys: 'how a request finds its company',
   sender_routes: 'how an event finds its company',

@@ -4,8 +4,17 @@ import { fileURLToPath } from 'node:url'
 import { messageOf, StartError } from '../start-error.ts'
 import type { Db, Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
+import { readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
 
-const FOLDER = fileURLToPath(new URL('../../migrations/', import.meta.url))
+/** The folders of the schema: numbered migrations of tables, and the rooms whose `sql/` folders hold functions. */
+export type SchemaSource = { migrations: string; objects: string }
+
+const SOURCE: SchemaSource = {
+  migrations: fileURLToPath(new URL('../../migrations/', import.meta.url)),
+  objects: fileURLToPath(new URL('../', import.meta.url)),
+}
+/** The first migration of databases from before the baseline. */
+const BEFORE_BASELINE = '0001_companies.sql'
 const LOCK = 7_237_455_201
 const OLDEST_SERVER = 15
 /** On top of a migration that code from before it can't run on. */
@@ -14,26 +23,30 @@ const BREAKING = /^--! breaking\b/
 type Migration = { name: string; text: string; breaking: boolean }
 
 /**
- * Applies the migrations that are missing, in order, and returns their names. Each runs in a transaction of its own
- * that writes the ledger row first, so one that fails or is cut off leaves nothing; an advisory lock lets several
- * processes start at once. Migrations of a later Parley are told to `warn`, and refused if one is marked breaking.
+ * Applies the migrations that are missing, in order, then the functions, views and types whose text has changed, and
+ * returns the names of the migrations. Each migration runs in a transaction of its own that writes the ledger row first,
+ * so one that fails or is cut off leaves nothing; an advisory lock lets several processes start at once. Migrations of a
+ * later Parley are reported to `warn`, and refused if one is marked breaking; its functions stay as they are.
  *
- * @throws StartError when the server is too old, a migration fails, or the schema is a later Parley's.
+ * @throws StartError when the server is too old, a migration or a function fails, or the schema is a later Parley's or
+ *   one from before the baseline.
  */
 export async function migrate(
   db: Pool,
-  folder: string = FOLDER,
+  source: SchemaSource = SOURCE,
   warn: (message: string) => void = () => {},
 ): Promise<string[]> {
   await checkServer(db)
-  await createLedger(db)
-  const migrations = await readMigrations(folder)
+  await createLedgers(db)
+  const migrations = await readMigrations(source.migrations)
   const done = await listDone(db)
-  checkLater(migrations, done, warn)
+  checkBaseline(done)
+  const isLater = checkLater(migrations, done, warn)
   const applied: string[] = []
   for (const migration of migrations) {
     if (!done.has(migration.name) && (await apply(db, migration))) applied.push(migration.name)
   }
+  if (!isLater) await applyObjects(db, await readSqlObjects(source.objects))
   return applied
 }
 
@@ -55,12 +68,19 @@ async function checkServer(db: Db): Promise<void> {
   }
 }
 
-async function createLedger(db: Db): Promise<void> {
+async function createLedgers(db: Db): Promise<void> {
   await db`
     create table if not exists migrations (
       name text primary key,
       applied_at timestamptz not null default now(),
       breaking boolean not null default false
+    )
+  `.catch(ignoreRace)
+  await db`
+    create table if not exists sql_objects (
+      name text primary key,
+      kind text not null,
+      checksum text not null -- SHA-256 of the file, in hex
     )
   `.catch(ignoreRace)
 }
@@ -86,14 +106,26 @@ async function listDone(db: Db): Promise<Map<string, boolean>> {
   return new Map(rows.map((row) => [row.name, row.breaking]))
 }
 
-function checkLater(known: Migration[], done: Map<string, boolean>, warn: (message: string) => void): void {
+function checkBaseline(done: Map<string, boolean>): void {
+  if (!done.has(BEFORE_BASELINE)) return
+  throw new StartError(
+    'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: begin anew with an empty ' +
+      'DATA_DIR (move ./data away) or an empty database in DATABASE_URL',
+  )
+}
+
+/** Whether the database has migrations that this Parley does not know. */
+function checkLater(known: Migration[], done: Map<string, boolean>, warn: (message: string) => void): boolean {
+  let isLater = false
   const names = new Set(known.map((migration) => migration.name))
   for (const [name, breaking] of done) {
     if (names.has(name)) continue
     const fact = `The database has the migration ${name}, which this Parley doesn't know`
     if (breaking) throw new StartError(`${fact} and can't run on: start the later Parley that made it`)
     warn(`${fact}: it was made by a later one`)
+    isLater = true
   }
+  return isLater
 }
 
 /** Applies one migration, unless another process did meanwhile; answers whether we did. */
@@ -115,4 +147,11 @@ async function apply(db: Pool, { name, text, breaking }: Migration): Promise<boo
     if (isDatabaseDown(error)) throw error
     throw new StartError(`The migration ${name} failed and left nothing behind: ${messageOf(error)}`, error)
   }
+}
+
+async function applyObjects(db: Pool, objects: SqlObject[]): Promise<void> {
+  await db.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(${LOCK})`
+    await replaceSqlObjects(tx, objects)
+  })
 }

@@ -1,8 +1,8 @@
 import type { Db } from './connect.ts'
 
 /**
- * The schema as text, from the catalogue: tables with columns and constraints, indexes, types, views, functions. Made to
- * be read in reviews, committed as schema.sql.
+ * The tables as text, from the catalogue, with columns, constraints and indexes: read in reviews, committed as schema.sql.
+ * Functions, views and types have files of their own (sql-object.ts).
  */
 export async function describeSchema(db: Db): Promise<string> {
   const tables = await db<{ name: string; persistence: string; columns: string[]; constraints: string[] }[]>`
@@ -41,38 +41,10 @@ export async function describeSchema(db: Db): Promise<string> {
       and not exists (select from pg_constraint where conindid = index.indexrelid and contype in ('p', 'u'))
     order by 1, 2
   `
-  const types = await db<{ name: string; members: string[] }[]>`
-    select
-      relation.relname as name,
-      array_agg(
-        attribute.attname || ' ' || format_type(attribute.atttypid, attribute.atttypmod) order by attribute.attnum
-      ) as members
-    from pg_class relation
-    join pg_attribute attribute on attribute.attrelid = relation.oid and attribute.attnum > 0
-    where relation.relnamespace = 'public'::regnamespace and relation.relkind = 'c'
-    group by relation.oid
-    order by relation.relname
-  `
-  const views = await db<{ name: string; definition: string }[]>`
-    select viewname as name, definition from pg_views where schemaname = 'public' order by viewname
-  `
-  const functions = await db<{ definition: string }[]>`
-    select pg_get_functiondef(oid) as definition
-    from pg_proc
-    where pronamespace = 'public'::regnamespace and prokind = 'f'
-    order by proname
-  `
   const blocks = tables.map(({ name, persistence, columns, constraints }) => {
     const lines = [...columns, ...constraints].map((line) => `  ${line}`).join(',\n')
     const own = indexes.filter(({ table }) => table === name).map(({ definition }) => `\n${definition};`)
     return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n);${own.join('')}`
   })
-  const definitions = [
-    ...types.map(
-      ({ name, members }) => `create type ${name} as (\n${members.map((line) => `  ${line}`).join(',\n')}\n);`,
-    ),
-    ...views.map(({ name, definition }) => `create view ${name} as\n${definition}`),
-    ...functions.map(({ definition }) => `${definition.trim()};`),
-  ]
-  return `${['-- The schema that all migrations make together. Generated: npm run generate', ...blocks, ...definitions].join('\n\n')}\n`
+  return `${['-- The tables that all migrations create together. Generated: npm run generate', ...blocks].join('\n\n')}\n`
 }

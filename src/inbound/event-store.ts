@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-/** A raw event to keep: see migrations/0009_inbound.sql for what lane, part and others mean. */
+/** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
 export type NewEvent = {
   lane: number
   part: string

@@ -1,0 +1,133 @@
+-- Events that providers post, background jobs, webhook registrations and deliveries.
+
+-- Raw events. A row exists from the commit that allows the answer 200 until the transaction that writes everything
+-- that follows from it. Global: the company is known only when the event is parsed. An event about several numbers
+-- has a row for each, so that a lane holds everything about a number, in order.
+create table inbound_events (
+  lane smallint not null, -- of the number's hash
+  id bigint generated always as identity,
+  part text not null default '', -- the number whose items this row holds
+  others text[] not null default '{}', -- the event's other numbers, which have rows of their own
+  body bytea not null,
+  received_at timestamptz not null default now(),
+  primary key (lane, id)
+);
+
+-- Items that could not be routed or processed, each with the provider's JSON for it. They are requeued when the
+-- number is connected or when the operator asks.
+create table inbound_items (
+  id bigint generated always as identity primary key,
+  state text not null check (state in ('unroutable', 'failed', 'unreadable')),
+  reason text not null,
+  phone_number_id text,
+  waba_account_id text,
+  body bytea not null,
+  received_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  app text
+);
+create index inbound_items_by_state on inbound_items (state, id);
+create index inbound_items_by_number on inbound_items (phone_number_id) where state = 'unroutable';
+create index inbound_items_by_account on inbound_items (waba_account_id) where state = 'unroutable';
+create index inbound_items_by_app on inbound_items (app) where state = 'unroutable';
+
+-- Leased jobs (docs/decisions/0001-leased-jobs.md). A job is waiting (no claim_id, no failed_at), leased (lease_until),
+-- or failed (failed_at). Each state has its own index.
+create table jobs (
+  id bigint generated always as identity primary key,
+  kind text collate "C" not null,
+  lane text collate "C" not null, -- the key whose backlog must not delay others; it belongs to one company or to none
+  company_id bigint, -- null: work for the whole service
+  subject_id bigint not null, -- the row that the job is about
+  once boolean not null default false, -- the subject has at most one job of this kind
+  due_at timestamptz not null default now(),
+  attempts integer not null default 0, -- failed runs that a handler reported
+  lapses integer not null default 0, -- leases that expired since the last report
+  claim_id uuid, -- one for each batch claimed together; completing must name it
+  lease_until timestamptz,
+  failed_at timestamptz,
+  last_error text check (length(last_error) <= 500),
+  created_at timestamptz not null default now(),
+  constraint jobs_failed_without_claim check (failed_at is null or claim_id is null),
+  constraint jobs_leased_with_claim check ((claim_id is null) = (lease_until is null))
+) with (
+  autovacuum_vacuum_scale_factor = 0,
+  autovacuum_vacuum_threshold = 5000,
+  autovacuum_vacuum_cost_delay = 0,
+  autovacuum_analyze_scale_factor = 0.5
+);
+create index jobs_waiting on jobs (kind, lane, due_at, id) where claim_id is null and failed_at is null;
+create index jobs_leased on jobs (kind, lease_until) where lease_until is not null;
+create index jobs_failed on jobs (kind, subject_id) where failed_at is not null;
+create unique index jobs_once on jobs (kind, subject_id) where once;
+
+-- Webhook registrations.
+create table registrations (
+  company_id bigint not null references companies (id),
+  id bigint generated always as identity,
+  name text not null,
+  url text not null,
+  events text[] not null check (events <> '{}'),
+  status text not null default 'active' check (status in ('active', 'inactive')),
+  method text not null default 'POST' check (method in ('POST', 'GET')),
+  headers jsonb not null default '[]', -- [{key, value}], in the order given
+  secret text, -- encrypted
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  deleted_at timestamptz,
+  primary key (company_id, id)
+);
+create index registrations_living on registrations (company_id, id) where deleted_at is null;
+
+-- The body of deliveries, serialised once: the same bytes are signed, sent, logged and delivered again.
+create table envelopes (
+  company_id bigint not null references companies (id),
+  wamid text not null,
+  event text not null,
+  message_id bigint, -- null for a reaction, which is no message
+  body text not null,
+  created_at timestamptz not null default now(),
+  primary key (company_id, wamid)
+);
+
+-- One row for each registration and message. Each is updated at least once: half of a page is kept free so that the
+-- update touches no index.
+create table deliveries (
+  company_id bigint not null,
+  id bigint generated always as identity,
+  registration_id bigint not null,
+  wamid text not null,
+  status text not null default 'pending' check (status in ('pending', 'delivered', 'dead', 'skipped')),
+  round integer not null default 1, -- 2 and more: redelivered on demand
+  attempts integer not null default 0, -- made in this round
+  next_attempt_at timestamptz default now(),
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  primary key (company_id, id),
+  constraint deliveries_by_wamid unique (company_id, registration_id, wamid),
+  foreign key (company_id, registration_id) references registrations (company_id, id),
+  foreign key (company_id, wamid) references envelopes (company_id, wamid)
+) with (
+  fillfactor = 50
+);
+create index deliveries_by_registration on deliveries (company_id, registration_id, created_at, id);
+
+-- One row for each attempt.
+create table delivery_attempts (
+  company_id bigint not null,
+  id bigint generated always as identity,
+  registration_id bigint not null,
+  delivery_id bigint not null,
+  round integer not null,
+  attempt integer not null,
+  status_code integer,
+  response text, -- the first 64 KiB of it
+  error_message text,
+  duration_ms integer not null,
+  dead_lettered boolean not null default false,
+  sent_at timestamptz not null,
+  created_at timestamptz not null default now(),
+  primary key (company_id, registration_id, id),
+  constraint delivery_attempts_once unique (company_id, delivery_id, round, attempt),
+  foreign key (company_id, delivery_id) references deliveries (company_id, id)
+);

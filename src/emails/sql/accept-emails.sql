@@ -1,0 +1,53 @@
+-- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
+-- Idempotency-Key of its request, all or nothing.
+create function accept_emails(items jsonb)
+returns void
+language plpgsql
+as $$
+declare
+  jobs jsonb;
+begin
+  with item as materialized (
+    select nextval('emails_id_seq') as id, given.*
+    from jsonb_to_recordset(items) as given (
+      company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
+      is_marketing boolean, from_address text, from_name text, reply_to text, html text, text text, headers jsonb,
+      track_opens boolean, track_clicks boolean, tracking jsonb, idempotency_id bigint, answer_status smallint, answer_body text
+    )
+  ),
+  kept as (
+    insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
+    select
+      item.company_id, item.id, item.uid, item.template_id, item.recipient, item.subject, item.message_id,
+      decode(item.secret, 'hex'), item.is_marketing
+    from item
+  ),
+  written as (
+    insert into email_contents (
+      company_id, email_id, from_address, from_name, reply_to, html, text, headers, track_opens, track_clicks,
+      tracking
+    )
+    select
+      item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
+      item.track_opens, item.track_clicks, item.tracking
+    from item
+  ),
+  answered as (
+    update idempotency_keys
+    set answer_status = item.answer_status, answer_body = item.answer_body
+    from item
+    where (idempotency_keys.company_id, idempotency_keys.id) = (item.company_id, item.idempotency_id)
+      and idempotency_keys.answer_status is null
+  )
+  select jsonb_agg(
+    jsonb_build_object(
+      'kind', 'email.send', 'lane', 'email:' || item.company_id, 'company_id', item.company_id,
+      'subject_id', item.id, 'once', false
+    )
+  )
+  into jobs
+  from item;
+
+  perform enqueue_jobs(jobs);
+end
+$$;

@@ -1,0 +1,54 @@
+-- Writes how attempts ended. `pending`: the attempt is repeated. An email that was given up with an unknown outcome still
+-- becomes `sent` when the answer of its server arrives later; every other final status stays.
+create function settle_emails(items jsonb)
+returns void
+language sql
+as $$
+  with item as materialized (
+    select *
+    from jsonb_to_recordset(items) as given (company_id bigint, id bigint, status text, failure_reason text)
+  ),
+  locked as materialized (
+    select emails.company_id, emails.id, emails.template_id, item.status, item.failure_reason
+    from item
+    join emails on (emails.company_id, emails.id) = (item.company_id, item.id)
+    where emails.status = 'pending' or (emails.status = 'failed' and item.status = 'sent')
+    order by emails.company_id, emails.id
+    for no key update of emails
+  ),
+  settled as (
+    update emails
+    set
+      status = locked.status,
+      failure_reason = locked.failure_reason,
+      handed_over_at = case when locked.status <> 'pending' then emails.handed_over_at end,
+      settled_at = case when locked.status <> 'pending' then clock_timestamp() end
+    from locked
+    where (emails.company_id, emails.id) = (locked.company_id, locked.id)
+      and (emails.status = 'pending' or (emails.status = 'failed' and locked.status = 'sent'))
+    returning emails.company_id, emails.id, emails.template_id, emails.status
+  ),
+  forgotten as (
+    delete from email_contents
+    using settled
+    where (email_contents.company_id, email_contents.email_id) = (settled.company_id, settled.id)
+      and settled.status <> 'pending'
+  ),
+  sent as (
+    select settled.company_id, settled.template_id, count(*) as number
+    from settled
+    where settled.status = 'sent' and settled.template_id is not null
+    group by settled.company_id, settled.template_id
+  ),
+  counts as materialized (
+    select counts.company_id, counts.template_id, sent.number
+    from sent
+    join email_template_counts counts using (company_id, template_id)
+    order by counts.company_id, counts.template_id
+    for no key update of counts
+  )
+  update email_template_counts
+  set sent = email_template_counts.sent + counts.number
+  from counts
+  where (email_template_counts.company_id, email_template_counts.template_id) = (counts.company_id, counts.template_id)
+$$;

@@ -1,0 +1,46 @@
+-- Takes events off their lanes in one step; they come back if the transaction does not commit. The lanes that no other
+-- worker holds are this transaction's until it ends. Of those it takes the oldest events: at most `most`, and no more once
+-- their bodies have `most_bytes`, but at least one.
+create function take_events(wanted smallint[], most integer, most_bytes integer)
+returns setof inbound_events
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+declare
+  own smallint[];
+begin
+  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it. The first number is
+  -- these locks' own among all advisory locks.
+  select array_agg(free.lane) into own
+  from unnest(wanted) as free (lane)
+  where pg_try_advisory_xact_lock(5201312, free.lane);
+
+  return query
+  delete from inbound_events event
+  where event.ctid = any (array(
+    select oldest.place
+    from (
+      select
+        held.place,
+        sum(octet_length(held.body)) over (order by held.id) - octet_length(held.body) as bytes_before
+      from (
+        select of_lane.*
+        from unnest(own) as mine (lane)
+        cross join lateral (
+          select known.ctid as place, known.id, known.body
+          from inbound_events known
+          where known.lane = mine.lane
+          order by known.id
+          limit most
+        ) as of_lane
+        order by of_lane.id
+        limit most
+      ) as held
+    ) as oldest
+    where oldest.bytes_before < most_bytes
+  ))
+  returning event.*;
+end
+$$;

@@ -1,0 +1,54 @@
+-- Enqueues jobs within the caller's transaction. A subject that is marked `once` and has a job is skipped, unless that job
+-- has failed: then it starts anew. Returns the number of jobs that are new or start anew.
+create function enqueue_jobs(items jsonb)
+returns bigint
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+declare
+  enqueued bigint;
+begin
+  with item as materialized (
+    select
+      item.kind, item.lane, item.company_id, item.subject_id, item.once, ordinality,
+      coalesce(item.due_at, now() + coalesce(item.due_in_ms, 0) * interval '1 ms') as due_at,
+      row_number() over (partition by item.kind, item.subject_id, item.once order by ordinality) as repetition
+    from rows from (
+      jsonb_to_recordset(items) as (
+        kind text, lane text, company_id bigint, subject_id bigint, once boolean, due_at timestamptz,
+        due_in_ms double precision
+      )
+    ) with ordinality as item
+  ),
+  wanted as materialized (
+    select * from item where not item.once or item.repetition = 1
+  ),
+  revived as (
+    update jobs job
+    set due_at = wanted.due_at, failed_at = null, attempts = 0, lapses = 0
+    from wanted
+    where wanted.once
+      and job.once
+      and job.failed_at is not null
+      and (job.kind, job.subject_id) = (wanted.kind, wanted.subject_id)
+    returning job.id
+  ),
+  -- in one order for everybody, so that two transactions that enqueue the same subjects cannot lock each other out
+  enqueued as (
+    insert into jobs (kind, lane, company_id, subject_id, once, due_at)
+    select wanted.kind, wanted.lane, wanted.company_id, wanted.subject_id, wanted.once, wanted.due_at
+    from wanted
+    order by wanted.once, case when wanted.once then wanted.kind end, case when wanted.once then wanted.subject_id end,
+      wanted.ordinality
+    on conflict (kind, subject_id) where once do nothing
+    returning id
+  )
+  select (select count(*) from revived) + (select count(*) from enqueued) into enqueued;
+  return enqueued;
+end
+$$;

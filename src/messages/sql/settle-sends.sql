@@ -1,0 +1,61 @@
+-- The second half of a send: the outcomes of many sends at once; see settleSends in src/messages/message-store.ts.
+--
+-- items: [{company_id, message_id, status, wamid, provider_message_id, customer, error, idempotency_id, answer_status,
+--          answer_body}]
+create function settle_sends(items jsonb, at timestamptz)
+returns void
+language plpgsql
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+  update messages message
+  set
+    status = case
+      when message_status_rank(outcome.status) > message_status_rank(message.status) then outcome.status
+      else message.status
+    end,
+    error = case
+      when message_status_rank(outcome.status) > message_status_rank(message.status) then nullif(outcome.error, 'null')
+      else message.error
+    end,
+    wamid = coalesce(message.wamid, outcome.wamid),
+    provider_message_id = coalesce(message.provider_message_id, outcome.provider_message_id),
+    updated_at = at
+  from jsonb_to_recordset(items) as outcome (
+    company_id bigint, message_id bigint, status text, wamid text, provider_message_id text, error jsonb
+  )
+  where (message.company_id, message.id) = (outcome.company_id, outcome.message_id);
+
+  if exists (select from jsonb_to_recordset(items) as outcome (customer text) where outcome.customer is not null) then
+    insert into customer_aliases (company_id, sender_id, alias, customer)
+    select distinct
+      conversation.company_id,
+      conversation.sender_id,
+      case when known.id is null then outcome.customer else conversation.customer end,
+      case when known.id is null then conversation.customer else outcome.customer end
+    from jsonb_to_recordset(items) as outcome (company_id bigint, message_id bigint, customer text)
+    join messages message on (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    left join conversations known
+      on (known.company_id, known.sender_id, known.customer)
+       = (conversation.company_id, conversation.sender_id, outcome.customer)
+    where outcome.customer <> conversation.customer
+    on conflict do nothing;
+  end if;
+
+  if exists (
+    select from jsonb_to_recordset(items) as outcome (idempotency_id bigint) where outcome.idempotency_id is not null
+  ) then
+    update idempotency_keys key
+    set answer_status = outcome.answer_status, answer_body = outcome.answer_body
+    from jsonb_to_recordset(items) as outcome (
+      company_id bigint, idempotency_id bigint, answer_status smallint, answer_body text
+    )
+    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id);
+  end if;
+end
+$$;
