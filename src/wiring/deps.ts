@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { registerPoolGauge } from '../db/pool-metric.ts'
 import { type ApiKeys, createApiKeys } from '../http/authenticate.ts'
+import { createSecretCache, type SecretCache } from '../inbound/secret-cache.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import type { Vault } from '../media/vault.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
@@ -37,6 +38,8 @@ export type Deps = Given & {
   metrics: Metrics
   apiKeys: ApiKeys
   senders: SenderCache
+  /** What posted events must prove. */
+  senderSecrets: SecretCache
   templates: TemplateCache
   breaker: Breaker
   /** The one way out to the companies' receivers. */
@@ -57,6 +60,7 @@ export function createDeps(given: Given): Deps {
     metrics,
     apiKeys: createApiKeys(given),
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
+    senderSecrets: createSecretCache({ db: given.db, decrypt: given.cipher.decrypt }),
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
     receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),

@@ -7,6 +7,6 @@ import type { Deps } from './deps.ts'
 export const createInboundDeps = (deps: Deps): InboundRoutesDeps => ({
   verifyToken: deps.config.whatsappVerifyToken,
   accept: createAccept(deps.db),
-  checkSignature: createSignatureCheck({ db: deps.db, decrypt: deps.cipher.decrypt }),
+  checkSignature: createSignatureCheck(deps.senderSecrets),
   onStored: deps.eventsStored.raise,
 })

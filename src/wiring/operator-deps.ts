@@ -12,7 +12,10 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
     onKeyChanged: deps.apiKeys.drop,
-    onSendersChanged: deps.senders.drop,
+    onSendersChanged: (companyId) => {
+      deps.senders.drop(companyId)
+      deps.senderSecrets.drop()
+    },
     onUnchecked: (reason) => deps.log.warn({ reason }, 'sender.not_checked'),
     webhookGuide: (sender) => {
       const url = `${deps.config.baseUrl}/public/v1/webhooks/whatsapp`

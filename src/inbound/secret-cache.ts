@@ -1,0 +1,94 @@
+import { LRUCache } from 'lru-cache'
+import { monotonicMs } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { findSecrets, hasSecret, type SenderSecrets } from './routing-store.ts'
+
+/** Counted from the start of the query, so that a change made by another process counts within 5 s. */
+const TTL_MS = 3_000
+const MAX_IDS = 20_000
+
+/** Secrets in clear: a body must prove every one of them. */
+export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
+
+export type SecretCache = {
+  /** Whether any connected sender carries a secret; a promise only while that is looked up. */
+  isAny(): boolean | Promise<boolean>
+  /** What a body must prove that names these numbers, accounts and apps. */
+  requiredBy(ids: readonly string[]): Promise<RequiredSecrets>
+  /** Forgets everything: a check that starts afterwards sees every change committed before. */
+  drop(): void
+}
+
+/**
+ * Remembers for at most 3 s which senders carry which secrets. It holds promises, so that `drop` during a query neither
+ * fails its callers nor lets its answer be kept.
+ */
+export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
+  const held = new LRUCache<string, Promise<RequiredSecrets>>({ max: MAX_IDS, ttl: TTL_MS })
+  let any: AnySecret | undefined
+
+  const load = (ids: readonly string[]): Promise<RequiredSecrets>[] => {
+    const found = findSecrets(deps.db, ids).then(byName)
+    return ids.map((id) => {
+      const required = found.then((rows) => openSecrets(rows.get(id) ?? [], deps.decrypt))
+      held.set(id, required)
+      required.catch(() => {
+        if (held.peek(id) === required) held.delete(id)
+      })
+      return required
+    })
+  }
+
+  return {
+    isAny: () => {
+      if (any === undefined || any.hasFailed || monotonicMs() >= any.untilMs) any = lookUp(deps.db)
+      return any.value ?? any.answer
+    },
+    requiredBy: async (ids) => {
+      const known = ids.flatMap((id) => held.get(id) ?? [])
+      const missing = ids.filter((id) => !held.has(id))
+      const all = await Promise.all([...known, ...(missing.length > 0 ? load(missing) : [])])
+      return {
+        appSecrets: distinct(all.flatMap(({ appSecrets }) => appSecrets)),
+        webhookSecrets: distinct(all.flatMap(({ webhookSecrets }) => webhookSecrets)),
+      }
+    },
+    drop: () => {
+      any = undefined
+      held.clear()
+    },
+  }
+}
+
+type AnySecret = { untilMs: number; answer: Promise<boolean>; value?: boolean; hasFailed?: boolean }
+
+function lookUp(db: Db): AnySecret {
+  const one: AnySecret = { untilMs: monotonicMs() + TTL_MS, answer: hasSecret(db) }
+  one.answer.then(
+    (value) => {
+      one.value = value
+    },
+    () => {
+      one.hasFailed = true
+    },
+  )
+  return one
+}
+
+/** The senders behind each of the names that events give them. */
+function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
+  const named = new Map<string, SenderSecrets[]>()
+  for (const row of rows) {
+    for (const name of [row.phoneNumberId, row.wabaAccountId, row.appId, row.appName]) {
+      if (name !== null) named.set(name, [...(named.get(name) ?? []), row])
+    }
+  }
+  return named
+}
+
+const openSecrets = (rows: readonly SenderSecrets[], decrypt: (sealed: string) => string): RequiredSecrets => ({
+  appSecrets: rows.flatMap(({ appSecret }) => (appSecret === null ? [] : [decrypt(appSecret)])),
+  webhookSecrets: rows.flatMap(({ webhookSecret }) => (webhookSecret === null ? [] : [decrypt(webhookSecret)])),
+})
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)]
