@@ -34,7 +34,7 @@ describe('a batcher', () => {
     const results = [batch(1), batch(2)]
     await turn()
     expect(given).toEqual([[1, 2]])
-    results.push(...[3, 4, 5, 6, 7, 8, 9].map(batch))
+    results.push(...[3, 4, 5, 6, 7, 8, 9].map((item) => batch(item)))
     await turn()
     expect(given).toEqual([
       [1, 2],
@@ -57,12 +57,12 @@ describe('a batcher', () => {
     void batch(1)
     await vi.advanceTimersByTimeAsync(0)
     expect(given).toEqual([[1]])
-    void [2, 3].map(batch)
+    void [2, 3].map((item) => batch(item))
     await vi.advanceTimersByTimeAsync(19)
     expect(given).toEqual([[1]])
     await vi.advanceTimersByTimeAsync(1)
     expect(given).toEqual([[1], [2, 3]])
-    void [4, 5, 6].map(batch)
+    void [4, 5, 6].map((item) => batch(item))
     await vi.advanceTimersByTimeAsync(0)
     expect(given).toEqual([[1], [2, 3], [4, 5, 6]])
     await vi.advanceTimersByTimeAsync(1_000)
@@ -80,7 +80,7 @@ describe('a batcher', () => {
       maxItems: 100,
       maxRunning: 1,
     })
-    const results = await Promise.allSettled([1, 2, 2, 3].map(insert))
+    const results = await Promise.allSettled([1, 2, 2, 3].map((item) => insert(item)))
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
     expect(results[2]).toMatchObject({ reason: { code: '23505' } })
     expect(await db`select id from items order by id`).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }])
@@ -111,7 +111,7 @@ describe('a batcher', () => {
       return items
     }
     const batch = createBatcher({ run, maxItems: 2, maxRunning: 1 })
-    const results = await Promise.allSettled([1, 2, 3].map(batch))
+    const results = await Promise.allSettled([1, 2, 3].map((item) => batch(item)))
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected'])
     fail = false
     expect(await batch(4)).toBe(4)
@@ -128,5 +128,91 @@ describe('a batcher', () => {
       maxRunning: 1,
     })
     await expect(throwing(1)).rejects.toThrow('no')
+  })
+
+  const busy = { status: 503, headers: { 'retry-after': '1' } }
+
+  test('refuses an item with 503 and Retry-After when too many wait, or too many bytes', async () => {
+    const { run, given, release } = heldRun()
+    const batch = createBatcher({
+      run,
+      maxItems: 9,
+      maxRunning: 1,
+      maxWaiting: 3,
+      maxWaitingBytes: 100,
+      bytesOf: (n) => n,
+    })
+    const results = [batch(1)]
+    await turn()
+    results.push(batch(60), batch(40))
+    await expect(batch(1)).rejects.toMatchObject(busy)
+    await release()
+    expect(given).toEqual([[1], [60, 40]])
+    results.push(batch(2), batch(3), batch(4))
+    await expect(batch(5)).rejects.toMatchObject(busy)
+    await release()
+    await release()
+    expect(await Promise.all(results)).toEqual([10, 600, 400, 20, 30, 40])
+  })
+
+  test('bounds the bytes of one batch; a larger item goes alone', async () => {
+    const { run, given, release } = heldRun()
+    const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, maxBytes: 10, bytesOf: (n) => n })
+    void [6, 4, 5, 30, 1].map((item) => batch(item))
+    await turn()
+    await release()
+    await release()
+    await release()
+    expect(given).toEqual([[6, 4], [5], [30], [1]])
+  })
+
+  test('never runs an item whose caller is gone or that waited too long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'hrtime', 'Date'] })
+    onTestFinished(() => void vi.useRealTimers())
+    const { run, given, release } = heldRun()
+    const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, maxWaitMs: 2_000 })
+    const held = batch(1)
+    await turn()
+    const caller = new AbortController()
+    const gone = expect(batch(2, caller.signal)).rejects.toMatchObject(busy)
+    const late = expect(batch(3)).rejects.toMatchObject(busy)
+    caller.abort()
+    await vi.advanceTimersByTimeAsync(1_500)
+    const waited = batch(4)
+    await vi.advanceTimersByTimeAsync(1_000)
+    await Promise.all([gone, late])
+    await release()
+    expect(given).toEqual([[1], [4]])
+    await release()
+    expect(await Promise.all([held, waited])).toEqual([10, 40])
+  })
+
+  test('lets companies take turns: while several wait, none has more than a third of a batch', async () => {
+    const { run, given, release } = heldRun()
+    const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, companyOf: (n) => Math.floor(n / 100) })
+    void batch(1)
+    await turn()
+    void [101, 102, 103, 104, 105, 201, 301, 302].map((item) => batch(item))
+    for (let runs = 1; runs <= 3; runs += 1) await release()
+    expect(given).toEqual([[1], [101, 201, 301, 102, 302, 103], [104, 105]])
+  })
+
+  test('leaves room for others: one company fills at most a third of what may wait', async () => {
+    const { run } = heldRun()
+    const batch = createBatcher({
+      run,
+      maxItems: 9,
+      maxRunning: 1,
+      maxWaiting: 9,
+      maxWaitingBytes: 3_000,
+      bytesOf: (n) => n,
+      companyOf: (n) => Math.floor(n / 100),
+    })
+    void batch(901)
+    await turn()
+    void [101, 102, 103, 501].map((item) => batch(item))
+    await expect(batch(104)).rejects.toMatchObject(busy)
+    await expect(batch(502)).rejects.toMatchObject(busy)
+    void [201, 202, 203].map((item) => batch(item))
   })
 })

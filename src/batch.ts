@@ -1,36 +1,53 @@
+import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
 import { monotonicMs } from './clock.ts'
 import { isContention, isDataError } from './db/failure.ts'
+import { overloaded } from './errors.ts'
 
-export type BatcherOptions<Item, Result> = {
-  /** Does the work for many items at once; answers one result per item, in their order. */
+export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
+  /** Processes many items at once; returns one result per item, in their order. */
   run: (items: Item[]) => Promise<Result[]>
-  /** Items handed to one run at most. */
-  maxItems: number
-  /** Runs in flight at most; what comes meanwhile is gathered for the next one. */
+  /** Batches in flight at most; items that arrive meanwhile wait for the next one. */
   maxRunning: number
-  /** From the beginning of one run to that of the next at least, unless as many items wait as a run may have. */
+  /** From the start of one batch to that of the next at least, unless a full batch waits. */
   spacingMs?: number
+  /** How long an item may wait for its start; then it is refused, and never runs. Absent: without limit. */
+  maxWaitMs?: number
 }
 
-type Waiting<Item, Result> = { item: Item; resolve: (result: Result) => void; reject: (error: unknown) => void }
+/**
+ * Adds an item to a batch. An item whose `signal` is aborted before its batch starts is dropped and never runs.
+ * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too much waits or the item waited too long
+ */
+export type Batcher<Item, Result> = (item: Item, signal?: AbortSignal) => Promise<Result>
+
+type Waiting<Item, Result> = {
+  item: Item
+  sinceMs: number
+  signal: AbortSignal | undefined
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
 
 const RUNS_AT_CONTENTION = 4
+const RETRY_AFTER_SECONDS = 1
 
 /**
- * Makes one call of many: what arrives in one turn of the event loop goes together, at once while fewer than `maxRunning`
- * runs are in flight, else in the next run with all that waits, in the order of arrival. A lone item pays next to
- * nothing; under load the cost per item falls.
+ * Shares one call among many items: items that arrive in one turn of the event loop go together, at once while fewer
+ * than `maxRunning` batches are in flight, else in the next batch. A lone item costs next to nothing; under load the
+ * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies when `companyOf` is given.
  *
- * When the database refuses the data of a run of several, its items run one by one, so that a bad item fails alone.
- * After a deadlock or a serialisation failure the run is repeated up to three times. Every other error is every item's.
+ * When the database refuses the data of a batch of several, its items run one by one, so that a bad item fails alone.
+ * After a deadlock or a serialisation failure the batch is repeated up to three times. Every other error is every item's.
  */
-export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): (item: Item) => Promise<Result> {
-  const { spacingMs = 0 } = options
-  let waiting: Waiting<Item, Result>[] = []
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
+  const queue = createBatchQueue<Item, Waiting<Item, Result>>(options)
+  const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
   let running = 0
   let startedAtMs = Number.NEGATIVE_INFINITY
   let isGathering = false
   let isPausing = false
+  let isExpiring = false
 
   const gather = (): void => {
     if (isGathering || running === options.maxRunning) return
@@ -42,30 +59,39 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   }
 
   const startNext = (): void => {
-    while (running < options.maxRunning && waiting.length > 0) {
-      const nowMs = spacingMs > 0 ? monotonicMs() : 0
+    while (running < options.maxRunning && queue.size() > 0) {
+      const nowMs = needsClock ? monotonicMs() : 0
       const waitMs = startedAtMs + spacingMs - nowMs
-      if (waitMs > 0 && waiting.length < options.maxItems) {
+      if (waitMs > 0 && queue.size() < options.maxItems) {
         startAfter(waitMs)
         return
       }
+      const batch = queue.take().filter((waiting) => keepUnlessStale(waiting, nowMs))
+      if (batch.length === 0) continue
       startedAtMs = nowMs
-      const batch = waiting.slice(0, options.maxItems)
-      waiting = waiting.slice(options.maxItems)
       running += 1
       void runBatch(batch)
     }
   }
 
-  /** The next run is under way before anybody hears of this one: what hearing leads to takes its time. */
+  /** Whether a caller still waits for the item; otherwise it is refused. */
+  const keepUnlessStale = (waiting: Waiting<Item, Result>, nowMs: number): boolean => {
+    const isKept = waiting.signal?.aborted !== true && nowMs - waiting.sinceMs < maxWaitMs
+    if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
+    return isKept
+  }
+
+  /** Starts the next batch before the results of this one are handed out: their callers' own work takes time. */
   const runBatch = async (batch: Waiting<Item, Result>[]): Promise<void> => {
-    const items = batch.map(({ item }) => item)
-    const outcomes = await outcomesOf(options.run, items)
+    const outcomes = await outcomesOf(
+      options.run,
+      batch.map(({ item }) => item),
+    )
     running -= 1
     startNext()
-    for (const [place, outcome] of outcomes.entries()) {
-      if (outcome.status === 'fulfilled') batch[place]?.resolve(outcome.value)
-      else batch[place]?.reject(outcome.reason)
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
+      else batch[index]?.reject(outcome.reason)
     }
   }
 
@@ -78,10 +104,24 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }, waitMs)
   }
 
-  return (item) =>
+  /** Refuses items that wait too long behind batches in flight, so that what waits is bounded in time too. */
+  const expireLater = (): void => {
+    if (isExpiring || !Number.isFinite(maxWaitMs)) return
+    isExpiring = true
+    setTimeout(() => {
+      isExpiring = false
+      const nowMs = monotonicMs()
+      queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs))
+      if (queue.size() > 0) expireLater()
+    }, maxWaitMs / 4)
+  }
+
+  return (item, signal) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      const sinceMs = needsClock ? monotonicMs() : 0
+      if (!queue.add({ item, signal, sinceMs, resolve, reject })) return reject(overloaded(RETRY_AFTER_SECONDS))
       gather()
+      expireLater()
     })
 }
 

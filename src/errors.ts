@@ -57,6 +57,15 @@ export const httpsRequired = () => forbidden('HTTPS is required')
 export const notFound = (message = 'There is nothing at this address') => coded(404, 'not_found', message)
 export const serviceUnavailable = (message: string) => coded(503, 'service_unavailable', message)
 export const internalError = () => coded(500, 'internal_error', 'Something went wrong on our side')
+/** Refused before any work began, so the same request can be repeated at once. */
+export const overloaded = (retryAfterSeconds: number) =>
+  new AppError(
+    503,
+    {
+      error: { code: 'service_unavailable', message: 'Too many requests wait at present: nothing was done, try again' },
+    },
+    { headers: { 'retry-after': String(retryAfterSeconds) } },
+  )
 export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded(400, 'bad_request', message, fields && { fields })
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>

@@ -21,6 +21,9 @@ const schema = { hide: true, params }
 
 const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
 const MAX_BATCH = 1_000
+/** Fetches that wait to be counted, and how long one waits; beyond either it is refused with 503. */
+const MAX_WAITING = 5_000
+const MAX_WAIT_MS = 2_000
 /** What comes within it after another goes together; who comes alone does not wait. */
 const SPACING_MS = 5
 
@@ -35,6 +38,8 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
     // One is written while another is made durable.
     maxRunning: 2,
     spacingMs: SPACING_MS,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
   })
   const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
     reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')

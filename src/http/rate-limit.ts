@@ -14,6 +14,11 @@ export const WINDOW_SECONDS = 60
 /** Requests per window of the standard plan, and of an address that has no valid key. */
 export const STANDARD_LIMIT = 100
 
+const MAX_BATCH = 1_000
+/** Requests that wait to be counted, and how long one waits; beyond either it is refused with 503. */
+const MAX_WAITING = 5_000
+const MAX_WAIT_MS = 2_000
+
 /** Where a request stands in its window. */
 export type Standing = { limit: number; remaining: number; isOver: boolean; resetAt: Date; retryAfterSeconds: number }
 
@@ -45,7 +50,10 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   const limiter = chooseLimiter(deps, redis)
   const count = createBatcher<string, Count>({
     run: (keys) => countMany(limiter, keys),
-    maxItems: 1_000,
+    maxItems: MAX_BATCH,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+    companyOf: (key) => key,
     maxRunning: limiter instanceof RateLimiterMemory ? Number.POSITIVE_INFINITY : 2,
   })
   const stand = async (key: string, limit: number): Promise<Standing> => toStanding(await count(key), limit, deps.clock)

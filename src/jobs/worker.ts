@@ -87,8 +87,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const run = async (kind: JobKind, unit: Unit): Promise<void> => {
     const ended = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
     await Promise.all([
-      ...ended.finish.map(finish),
-      ...ended.reschedule.map(reschedule),
+      ...ended.finish.map((claim) => finish(claim)),
+      ...ended.reschedule.map((item) => reschedule(item)),
       ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack)),
     ])
     leases.drop(unit)

@@ -5,6 +5,10 @@ import { prepareSends, type SendToSettle, settleSends } from './message-store.ts
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
+/** Sends that wait to be decided; more are refused at once. Ten batches at most. */
+const MAX_WAITING = 2_000
+/** Less than a caller waits: a send that was refused was not begun. */
+const MAX_WAIT_MS = 2_000
 /** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
 const MAX_RUNNING = 1
 const SETTLE_ATTEMPTS = 5
@@ -35,11 +39,15 @@ export function createSendBatches(
       run: (sends) => prepareSends(db, sends, clock.now()),
       maxItems: MAX_ITEMS,
       maxRunning: MAX_RUNNING,
+      maxWaiting: MAX_WAITING,
+      maxWaitMs: MAX_WAIT_MS,
+      companyOf: ({ companyId }) => companyId,
     }),
     settleSend: createBatcher({
       run: (sends) => repeatedly(() => settle(sends)),
       maxItems: MAX_ITEMS,
       maxRunning: MAX_RUNNING,
+      companyOf: ({ companyId }) => companyId,
     }),
   }
 }
