@@ -37,6 +37,12 @@ export function createMetrics() {
       buckets: SECONDS,
       registers,
     }),
+    emails: new Counter({
+      name: 'parley_email_attempts_total',
+      help: 'Attempts at emails by outcome; a fault of the mail server itself by its kind',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     deliveries: new Counter({
       name: 'parley_webhook_attempts_total',
       help: 'Attempts at webhook deliveries by what became of the delivery',

@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest'
 import { OUTCOME_UNKNOWN } from '../src/emails/email-delivery.ts'
 import { settleEmails } from '../src/emails/email-delivery-store.ts'
 import { type Api, MAIL, startMailing, uniqueAddress } from './email-world.ts'
+import { startMailServer } from './mail-server.ts'
 import { eventually } from './service.ts'
 
-const { createCompany, control, operator, db, statsOf, untilSettled, received, deliver } = await startMailing()
+const { createCompany, control, operator, db, statsOf, untilSettled, received, deliver, get } = await startMailing()
 
 describe('the mail server', () => {
   test('that refuses for good makes it failed, with its words', async () => {
@@ -84,12 +85,55 @@ describe('the mail server', () => {
       smtpUrl: `smtp://user:secret@127.0.0.1:${port}`,
     })
     const sent = await api('POST', '/emails', MAIL)
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({
-      status: 'failed',
-      failureReason: expect.stringContaining('554 No mail here'),
-    })
+    const lastErrors = () => db<{ lastError: string }[]>`
+      select last_error from jobs where company_id = ${companyId} and attempts = 1
+    `
+    // A greeting that refuses concerns the server and not the mail.
+    await eventually(async () => (await lastErrors()).length > 0)
+    expect(await lastErrors()).toEqual([{ lastError: expect.stringContaining('554 No mail here') }])
+    expect((await statsOf(api, sent.body.data.id)).status).toBe('pending')
     expect(asked.length).toBeGreaterThan(0)
     server.close()
+  })
+
+  test('that refuses the login is tried again later, shown in /readyz and counted; a mail that it takes ends both', async () => {
+    const { api, companyId } = await createCompany({ isConnected: false })
+    const mailServer = await startMailServer({
+      server: {
+        onAuth: ({ password }, _session, done) =>
+          password === 'right'
+            ? done(null, { user: 'shop' })
+            : done(Object.assign(new Error('Authentication failed'), { responseCode: 535 })),
+      },
+    })
+    const setPassword = (password: string) =>
+      operator('PUT', `/companies/${companyId}/email-settings`, {
+        from: 'shop@example.org',
+        smtpUrl: mailServer.url.replace('smtp://', `smtp://shop:${password}@`),
+      })
+    const failing = async () => {
+      const ready: { details: { mail: { failingCompanies: number } } } = JSON.parse(await (await get('/readyz')).text())
+      return ready.details.mail.failingCompanies
+    }
+    const metric = async (line: string) => (await (await get('/metrics')).text()).includes(line)
+    const before = await failing()
+
+    await setPassword('wrong')
+    const sent = await api('POST', '/emails', MAIL)
+    await eventually(
+      async () => (await db`select from jobs where company_id = ${companyId} and attempts = 1`).length > 0,
+    )
+    expect((await statsOf(api, sent.body.data.id)).status).toBe('pending')
+    expect(await failing()).toBe(before + 1)
+    expect(await metric('parley_mail_servers_failing{fault="login"} 1')).toBe(true)
+    expect(await metric('parley_email_attempts_total{outcome="login"} 1')).toBe(true)
+
+    await setPassword('right')
+    await db`update jobs set due_at = now() where company_id = ${companyId}`
+    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({ status: 'sent' })
+    expect(await failing()).toBe(before)
+    expect(await metric('parley_mail_servers_failing{fault="login"} 1')).toBe(false)
+    await mailServer.stop()
   })
 })
 
@@ -182,6 +226,13 @@ describe('after a crash', () => {
     expect(mails).toBe(1)
     server.close()
   })
+})
+
+test('a mail with HTML alone goes out with a text alternative made from it, a mail with text as it is', async () => {
+  const { api } = await createCompany({ isConnected: false })
+  const html = '<p>Hello <a href="https://shop.example/">Ada</a></p>'
+  expect((await deliver(api, { html })).arrived.text.trim()).toBe('Hello Ada [https://shop.example/]')
+  expect((await deliver(api, { html, text: 'My own words' })).arrived.text.trim()).toBe('My own words')
 })
 
 test('what a mail says is kept no longer than until it is settled', async () => {

@@ -15,6 +15,7 @@ import {
   type Settlement,
   settleEmails,
 } from './email-delivery-store.ts'
+import { plainTextOf } from './plain-text.ts'
 import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
 
 export const EMAIL_SEND = 'email.send'
@@ -36,7 +37,11 @@ const GIVE_UP_AFTER_MS = 24 * 60 * 60_000
 
 export const OUTCOME_UNKNOWN =
   'The mail server had the whole mail and its answer was lost: it may have been delivered; it is not repeated'
-const NO_SERVER = 'No mail server is set any more'
+const NO_SERVER: MailOutcome = {
+  kind: 'unavailable',
+  fault: 'not-configured',
+  words: 'No mail server is set: set SMTP_URL, or smtpUrl in the email settings of the company',
+}
 const OPTED_OUT = 'The contact has opted out of email marketing'
 
 export type DeliveryDeps = {
@@ -47,7 +52,8 @@ export type DeliveryDeps = {
   baseUrl: string
   smtpUrl: string | undefined
   hasRefusedMarketing(companyId: number, address: string): Promise<boolean>
-  onAttempt(email: EmailKey, outcome: MailOutcome, durationMs: number): void
+  /** `server` names the mail server: the company's own, or that of the whole service. */
+  onAttempt(email: EmailKey, server: 'company' | 'service', outcome: MailOutcome, durationMs: number): void
 }
 
 /**
@@ -130,17 +136,7 @@ async function deliver(
   if (email.isMarketing && (await deps.hasRefusedMarketing(companyId, email.recipient))) {
     return settle('failed', OPTED_OUT)
   }
-  const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
-  if (smtpUrl === undefined) return settle('failed', NO_SERVER)
-
-  const { mail, targets } = compose(deps, email)
-  const startedAt = performance.now()
-  const outcome = await deps.mailer.send(
-    smtpUrl,
-    mail,
-    async () => !signal.aborted && (await steps.handOver({ companyId, id, targets })),
-  )
-  deps.onAttempt({ companyId, id }, outcome, performance.now() - startedAt)
+  const outcome = await attempt(deps, steps, email, signal)
 
   switch (outcome.kind) {
     case 'accepted':
@@ -156,14 +152,31 @@ async function deliver(
   }
 }
 
+/** One attempt at a mail, reported to `onAttempt`. Without a mail server the attempt fails like one at a server that is away. */
+async function attempt(
+  deps: DeliveryDeps,
+  steps: Steps,
+  email: EmailToSend,
+  signal: AbortSignal,
+): Promise<MailOutcome> {
+  const { companyId, id } = email
+  const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
+  const startedAt = performance.now()
+  const { mail, targets } = compose(deps, email)
+  const handOver = async () => !signal.aborted && (await steps.handOver({ companyId, id, targets }))
+  const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, handOver)
+  deps.onAttempt(email, email.smtpUrl === null ? 'service' : 'company', outcome, performance.now() - startedAt)
+  return outcome
+}
+
 async function refused(
   deps: DeliveryDeps,
   attempts: number,
   email: EmailToSend,
-  outcome: Extract<MailOutcome, { kind: 'refused' | 'unreachable' }>,
+  outcome: Extract<MailOutcome, { kind: 'refused' | 'unavailable' }>,
   settle: (status: Settlement['status'], failureReason?: string) => Promise<Outcome>,
 ): Promise<Outcome> {
-  const isTemporary = outcome.kind === 'unreachable' || outcome.isTemporary
+  const isTemporary = outcome.kind === 'unavailable' || outcome.isTemporary
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
   if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return settle('failed', outcome.words)
@@ -181,7 +194,7 @@ function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets:
     replyTo: email.replyTo,
     subject: email.subject,
     html: trackedHtml(deps.baseUrl, email, tracking),
-    text: email.text,
+    text: email.text ?? plainTextOf(email.html),
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
     date: email.createdAt,
   }

@@ -8,14 +8,21 @@ const DATABASE_DEADLINE_MS = 1_000
 const config = { surface: 'health' } as const
 const schema = { hide: true }
 
+type HealthDeps = {
+  db: Pool
+  metrics: Pick<Metrics, 'registry'>
+  /** Faults of mail servers do not make a process unready: they are shown for the operator. */
+  mailHealth: { details(): object }
+}
+
 /** `/healthz`: the process lives. `/readyz`: the database answers within a second. `/metrics`: for Prometheus. */
-export function healthRoutes(deps: { db: Pool; metrics: Pick<Metrics, 'registry'> }): FastifyPluginAsyncTypebox {
+export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok' }))
 
     app.get('/readyz', { config, schema }, async () => {
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
-      return { status: 'ok' }
+      return { status: 'ok', details: { mail: deps.mailHealth.details() } }
     })
 
     app.get('/metrics', { config, schema }, async (_request, reply) => {

@@ -14,6 +14,7 @@ import { healthRoutes } from './health-routes.ts'
 
 const { db } = await createTestDatabase()
 const key = await createTestKey(db)
+const mailHealth = { details: () => ({ service: { status: 'ok' } }) }
 const opened: FastifyInstance[] = []
 afterAll(async () => {
   for (const app of opened) await app.close()
@@ -27,7 +28,7 @@ async function open(config: Partial<Config> = {}): Promise<FastifyInstance> {
       app.get('/public/v1/thing', async () => ({ ok: true }))
       app.post('/public/v1/thing', async (request) => ({ body: request.body }))
       app.post('/public/v1/large', { bodyLimit: 8 * 1024 * 1024 }, async () => ({ ok: true }))
-      await app.register(healthRoutes({ db, metrics: createMetrics() }))
+      await app.register(healthRoutes({ db, metrics: createMetrics(), mailHealth }))
     },
   })
   opened.push(app)
@@ -224,7 +225,7 @@ test('/readyz answers 503 while the database does not', async () => {
   const { app } = await createTestApi({
     db,
     routes: async (app) => {
-      await app.register(healthRoutes({ db: away, metrics: createMetrics() }))
+      await app.register(healthRoutes({ db: away, metrics: createMetrics(), mailHealth }))
     },
   })
   opened.push(app)

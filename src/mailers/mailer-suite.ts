@@ -47,10 +47,8 @@ export function describeMailer(name: string, create: Create): void {
     })
 
     test.each<[Moment, number, boolean]>([
-      ['greeting', 421, true],
-      ['greeting', 554, false],
       ['MAIL', 451, true],
-      ['MAIL', 530, false],
+      ['MAIL', 553, false],
       ['RCPT', 450, true],
       ['RCPT', 550, false],
       ['END', 452, true],
@@ -59,6 +57,33 @@ export function describeMailer(name: string, create: Create): void {
       const { url } = await startAt(moment, { code, words: 'says the server' })
       const words = expect.stringMatching(new RegExp(`${code} .*says the server`))
       expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'refused', isTemporary, words })
+    })
+
+    test.each<[Moment, number, string]>([
+      ['greeting', 421, 'greeting'],
+      ['greeting', 554, 'greeting'],
+      ['MAIL', 530, 'login'],
+      ['MAIL', 538, 'login'],
+      ['RCPT', 535, 'login'],
+    ])('%s answered with %i is a fault of the server (%s), in its words', async (moment, code, fault) => {
+      const { url } = await startAt(moment, { code, words: 'says the server' })
+      const words = expect.stringMatching(new RegExp(`${code} .*says the server`))
+      expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault, words })
+    })
+
+    test('a refused login is a fault of the server, in its words', async () => {
+      const server = {
+        onAuth: (_auth: unknown, _session: unknown, done: (error: Error) => void) =>
+          done(Object.assign(new Error('Authentication failed'), { responseCode: 535 })),
+      }
+      const { url, mails } = await start({ server })
+      const withLogin = url.replace('smtp://', 'smtp://user:wrong@')
+      expect(await mailer.send(withLogin, mail(), yes)).toEqual({
+        kind: 'unavailable',
+        fault: 'login',
+        words: expect.stringMatching(/^535 .*Authentication failed/),
+      })
+      expect(mails).toEqual([])
     })
 
     test('the connection is not given up for a mail that is refused', async () => {
@@ -74,16 +99,20 @@ export function describeMailer(name: string, create: Create): void {
     })
 
     test('a server that does not listen is not reached', async () => {
-      expect(await mailer.send('smtp://127.0.0.1:1', mail(), yes)).toEqual({ kind: 'unreachable', words: anyWords })
+      expect(await mailer.send('smtp://127.0.0.1:1', mail(), yes)).toEqual({
+        kind: 'unavailable',
+        fault: 'connection',
+        words: anyWords,
+      })
     })
 
     test.each<[Moment, Doing, string, number]>([
-      ['greeting', 'drop', 'unreachable', 0],
-      ['MAIL', 'drop', 'unreachable', 0],
-      ['RCPT', 'drop', 'unreachable', 0],
+      ['greeting', 'drop', 'unavailable', 0],
+      ['MAIL', 'drop', 'unavailable', 0],
+      ['RCPT', 'drop', 'unavailable', 0],
       ['END', 'drop', 'unknown', 1],
-      ['greeting', 'hang', 'unreachable', 0],
-      ['RCPT', 'hang', 'unreachable', 0],
+      ['greeting', 'hang', 'unavailable', 0],
+      ['RCPT', 'hang', 'unavailable', 0],
       ['END', 'hang', 'unknown', 1],
     ])('at %s a %s: %s', async (moment, doing, kind, asked) => {
       const { url } = await startAt(moment, doing)
@@ -92,15 +121,15 @@ export function describeMailer(name: string, create: Create): void {
         asks += 1
         return true
       }
-      expect(await mailer.send(url, mail(), handOver)).toEqual({ kind, words: anyWords })
+      expect(await mailer.send(url, mail(), handOver)).toMatchObject({ kind, words: anyWords })
       // Nobody is asked before the server wants the mail, and nobody twice.
       expect(asks).toBe(asked)
     })
 
     test.each([
       ['says no', async () => false, 'withheld'],
-      ['fails', () => Promise.reject(new Error('the database is away')), 'unreachable'],
-      ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * DEADLINE_MS, true)), 'unreachable'],
+      ['fails', () => Promise.reject(new Error('the database is away')), 'unavailable'],
+      ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * DEADLINE_MS, true)), 'unavailable'],
     ])('a mail whose hand-over %s is never ended', async (_name, handOver, kind) => {
       const { url, mails } = await start()
       expect(await mailer.send(url, mail({ subject: 'never' }), handOver)).toMatchObject({ kind })
@@ -129,14 +158,17 @@ export function describeMailer(name: string, create: Create): void {
       for (const scheme of ['smtp', 'smtps'] as const) {
         const server = { ...createCertificate(), secure: scheme === 'smtps' }
         const { url, mails } = await start({ scheme, server })
-        expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unreachable', words: anyWords })
+        expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault: 'tls', words: anyWords })
         expect(mails).toEqual([])
       }
     })
 
     test('a server without TLS gets no mail where the address requires it', async () => {
       const { url, mails } = await start()
-      expect(await mailer.send(`${url}?requireTLS=true`, mail(), yes)).toMatchObject({ kind: 'refused' })
+      expect(await mailer.send(`${url}?requireTLS=true`, mail(), yes)).toMatchObject({
+        kind: 'unavailable',
+        fault: 'tls',
+      })
       expect(mails).toEqual([])
     })
 

@@ -18,13 +18,19 @@ export type Mail = {
   readonly date: Date
 }
 
-/** How an attempt ended, `words` being the server's own, or what kept us from having any. */
+/** Why a server takes no mail at all at present, whichever mail it is offered. */
+export type ServerFault = 'connection' | 'timeout' | 'greeting' | 'tls' | 'login' | 'not-configured'
+
+/** How an attempt ended. `words` is the server's own text, or the reason why there is none. */
 export type MailOutcome =
   | { kind: 'accepted'; words: string }
   /** The server refused this mail; a later attempt may succeed (4xx) or not (5xx). */
   | { kind: 'refused'; isTemporary: boolean; words: string }
-  /** The server was not reached, or the session ended before it could have had the whole mail. */
-  | { kind: 'unreachable'; words: string }
+  /**
+   * The server takes no mail at present: no connection, no trusted TLS, a refused login, a refusal in the greeting, or a
+   * session that ended before the end of the mail. The mail is not at fault, so a later attempt may succeed.
+   */
+  | { kind: 'unavailable'; fault: ServerFault; words: string }
   /** The server had the whole mail, and its answer is missing: it may have taken it, or not. */
   | { kind: 'unknown'; words: string }
   /** `handOver` said no. */

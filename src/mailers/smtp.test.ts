@@ -31,7 +31,7 @@ async function startServer(answer: string) {
 test.each([
   ['452 no room', { kind: 'refused', isTemporary: true, words: '452 no room' }],
   ['554 no', { kind: 'refused', isTemporary: false, words: '554 no' }],
-  ['drop', { kind: 'unreachable', words: expect.stringMatching(/./) }],
+  ['drop', { kind: 'unavailable', fault: 'connection', words: expect.stringMatching(/./) }],
 ])('DATA answered with %s', async (answer, outcome) => {
   const url = await startServer(answer)
   let asked = 0

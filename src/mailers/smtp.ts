@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
-import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from './mailer.ts'
+import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome, type ServerFault } from './mailer.ts'
 
 const MAX_SERVERS = 200
 /** Pools that nobody used for this long are closed. */
@@ -146,27 +146,53 @@ const toMessage = (mail: Mail) => ({
 const isPlain = ({ subject, html, text, from }: Mail): boolean =>
   isAscii(Buffer.from(`${subject}${from.name ?? ''}${html}${text ?? ''}`))
 
-const late = ({ state }: Ending, deadlineMs: number): MailOutcome => ({
-  kind: state === 'handed-over' ? 'unknown' : 'unreachable',
-  words: `The mail server took longer than ${deadlineMs / 1_000} s`,
-})
+const late = ({ state }: Ending, deadlineMs: number): MailOutcome => {
+  const words = `The mail server took longer than ${deadlineMs / 1_000} s`
+  return state === 'handed-over' ? { kind: 'unknown', words } : { kind: 'unavailable', fault: 'timeout', words }
+}
 
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
   if (ending.state === 'withheld') return { kind: 'withheld' }
-  const { responseCode, response, message } = readError(error)
-  const words = tidy(response ?? message)
-  if (responseCode !== undefined && responseCode >= 400) {
-    return { kind: 'refused', isTemporary: responseCode < 500, words }
+  const failure = readFailure(error)
+  const words = tidy(failure.response ?? failure.message)
+  const fault = faultOf(failure)
+  if (failure.responseCode !== undefined && failure.responseCode >= 400) {
+    return fault === undefined
+      ? { kind: 'refused', isTemporary: failure.responseCode < 500, words }
+      : { kind: 'unavailable', fault, words }
   }
-  return { kind: ending.state === 'handed-over' ? 'unknown' : 'unreachable', words }
+  if (ending.state === 'handed-over') return { kind: 'unknown', words }
+  return { kind: 'unavailable', fault: fault ?? 'connection', words }
 }
 
-function readError(error: unknown): { responseCode?: number; response?: string; message: string } {
-  if (!(error instanceof Error)) return { message: String(error) }
+/** Reply codes about the login, whatever command they answer (RFC 4954, section 6): no mail of any kind is taken. */
+const LOGIN_CODES = [530, 534, 535, 538]
+/** Commands before the first mail of a session; the library reports the greeting as `CONN`. */
+const OPENING_COMMANDS = ['CONN', 'EHLO', 'HELO']
+/** Error codes of Node and OpenSSL about certificates and handshakes, such as `DEPTH_ZERO_SELF_SIGNED_CERT`. */
+const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA/
+
+type Failure = { message: string; response?: string; responseCode?: number; codes: string[]; command?: string }
+
+/** What is wrong with the server itself; undefined when the failure may concern this mail alone. */
+function faultOf({ codes, command, responseCode = 0 }: Failure): ServerFault | undefined {
+  if (codes.includes('EAUTH') || LOGIN_CODES.includes(responseCode)) return 'login'
+  if (codes.some((code) => TLS_CODES.test(code))) return 'tls'
+  if (codes.includes('ETIMEDOUT')) return 'timeout'
+  if (responseCode > 0 && command !== undefined && OPENING_COMMANDS.includes(command)) return 'greeting'
+  return undefined
+}
+
+function readFailure(error: unknown): Failure {
+  if (!(error instanceof Error)) return { message: String(error), codes: [] }
+  const member = (name: string): unknown => Object.getOwnPropertyDescriptor(error, name)?.value
+  const [response, responseCode, command] = [member('response'), member('responseCode'), member('command')]
   return {
     message: error.message,
-    ...('responseCode' in error && typeof error.responseCode === 'number' && { responseCode: error.responseCode }),
-    ...('response' in error && typeof error.response === 'string' && { response: error.response }),
+    codes: [member('code'), member('originalCode')].filter((code) => typeof code === 'string'),
+    ...(typeof response === 'string' && { response }),
+    ...(typeof responseCode === 'number' && { responseCode }),
+    ...(typeof command === 'string' && { command }),
   }
 }
 

@@ -3,6 +3,8 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { registerPoolGauge } from '../db/pool-metric.ts'
+import { createMailHealth, type MailHealth } from '../emails/mail-health.ts'
+import { registerMailGauge } from '../emails/mail-metric.ts'
 import { type ApiKeys, createApiKeys } from '../http/authenticate.ts'
 import { createSecretCache, type SecretCache } from '../inbound/secret-cache.ts'
 import type { Mailer } from '../mailers/mailer.ts'
@@ -42,6 +44,8 @@ export type Deps = Given & {
   senderSecrets: SecretCache
   templates: TemplateCache
   breaker: Breaker
+  /** How the mail servers did in the last attempts of this process. */
+  mailHealth: MailHealth
   /** The one way out to the companies' receivers. */
   receiver: ReceiverClient
   /** Raw events were stored. */
@@ -55,6 +59,8 @@ export type Deps = Given & {
 export function createDeps(given: Given): Deps {
   const metrics = createMetrics()
   registerPoolGauge(metrics.registry, given.db)
+  const mailHealth = createMailHealth(given.clock)
+  registerMailGauge(metrics.registry, mailHealth)
   return {
     ...given,
     metrics,
@@ -63,6 +69,7 @@ export function createDeps(given: Given): Deps {
     senderSecrets: createSecretCache({ db: given.db, decrypt: given.cipher.decrypt }),
     templates: createTemplateCache(given.db),
     breaker: createBreaker(),
+    mailHealth,
     receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),

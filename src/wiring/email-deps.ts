@@ -35,9 +35,11 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
       else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
     },
-    onAttempt: ({ companyId, id }, outcome, durationMs) => {
+    onAttempt: ({ companyId, id }, server, outcome, durationMs) => {
+      deps.mailHealth.record(server, companyId, outcome)
+      deps.metrics.emails.inc({ outcome: outcome.kind === 'unavailable' ? outcome.fault : outcome.kind })
       const words = 'words' in outcome ? outcome.words : undefined
-      const line = { companyId, emailId: id, outcome: outcome.kind, words, durationMs: Math.round(durationMs) }
+      const line = { companyId, emailId: id, server, outcome: outcome.kind, words, durationMs: Math.round(durationMs) }
       log.info(line, 'email.attempted')
     },
   }
