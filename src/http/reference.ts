@@ -6,6 +6,7 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify'
 import type { Config } from '../config.ts'
+import { addCommonResponses } from './reference-responses.ts'
 
 type Surface = NonNullable<FastifyContextConfig['surface']>
 
@@ -72,7 +73,13 @@ export async function describeApi(
       const security = SECURITY[route.config?.surface ?? 'api-key']
       return { schema: { ...schema, security: schema?.security ?? security }, url }
     },
+    transformObject: (document) =>
+      'openapiObject' in document ? withCommonResponses(document.openapiObject) : document.swaggerObject,
   })
+}
+
+function withCommonResponses<Document extends object>(document: Document): Document {
+  return Object.assign(document, addCommonResponses(JSON.parse(JSON.stringify(document))))
 }
 
 /** `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. */
