@@ -7,17 +7,18 @@ export const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9.]{1,128}$/
 export const digitsOf = (text: string): string => text.replace(/[^0-9]/g, '')
 
 /**
- * The identity of a phone number: equal for all ways in which one line is written, and never dialled.
- * Brazil's ninth digit, Mexico's 521 and Argentina's 549 are dropped, because providers report such numbers
- * now with and now without them.
+ * The identity of a phone number: equal for all ways in which one line is written, and never dialled (decisions: Identity).
+ * Providers report some numbers now with and now without digits that the line does not need: Mexico's 1 after 52,
+ * Argentina's 9 after 54, and Brazil's ninth digit. In Brazil only mobile lines took that digit, and the eight digits of a
+ * mobile line begin with 6 to 9: `5511934567254` is no other way to write the landline `551134567254`.
  */
 export function phoneIdentity(digits: string): string {
-  if (/^55[0-9]{2}9[0-9]{8}$/.test(digits)) return digits.slice(0, 4) + digits.slice(5)
+  if (/^55[0-9]{2}9[6-9][0-9]{7}$/.test(digits)) return digits.slice(0, 4) + digits.slice(5)
   if (/^521[0-9]{10}$/.test(digits)) return `52${digits.slice(3)}`
   if (/^549[0-9]{10}$/.test(digits)) return `54${digits.slice(3)}`
   return digits
 }
 
-/** The identity of a customer by whatever the provider or the caller names him: a phone number or a user id. */
+/** The identity of a customer, named by a phone number in any formatting or by a user id. */
 export const customerIdentity = (phoneOrUserId: string): string =>
   USER_ID.test(phoneOrUserId) ? phoneOrUserId : phoneIdentity(digitsOf(phoneOrUserId))

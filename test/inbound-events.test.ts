@@ -311,6 +311,22 @@ describe('who a customer is', () => {
     expect((await sendTo(dialled)).chatId).toBe(chatId)
   })
 
+  test('Brazil: a mobile number and a landline that differ by the ninth digit are two customers', async () => {
+    const [mobile, landline] = ['5511934567254', '551134567254']
+    const { chatId } = await sendTo(mobile)
+    await provider.messages(company.phoneNumberId, textFrom(landline, 'from the landline'))
+    await provider.messages(company.phoneNumberId, textFrom(mobile, 'from the mobile'))
+    expect((await textsOf(chatId)).at(-1)).toBe('from the mobile')
+    const [one, other] = [await inbox.find(mobile), await inbox.find(landline)]
+    expect(one.chatId).toBe(chatId)
+    expect(other.chatId).not.toBe(chatId)
+    expect(other.contact.id).not.toBe(one.contact.id)
+    expect(await textsOf(other.chatId)).toEqual(['from the landline'])
+    const text = { recipient: '551134567290', type: 'text', text: 'x' }
+    await provider.messages(company.phoneNumberId, textFrom('5511934567290', 'opens no window of the landline'))
+    expect((await company.api('POST', '/templates/whatsapp/send', text)).body.error.code).toBe('session_window_closed')
+  })
+
   test('a wa_id other than the number dialled meets its conversation', async () => {
     const [dialled, waId] = [uniquePhone(), uniquePhone()]
     const { chatId, messageId } = await sendTo(dialled)

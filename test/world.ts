@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto'
+import type { InboundRecord } from '../src/conversations/record-store.ts'
 import type { Pool } from '../src/db/connect.ts'
 
 /** Rows that tests of single rooms start from, written straight into the tables. */
@@ -22,3 +23,25 @@ export async function createSender(db: Pool, companyId: number, wabaAccountId = 
   await db`insert into sender_reach_counts (company_id, sender_id) values (${companyId}, ${row!.id})`
   return row!.id
 }
+
+/** A text of a customer who is known by a phone number alone. */
+export const messageFrom = (companyId: number, senderId: number, customer: string): InboundRecord => ({
+  companyId,
+  senderId,
+  kind: 'message',
+  customer,
+  other: null,
+  phone: customer,
+  profileName: null,
+  wamid: `wamid.${customer}`,
+  type: 'text',
+  text: 'Hello',
+  media: null,
+  targetWamid: null,
+  emoji: null,
+  sentAt: null,
+  arrivedAt: new Date(),
+  opensWindow: true,
+  senderName: null,
+  sourceType: 'parley',
+})

@@ -118,6 +118,12 @@ describe('200', () => {
     expect([third.id, third.phone]).toEqual([first.id, `+${one}`])
   })
 
+  test('Brazil: a mobile number and a landline that differ by the ninth digit are two people', async () => {
+    const [mobile] = await upsert({ phone: '5511934567254' })
+    const [landline] = await upsert({ phone: '551134567254' })
+    expect(landline.id).not.toBe(mobile.id)
+  })
+
   test('an array applies in order: a later item meets what an earlier one made', async () => {
     const data = await upsert([
       { email: 'r1@a.org', phone: '+3900000001' },

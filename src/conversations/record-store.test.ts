@@ -1,34 +1,13 @@
 import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, createSender } from '../../test/world.ts'
+import { createCompany, createSender, messageFrom } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
 import { readConversationTotal } from './conversation-store.ts'
-import { type InboundRecord, recordInbound } from './record-store.ts'
+import { recordInbound } from './record-store.ts'
 
 const { db, url } = await createTestDatabase()
 const connections = Array.from({ length: 3 }, () => connect(url, { max: 1 }))
 afterAll(() => Promise.all(connections.map((one) => one.end())))
-
-const messageFrom = (companyId: number, senderId: number, customer: string): InboundRecord => ({
-  companyId,
-  senderId,
-  kind: 'message',
-  customer,
-  other: null,
-  phone: customer,
-  profileName: null,
-  wamid: `wamid.${customer}`,
-  type: 'text',
-  text: 'Hello',
-  media: null,
-  targetWamid: null,
-  emoji: null,
-  sentAt: null,
-  arrivedAt: new Date(),
-  opensWindow: true,
-  senderName: null,
-  sourceType: 'parley',
-})
 
 /** Two that count in rows of their own, as most pairs of connections do. */
 async function twoWriters() {

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, createSender } from '../../test/world.ts'
+import { createCompany, createSender, messageFrom } from '../../test/world.ts'
+import { recordInbound } from '../conversations/record-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { prepareSends, type SendToPrepare, settleAbandoned, settleSends } from './message-store.ts'
 
@@ -245,6 +246,15 @@ describe('settling', () => {
     await settleSends(db, [{ ...settled(companyId, messageId), customer: '390000000001' }], NOON)
     const [next] = await prepareSends(db, [send({ customer: '390000000001', phone: '390000000001' })], NOON)
     expect(next).toMatchObject({ conversationId })
+  })
+
+  test('keeps it as an alias of the contact as well: the answer from it is the same person’s', async () => {
+    const { companyId, messageId, conversationId, send, count } = await prepareOne()
+    await settleSends(db, [{ ...settled(companyId, messageId), customer: '390000000003' }], NOON)
+    const { senderId } = send()
+    const [answer] = await recordInbound(db, [messageFrom(companyId, senderId, '390000000003')], NOON)
+    expect(answer).toMatchObject({ isNew: true, conversationId })
+    expect(await count('contacts')).toBe(1)
   })
 
   test('points the dialled number to the conversation that the customer has already', async () => {

@@ -159,6 +159,7 @@ async function callProvider(deps: SendDeps, sender: Sender, body: string): Promi
   return outcome
 }
 
+type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
 type SentMessage = { conversationId: number; messageId: number; recipient: string; media: OutboundMedia | null }
 
 async function settle(
@@ -204,11 +205,16 @@ export const toReply = (message: { conversationId: number; messageId: number }, 
   data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },
 })
 
-/** The identity under which the provider knows the customer, where it is not the one that was dialled. */
-function otherIdentity({ waId, userId }: { waId: string | null; userId: string | null }, recipient: string) {
+/**
+ * The identity under which the provider knows the customer, where it is not the one that was dialled (decisions: Identity).
+ * An answer about another recipient says nothing about this one.
+ */
+function otherIdentity({ input, waId, userId }: Accepted, recipient: string): string | null {
+  const dialled = customerIdentity(recipient)
   const told = waId ?? userId
-  const other = told === null ? null : customerIdentity(told)
-  return other === customerIdentity(recipient) ? null : other
+  if (told === null || (input !== null && customerIdentity(input) !== dialled)) return null
+  const other = customerIdentity(told)
+  return other === dialled ? null : other
 }
 
 /** What of the answer an Idempotency-Key keeps: acceptance, refusals of the provider, and not knowing. */

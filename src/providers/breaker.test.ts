@@ -5,7 +5,14 @@ import type { SendOutcome } from './provider.ts'
 const error = { code: null, title: 'down', details: null }
 const down: SendOutcome = { kind: 'unreachable', error }
 const refused: SendOutcome = { kind: 'refused', reason: 'other', error }
-const accepted: SendOutcome = { kind: 'accepted', wamid: 'w', providerMessageId: null, waId: null, userId: null }
+const accepted: SendOutcome = {
+  kind: 'accepted',
+  wamid: 'w',
+  providerMessageId: null,
+  input: null,
+  waId: null,
+  userId: null,
+}
 
 describe('the breaker of a sender', () => {
   test('opens after ten failures in a row, and closes when the provider answers again', async () => {

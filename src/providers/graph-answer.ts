@@ -43,6 +43,7 @@ function readAcceptance(body: Record<string, unknown>, { readMessageId }: Readin
   return {
     kind: 'accepted',
     ...(readMessageId?.(message.id) ?? { wamid: message.id, providerMessageId: null }),
+    input: text(contact?.input),
     waId: text(contact?.wa_id),
     userId: text(contact?.user_id),
   }

@@ -44,6 +44,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         const body = textTo('5511987654321')
         expect(await send({}, body)).toEqual({
           kind: 'accepted',
+          input: '5511987654321',
           waId: '551187654321',
           userId: null,
           ...subject.ids,

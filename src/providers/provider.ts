@@ -53,7 +53,9 @@ export type SendOutcome =
       wamid: string | null
       /** Where the provider answers with an id of its own and tells the wamid later. */
       providerMessageId: string | null
-      /** The customer's number as the provider knows it; may differ from the one dialled. */
+      /** The recipient as the provider read it from the send. */
+      input: string | null
+      /** The customer's number as the provider knows it; may differ from `input`. */
       waId: string | null
       userId: string | null
     }

@@ -45,6 +45,22 @@ begin
        = (conversation.company_id, conversation.sender_id, outcome.customer)
     where outcome.customer <> conversation.customer
     on conflict do nothing;
+
+    -- The contact is known by the same identity, unless that is another contact's.
+    insert into contact_aliases (company_id, identity, contact_id)
+    select conversation.company_id, outcome.customer, min(conversation.contact_id)
+    from jsonb_to_recordset(items) as outcome (company_id bigint, message_id bigint, customer text)
+    join messages message on (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
+    join conversations conversation
+      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    where outcome.customer <> conversation.customer
+      and not exists (
+        select
+        from contact_identities known
+        where (known.company_id, known.identity) = (conversation.company_id, outcome.customer)
+      )
+    group by conversation.company_id, outcome.customer
+    on conflict do nothing;
   end if;
 
   if exists (
