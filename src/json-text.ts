@@ -34,6 +34,19 @@ export function parseJsonText(text: string): unknown {
   return hasEscapedName(text) ? createReader(text)(READ_LEVELS) : value
 }
 
+/** Whether a text that `JSON.parse` accepts has more than `limit` levels of objects and arrays. */
+export function hasMoreLevels(text: string, limit: number): boolean {
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) at = endOfString(text, at) - 1
+    else if (opens(code)) depth += 1
+    else if (closes(code)) depth -= 1
+    if (depth > limit) return true
+  }
+  return false
+}
+
 /** In JSON, a string before a colon is a name. */
 function hasEscapedName(text: string): boolean {
   if (!text.includes('\\')) return false

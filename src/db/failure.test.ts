@@ -41,5 +41,9 @@ test('refused data is told from contention', async () => {
   const duplicate = await failureOf(db`
     insert into api_keys (client_id, company_id, name, digest, permissions) values ('x', 0, 'x', '', '{WhatsApp}')`)
   expect(isDataError(duplicate)).toBe(true)
+  const tooLong = await failureOf(db`
+    insert into inbound_items (state, reason, phone_number_id, body, received_at)
+    select 'unroutable', '', string_agg(md5(n::text), ''), '', now() from generate_series(1, 300) as n`)
+  expect([sqlState(tooLong), isDataError(tooLong)]).toEqual(['54000', true])
   expect(isContention(Object.assign(new Error('deadlock'), { code: '40P01' }))).toBe(true)
 })

@@ -6,8 +6,11 @@ export function sqlState(error: unknown): string | undefined {
   return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
-/** The database refused the data of one item (classes 22 and 23): its siblings may still go through. */
-export const isDataError = (error: unknown): boolean => /^2[23]/.test(sqlState(error) ?? '')
+/**
+ * The database refused the data of one item: its siblings may still go through. Classes 22 (data), 23 (constraints) and
+ * 54 (limits of the database, such as the size of a row in an index).
+ */
+export const isDataError = (error: unknown): boolean => /^(2[23]|54)/.test(sqlState(error) ?? '')
 
 /** A deadlock or a serialisation failure: nothing was written, and the same statement may be tried again. */
 export const isContention = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')

@@ -1,3 +1,4 @@
+import { NAME_LIMIT } from './bounds.ts'
 import type { Customer } from './inbound-item.ts'
 import {
   EMPTY,
@@ -20,8 +21,6 @@ export const LISTED: IdentityNames = { phone: 'wa_id', userId: 'user_id' }
 export type FoundCustomer = { customer: Customer; contact: number | null }
 export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCustomer
 
-const PROFILE_NAME_LIMIT = 256
-
 /**
  * Finds the customer of each item of one value: who the item says, completed from the contact that is his. The contacts
  * stand in any order; the only contact belongs to whoever is no one else's, so that nobody takes another's name.
@@ -37,7 +36,7 @@ export function customerFinder(contacts: readonly unknown[], items: readonly unk
 
 function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject): Customer {
   const profile = objectAt(contact, 'profile')
-  const name = textAt(profile, 'name') ?? textAt(profile, 'username') ?? textAt(contact, 'username')
+  const nameAt = (object: JsonObject, member: string) => textAt(object, member, NAME_LIMIT)
   return {
     phone: phoneAt(item, names.phone) ?? phoneAt(contact, 'wa_id'),
     userId:
@@ -45,7 +44,7 @@ function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject)
       userIdInPlaceOfPhone(item, names.phone) ??
       userIdAt(contact, 'user_id') ??
       userIdInPlaceOfPhone(contact, 'wa_id'),
-    profileName: name?.slice(0, PROFILE_NAME_LIMIT).toWellFormed() ?? null,
+    profileName: nameAt(profile, 'name') ?? nameAt(profile, 'username') ?? nameAt(contact, 'username'),
   }
 }
 

@@ -1,4 +1,5 @@
 import { digitsOf, USER_ID } from '../phone.ts'
+import { BeyondBounds, WORD_LIMIT } from './bounds.ts'
 
 /**
  * Readers for JSON that nobody vouches for. Each answers null where the value is absent, empty or of a kind that cannot
@@ -46,8 +47,22 @@ export function listAt(object: JsonObject, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Cleaned text, never empty; a number as its digits. */
-export const textAt = (object: JsonObject, name: string): string | null => toText(memberAt(object, name))
+/** Cleaned text, never empty, cut to `limit` characters; a number as its digits. */
+export function textAt(object: JsonObject, name: string, limit = WORD_LIMIT): string | null {
+  const text = toText(memberAt(object, name))
+  return text === null || text.length <= limit ? text : text.slice(0, limit).toWellFormed()
+}
+
+/**
+ * An id, which is never cut: another id would come of it.
+ *
+ * @throws BeyondBounds when it has more than `limit` characters.
+ */
+export function idAt(object: JsonObject, name: string, limit: number): string | null {
+  const text = toText(memberAt(object, name))
+  if (text !== null && text.length > limit) throw new BeyondBounds(`${name} has more than ${limit} characters`)
+  return text
+}
 
 export function toText(value: unknown): string | null {
   if (typeof value === 'number') return String(value)
@@ -78,6 +93,12 @@ export function userIdAt(object: JsonObject, name: string): string | null {
 export function userIdInPlaceOfPhone(object: JsonObject, name: string): string | null {
   const text = textAt(object, name)
   return text !== null && USER_ID.test(text) ? text : null
+}
+
+/** Whether a value has more than `levels` levels of objects and arrays, apart from those values that are passed over. */
+export function isDeeper(value: unknown, levels: number, passedOver?: ReadonlySet<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || passedOver?.has(value)) return false
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1, passedOver))
 }
 
 const LAST_SECOND = 253_402_300_799 // of the year 9999

@@ -1,5 +1,6 @@
+import { TEXT_LIMIT, WAMID_LIMIT } from './bounds.ts'
 import type { InboundMedia, MediaKind, RecordType } from './inbound-item.ts'
-import { EMPTY, isObject, type JsonObject, memberAt, objectAt, textAt } from './json-member.ts'
+import { EMPTY, idAt, isObject, type JsonObject, memberAt, objectAt, textAt } from './json-member.ts'
 
 const MEDIA_KINDS = new Map<string, MediaKind>([
   ['image', 'image'],
@@ -36,7 +37,7 @@ export type MessageContent = {
 
 /** The provider's word for the type; where it is absent, the content that is there tells. */
 export const providerTypeOf = (message: JsonObject): string =>
-  textAt(message, 'type')?.slice(0, TYPE_LIMIT).toWellFormed() ??
+  textAt(message, 'type', TYPE_LIMIT) ??
   CONTENT_NAMES.find((name) => memberAt(message, name) !== undefined) ??
   'unknown'
 
@@ -67,9 +68,9 @@ function readMedia(message: JsonObject, providerType: string): InboundMedia | nu
     kind,
     mimeType: textAt(body, 'mime_type'),
     filename: textAt(body, 'filename'),
-    caption: textAt(body, 'caption'),
+    caption: textAt(body, 'caption', TEXT_LIMIT),
     voice: providerType === 'voice' || memberAt(body, 'voice') === true,
-    providerMediaId: textAt(body, 'id'),
+    providerMediaId: idAt(body, 'id', WAMID_LIMIT),
     url: textAt(body, 'url'),
   }
 }
@@ -77,11 +78,11 @@ function readMedia(message: JsonObject, providerType: string): InboundMedia | nu
 function wordsForReceivers(message: JsonObject): string | null {
   const interactive = objectAt(message, 'interactive')
   return (
-    textAt(objectAt(message, 'text'), 'body') ??
+    textAt(objectAt(message, 'text'), 'body', TEXT_LIMIT) ??
     textAt(objectAt(message, 'button'), 'text') ??
     textAt(objectAt(interactive, 'button_reply'), 'title') ??
     textAt(objectAt(interactive, 'list_reply'), 'title') ??
-    textAt(objectAt(interactive, 'nfm_reply'), 'body')
+    textAt(objectAt(interactive, 'nfm_reply'), 'body', TEXT_LIMIT)
   )
 }
 
@@ -89,10 +90,10 @@ function wordsForConversation(message: JsonObject): string | null {
   const edited = objectAt(objectAt(message, 'edit'), 'message')
   return (
     textAt(objectAt(message, 'location'), 'name') ??
-    textAt(objectAt(message, 'order'), 'text') ??
-    textAt(objectAt(message, 'system'), 'body') ??
+    textAt(objectAt(message, 'order'), 'text', TEXT_LIMIT) ??
+    textAt(objectAt(message, 'system'), 'body', TEXT_LIMIT) ??
     wordsForReceivers(edited) ??
-    textAt(mediaBodyOf(edited), 'caption')
+    textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)
   )
 }
 

@@ -1,6 +1,7 @@
+import { ID_LIMIT, WAMID_LIMIT } from './bounds.ts'
 import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
 import type { Conversational, Customer, InboundItem, MessageItem, Placed, ReactionItem } from './inbound-item.ts'
-import { type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
+import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
 import { providerTypeOf, readContent } from './message-content.ts'
 import { readError } from './provider-error.ts'
 
@@ -29,8 +30,8 @@ type Shared = Omit<Conversational, keyof Placed>
 
 function readShared(message: JsonObject, type: string, customer: Customer, place: MessagePlace): Shared {
   const { businessPhone, isEcho } = place
-  const wamid = textAt(message, 'id')
-  const groupId = textAt(message, 'group_id')
+  const wamid = idAt(message, 'id', WAMID_LIMIT)
+  const groupId = idAt(message, 'group_id', ID_LIMIT)
   const isNotice = NOTICES.has(type)
   return {
     wamid,
@@ -48,17 +49,17 @@ function readOwnMessage(message: JsonObject, providerType: string): Omit<Message
     kind: 'message',
     providerType,
     ...readContent(message, providerType),
-    quotedWamid: textAt(objectAt(message, 'context'), 'id'),
+    quotedWamid: idAt(objectAt(message, 'context'), 'id', WAMID_LIMIT),
     originalWamid:
-      textAt(objectAt(message, 'edit'), 'original_message_id') ??
-      textAt(objectAt(message, 'revoke'), 'original_message_id'),
+      idAt(objectAt(message, 'edit'), 'original_message_id', WAMID_LIMIT) ??
+      idAt(objectAt(message, 'revoke'), 'original_message_id', WAMID_LIMIT),
     error: readError(listAt(message, 'errors')[0]),
   }
 }
 
 function readReaction(message: JsonObject): Omit<ReactionItem, keyof Conversational> {
   const reaction = objectAt(message, 'reaction')
-  return { kind: 'reaction', targetWamid: textAt(reaction, 'message_id'), emoji: textAt(reaction, 'emoji') }
+  return { kind: 'reaction', targetWamid: idAt(reaction, 'message_id', WAMID_LIMIT), emoji: textAt(reaction, 'emoji') }
 }
 
 /** A system message that tells of a new number or user id is an item of its own, ahead of the message. */

@@ -73,21 +73,105 @@ describe('a body', () => {
     })
   })
 
-  it('of more items than a provider can send is read up to a limit', () => {
-    const items = itemsOf(`{"entry":[{"changes":[{"value":{"messages":[${'1,'.repeat(50_000)}1]}}]}]}`)
-    expect(items).toHaveLength(40_001)
-    expect(items.at(-1)).toMatchObject({ kind: 'unreadable-item', key: 'body' })
+  it('of at most 5,000 items is read, a larger one is unreadable as a whole', () => {
+    const bodyOf = (count: number) => `{"entry":[{"changes":[{"value":{"statuses":[${'0,'.repeat(count - 1)}0]}}]}]}`
+    expect(itemsOf(bodyOf(5_000))).toHaveLength(5_000)
+    expect(parseInbound(bodyOf(5_001))).toEqual({ kind: 'unreadable', reason: 'more than 5000 items' })
   })
 
-  it('of hostile depth costs no sibling', () => {
-    const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
+  it.each([64, 200_000])('of which one item has %i levels costs no sibling', (levels) => {
+    const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`
     const messages = `[{"id":"a","from":"1","type":"text","text":${deep}},{"id":1234567890123456,"from":"1","type":"text","text":{"body":"x"}}]`
     const items = itemsOf(`{"entry":[{"changes":[{"value":{"messages":${messages}}}]}]}`)
     expect(items).toMatchObject([
-      { wamid: 'a', text: '[text]' },
+      { kind: 'unreadable-item', reason: 'more than 64 levels', route: { by: 'nothing' } },
       { wamid: '1234567890123456', text: 'x' },
     ])
     expect(items[0]!.raw()).toContain(deep)
+  })
+
+  it.each([
+    [
+      'in a scalar place of an item',
+      (deep: string) => `{"entry":[{"changes":[{"value":{"statuses":[],"x":${deep}}}]}]}`,
+    ],
+    ['beside the entries', (deep: string) => `{"entry":[],"x":${deep}}`],
+    ['without entries', (deep: string) => `{"x":${deep}}`],
+  ])('of more than 64 levels is unreadable as a whole: %s', (_name, bodyWith) => {
+    const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+    expect(parseInbound(bodyWith(nested(64)))).toEqual({ kind: 'unreadable', reason: 'more than 64 levels' })
+    expect(parseInbound(bodyWith(nested(50))).kind).toBe('items')
+  })
+
+  it('of Gupshup version 2 says how to subscribe', () => {
+    const body = { app: 'Shop', timestamp: 1760000000000, version: 2, type: 'message', payload: { id: 'a' } }
+    expect(itemsOf(JSON.stringify(body))).toMatchObject([
+      { kind: 'unreadable-item', reason: 'Gupshup version 2: subscribe with version=3' },
+    ])
+    expect(itemsOf(JSON.stringify({ ...body, type: 'template-event' }))).not.toMatchObject([
+      { kind: 'unreadable-item' },
+    ])
+  })
+})
+
+describe('an item', () => {
+  const message = { id: 'a', from: '1', type: 'text', text: { body: 'x' } }
+  const long = (length: number) => 'x'.repeat(length)
+
+  it.each<[string, number, (id: string) => InboundItem[]]>([
+    ['phone_number_id', 128, (id) => read('messages', { metadata: { phone_number_id: id }, messages: [message] })],
+    ['id', 128, (id) => read('messages', { metadata: METADATA, messages: [message] }, {}, { id })],
+    ['gs_app_id', 128, (id) => read('messages', { messages: [message] }, { gs_app_id: id })],
+    ['gs_app_id', 128, (id) => itemsOf(JSON.stringify({ gs_app_id: id, event: 'x' }))],
+    [
+      'message_template_id',
+      128,
+      (id) => read('message_template_status_update', { event: 'x', message_template_id: id }),
+    ],
+    ['id', 512, (id) => read('messages', { metadata: METADATA, messages: [{ ...message, id }] })],
+    ['id', 512, (id) => read('messages', { metadata: METADATA, messages: [{ ...message, context: { id } }] })],
+    [
+      'id',
+      512,
+      (id) => read('messages', { metadata: METADATA, messages: [{ ...message, type: 'image', image: { id } }] }),
+    ],
+    ['id', 512, (id) => read('messages', { metadata: METADATA, statuses: [{ id, status: 'read' }] })],
+    ['gs_id', 512, (id) => read('messages', { metadata: METADATA, statuses: [{ gs_id: id, status: 'read' }] })],
+    [
+      'message_id',
+      512,
+      (id) =>
+        read('messages', {
+          metadata: METADATA,
+          messages: [{ ...message, type: 'reaction', reaction: { message_id: id } }],
+        }),
+    ],
+  ])('whose %s has more than %i characters is unreadable, without ids', (name, limit, readWith) => {
+    expect(readWith(long(limit))).not.toMatchObject([{ kind: 'unreadable-item' }])
+    expect(readWith(long(limit + 1))).toMatchObject([
+      { kind: 'unreadable-item', route: { by: 'nothing' }, reason: `${name} has more than ${limit} characters` },
+    ])
+  })
+
+  it('beyond its bounds costs no sibling', () => {
+    const messages = [{ ...message, id: long(5_000) }, message]
+    expect(read('messages', { metadata: METADATA, messages })).toMatchObject([
+      { kind: 'unreadable-item' },
+      { kind: 'message', wamid: 'a' },
+    ])
+  })
+
+  it('has texts of at most 65,536 characters and other words of at most 1,024', () => {
+    const document = { id: '1', caption: long(70_000), filename: long(70_000), mime_type: `${long(1_023)}😀` }
+    const messages = [
+      { ...message, text: { body: long(70_000) } },
+      { ...message, type: 'document', document },
+    ]
+    const [text, file] = read('messages', { metadata: METADATA, messages })
+    expect(text).toMatchObject({ text: long(65_536), recordText: long(65_536) })
+    expect(file).toMatchObject({
+      media: { caption: long(65_536), filename: long(1_024), mimeType: `${long(1_023)}\uFFFD` },
+    })
   })
 })
 

@@ -1,5 +1,15 @@
+import { WAMID_LIMIT } from './bounds.ts'
 import type { InboundItem, Placed, StatusItem } from './inbound-item.ts'
-import { type JsonObject, listAt, phoneAt, secondsAt, textAt, userIdAt, userIdInPlaceOfPhone } from './json-member.ts'
+import {
+  idAt,
+  type JsonObject,
+  listAt,
+  phoneAt,
+  secondsAt,
+  textAt,
+  userIdAt,
+  userIdInPlaceOfPhone,
+} from './json-member.ts'
 import { readError, readFlatError } from './provider-error.ts'
 
 /** A voice note that was played was read. */
@@ -28,8 +38,8 @@ export function readStatus(status: JsonObject, place: (timestamp: number | null)
 }
 
 const readNames = (status: JsonObject) => ({
-  wamid: textAt(status, 'id'),
-  gupshupId: textAt(status, 'gs_id'),
+  wamid: idAt(status, 'id', WAMID_LIMIT),
+  gupshupId: idAt(status, 'gs_id', WAMID_LIMIT),
   callbackData: textAt(status, 'biz_opaque_callback_data'),
 })
 

@@ -1,5 +1,6 @@
+import { ID_LIMIT } from './bounds.ts'
 import type { InboundItem, Placed, TemplateButton, TemplateStatus } from './inbound-item.ts'
-import { isObject, type JsonObject, listAt, objectAt, textAt } from './json-member.ts'
+import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from './json-member.ts'
 
 /** The provider's words and our four states; a word that is not here changes no status. */
 const STATUSES = new Map<string, TemplateStatus>([
@@ -42,7 +43,7 @@ export const readGupshupTemplateStatus: TemplateReader = (body, placed) => {
   const payload = objectAt(body, 'payload')
   const event = textAt(payload, 'status')?.toUpperCase()
   const named = {
-    templateId: textAt(payload, 'id'),
+    templateId: idAt(payload, 'id', ID_LIMIT),
     name: textAt(payload, 'elementName'),
     language: toLanguage(textAt(payload, 'languageCode')),
   }
@@ -106,7 +107,7 @@ const readButton = (button: JsonObject): TemplateButton => ({
 type Name = { templateId: string | null; name: string | null; language: string | null }
 
 const readName = (value: JsonObject): Name => ({
-  templateId: textAt(value, 'message_template_id'),
+  templateId: idAt(value, 'message_template_id', ID_LIMIT),
   name: textAt(value, 'message_template_name'),
   language: toLanguage(textAt(value, 'message_template_language')),
 })

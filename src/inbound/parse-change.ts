@@ -1,0 +1,187 @@
+import { readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
+import { ID_LIMIT, NESTING_LIMIT } from './bounds.ts'
+import { customerFinder } from './customer.ts'
+import type { InboundItem, Placed, Route } from './inbound-item.ts'
+import type { Position, Slice } from './item-slice.ts'
+import {
+  EMPTY,
+  idAt,
+  isDeeper,
+  isObject,
+  type JsonObject,
+  listAt,
+  memberAt,
+  objectAt,
+  phoneAt,
+  secondsAt,
+  textAt,
+} from './json-member.ts'
+import { readMessage } from './message-item.ts'
+import { readStatus } from './status-item.ts'
+import {
+  readTemplateCategory,
+  readTemplateComponents,
+  readTemplateQuality,
+  readTemplateStatus,
+  type TemplateReader,
+} from './template-item.ts'
+import { guarded, NOWHERE, placeNowhere, TOO_DEEP, unreadable } from './unreadable.ts'
+
+/** Levels above an element of a list: body, `entry`, entry, `changes`, change, value, list. */
+const LEVELS_ABOVE_ELEMENT = 7
+
+/** What the items of one body share. */
+export type OpenBody = {
+  body: JsonObject
+  slice: Slice
+  /** The elements found to be too deep; undefined while the body has no such depth anywhere. */
+  deep: Set<unknown> | undefined
+}
+
+/** What all items of one change share. */
+type Change = OpenBody & {
+  entry: JsonObject
+  value: JsonObject
+  field: string | null
+  ids: Ids
+  at: { entry: number; change: number }
+}
+
+/** The ids by which a change finds its company. */
+type Ids = { phoneNumberId: string | null; gupshupAppId: string | null; wabaAccountId: string | null }
+
+/** The items of one element of `entry`, in order. */
+export function* readEntry(open: OpenBody, element: unknown, index: number): Generator<InboundItem> {
+  const entry = isObject(element) ? element : EMPTY
+  const changes = listAt(entry, 'changes')
+  for (const [number, change] of (changes.length === 0 ? [undefined] : changes).entries()) {
+    yield* readChange({ ...open, entry, at: { entry: index, change: number } }, change)
+  }
+}
+
+function* readChange(opened: OpenBody & Pick<Change, 'entry' | 'at'>, element: unknown): Generator<InboundItem> {
+  const known = isObject(element) ? element : EMPTY
+  const value = objectAt(known, 'value')
+  const nameless: Change = { ...opened, value, field: textAt(known, 'field'), ids: NO_IDS }
+  const ids = guarded(
+    () => place(nameless),
+    () => readIds(opened.body, opened.entry, value),
+  )
+  if (Array.isArray(ids)) {
+    yield* ids
+    return
+  }
+  const change = { ...nameless, ids }
+  if (element === undefined) yield unreadable(place(change), 'an entry without changes')
+  else if (isObject(memberAt(known, 'value'))) yield* readItems(change)
+  else yield unreadable(place(change), 'a change without a value')
+}
+
+const TEMPLATE_FIELDS = new Map<string, TemplateReader>([
+  ['message_template_status_update', readTemplateStatus],
+  ['message_template_quality_update', readTemplateQuality],
+  ['template_category_update', readTemplateCategory],
+  ['message_template_components_update', readTemplateComponents],
+  ['phone_number_quality_update', readNumberQuality],
+])
+
+/** The field decides the meaning, never the members that happen to be there: `history` too may carry `messages`. */
+function* readItems(change: Change): Generator<InboundItem> {
+  const field = change.field ?? 'messages'
+  const readWhole = TEMPLATE_FIELDS.get(field)
+  if (readWhole) {
+    const placed = place(change)
+    yield* guarded(
+      () => placed,
+      () => [readWhole(change.value, placed)],
+    )
+  } else if (field === 'messages') yield* readMessages(change)
+  else if (field === 'smb_message_echoes' || field === 'message_echoes') yield* readList(change, 'message_echoes')
+  else if (field === 'user_preferences' || field === 'user_id_update') yield* readList(change, field)
+  else yield { ...place(change), kind: 'ignored', reason: 'a field that asks nothing of us' }
+}
+
+function* readMessages(change: Change): Generator<InboundItem> {
+  const { value } = change
+  const isPresent = (list: string) => (memberAt(value, list) ?? null) !== null
+  for (const list of ['messages', 'statuses']) if (isPresent(list)) yield* readList(change, list)
+  if (isPresent('errors')) yield { ...place(change), kind: 'ignored', reason: 'errors of the account' }
+  else if (!isPresent('messages') && !isPresent('statuses')) {
+    yield { ...place(change), kind: 'ignored', reason: 'neither messages nor statuses' }
+  }
+}
+
+/** Reads one element: the place of its item still lacks the time and the contact, which only the reader knows. */
+type ElementReader = (element: JsonObject, placed: Placer) => InboundItem[]
+type Placer = (timestamp: number | null, contact: number | null) => Placed
+
+function* readList(change: Change, list: string): Generator<InboundItem> {
+  const elements = memberAt(change.value, list)
+  if (!Array.isArray(elements)) {
+    yield unreadable(place(change), `${list} is not a list`)
+    return
+  }
+  const read = readerOf(change, list, elements)
+  for (const [index, element] of elements.entries()) {
+    const placed: Placer = (timestamp, contact) => place(change, { list, index, timestamp, contact })
+    if (isTooDeep(change, element)) yield unreadable(placeNowhere(placed(null, null)), TOO_DEEP)
+    else if (isObject(element))
+      yield* guarded(
+        () => placed(null, null),
+        () => read(element, placed),
+      )
+    else yield unreadable(placed(null, null), 'not an object')
+  }
+}
+
+function isTooDeep({ deep }: Change, element: unknown): boolean {
+  if (deep === undefined || !isDeeper(element, NESTING_LIMIT - LEVELS_ABOVE_ELEMENT)) return false
+  deep.add(element)
+  return true
+}
+
+function readerOf(change: Change, list: string, elements: readonly unknown[]): ElementReader {
+  if (list === 'statuses') return (element, placed) => [readStatus(element, (timestamp) => placed(timestamp, null))]
+  const findCustomer = customerFinder(listAt(change.value, 'contacts'), elements)
+  if (list === 'user_preferences') return (element, placed) => [readPreference(element, placed, findCustomer)]
+  if (list === 'user_id_update') return (element, placed) => [readUserIdUpdate(element, placed, findCustomer)]
+  const businessPhone = phoneAt(objectAt(change.value, 'metadata'), 'display_phone_number')
+  const isEcho = list === 'message_echoes'
+  return (element, placed) => readMessage(element, { placed, findCustomer, businessPhone, isEcho })
+}
+
+type InList = { list: string; index: number; timestamp: number | null; contact: number | null }
+
+function place(change: Change, inList?: InList): Placed {
+  const { at, field, entry, slice } = change
+  const position: Position = { ...at, list: inList?.list ?? null, index: inList?.index ?? 0 }
+  return {
+    key: [at.entry, at.change, ...(inList ? [inList.list, inList.index] : [])].join('.'),
+    position,
+    field,
+    route: routeOf(change.ids, inList?.list),
+    timestamp: inList ? inList.timestamp : secondsAt(entry, 'time'),
+    raw: () => slice(position, inList?.contact ?? null),
+  }
+}
+
+const NO_IDS: Ids = { phoneNumberId: null, gupshupAppId: null, wabaAccountId: null }
+
+/** @throws BeyondBounds when one of them is too long. */
+const readIds = (body: JsonObject, entry: JsonObject, value: JsonObject): Ids => ({
+  phoneNumberId: idAt(objectAt(value, 'metadata'), 'phone_number_id', ID_LIMIT),
+  gupshupAppId: idAt(body, 'gs_app_id', ID_LIMIT),
+  wabaAccountId: idAt(entry, 'id', ID_LIMIT),
+})
+
+/**
+ * By the number where the event names one. Without it Gupshup's app decides, and the business account for all but
+ * messages: an account may have several numbers, and a message belongs to one.
+ */
+function routeOf({ phoneNumberId, gupshupAppId, wabaAccountId }: Ids, list: string | undefined): Route {
+  if (phoneNumberId !== null) return { by: 'sender', phoneNumberId }
+  if (list !== undefined && gupshupAppId !== null) return { by: 'app', gupshupAppId }
+  if (wabaAccountId !== null && list !== 'messages' && list !== 'message_echoes')
+    return { by: 'account', wabaAccountId }
+  return gupshupAppId === null ? NOWHERE : { by: 'app', gupshupAppId }
+}

@@ -1,0 +1,25 @@
+import { BeyondBounds, NESTING_LIMIT } from './bounds.ts'
+import type { InboundItem, Placed, Route } from './inbound-item.ts'
+
+export const TOO_DEEP = `more than ${NESTING_LIMIT} levels`
+
+export const NOWHERE: Route = { by: 'nothing' }
+
+/** An id that is beyond its bound must not reach the database, nor may others of the same item then decide. */
+export const placeNowhere = (placed: Placed): Placed => ({ ...placed, route: NOWHERE })
+
+export const unreadable = (placed: Placed, reason: string): InboundItem => ({
+  ...placed,
+  kind: 'unreadable-item',
+  reason,
+})
+
+/** What `read` makes, or one unreadable item in its place. */
+export function guarded<Read>(place: () => Placed, read: () => Read): Read | InboundItem[] {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof BeyondBounds) return [unreadable(placeNowhere(place()), error.message)]
+    return [unreadable(place(), 'its members could not be read')]
+  }
+}
