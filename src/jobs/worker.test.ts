@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
+import { createTestKey } from '../../test/api.ts'
+import { createWorkerFixture, gate, jobs, keeping } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
 import { done, type Job, retryAfter, settled } from './job.ts'
 import type { JobKind } from './job-kind.ts'
@@ -41,6 +42,29 @@ test('a job put up in a process is begun at once when its worker is woken, and o
   await allDone()
   expect(handled.sort()).toEqual(['polled', 'work'])
 })
+
+test('a job of a removed company ends without a run, and one that runs at the removal is told to stop', async () => {
+  const { companyId: living } = await createTestKey(db)
+  const { companyId: removed } = await createTestKey(db)
+  const { handled, handle } = keeping()
+  let stopped: Job | undefined
+  const long = async (job: Job, signal: AbortSignal) => {
+    await new Promise((stop) => signal.addEventListener('abort', stop))
+    stopped = job
+    return retryAfter(0, { counts: false })
+  }
+  startWorker({ kind: 'work', laneCap: 5, handle }, { kind: 'long', laneCap: 5, handle: long })
+  await enqueueJobs(db, jobs(1, { kind: 'long', lane: 'long', companyId: removed }))
+  await vi.waitFor(async () => expect(await db`select from jobs where claim_id is not null`).toHaveLength(1))
+  await db`update companies set deleted_at = now() where id = ${removed}`
+  await enqueueJobs(db, [
+    ...jobs(30, { lane: 'removed', companyId: removed }),
+    ...jobs(3, { lane: 'living', companyId: living }),
+  ])
+  await allDone()
+  expect(handled.map(({ companyId }) => companyId)).toEqual([living, living, living])
+  expect(stopped?.companyId).toBe(removed)
+}, 60_000)
 
 test('a small lane is not kept waiting by a lane with ten thousand jobs', async () => {
   await enqueueJobs(db, jobs(10_000, { lane: 'big' }))

@@ -60,8 +60,9 @@ export async function changeCompany(deps: OperatorDeps, companyId: number, chang
 }
 
 /**
- * Removes a company: its keys stop working and its numbers are free for others, its data stays.
- * All of it happens or nothing does.
+ * Removes a company: its keys stop working, its numbers are free for others, and its background jobs end; its data stays.
+ * All of it happens or nothing does. Jobs that wait are deleted when they come due (see claim_jobs), jobs that run stop at
+ * the next renewal of their lease, within 10 s.
  */
 export async function closeCompany(deps: OperatorDeps, companyId: number): Promise<void> {
   const clientIds = await deps.db.begin(async (tx) => {

@@ -6,7 +6,8 @@
 -- so the caps hold across processes. The lock lasts for this one statement.
 --
 -- The first row of the answer has no id and reports the walk in the last three columns; its lane is where the next claim
--- continues. A claim id of zeros belongs to no worker: the job waits at the head of an ordered lane (see reschedule_jobs).
+-- continues. Due jobs of a removed company are deleted instead of claimed, whatever their kind; see renew_jobs for those that
+-- run at its removal. A claim id of zeros belongs to no worker: the job waits at the head of an ordered lane (see reschedule_jobs).
 create function claim_jobs(
   wanted_kind text,
   units integer,
@@ -154,7 +155,11 @@ begin
     group by candidate.step, candidate.lane, candidate.company_id, candidate.round
   ),
   picked as materialized (
-    select unit.*, gen_random_uuid() as claim_id
+    select
+      unit.*, gen_random_uuid() as claim_id,
+      exists (
+        select from companies company where company.id = unit.company_id and company.deleted_at is not null
+      ) as is_removed
     from unit
     where unit.company_id is null
       or unit.company_turn <= company_cap - coalesce((companies_busy ->> unit.company_id::text)::integer, 0)
@@ -162,7 +167,7 @@ begin
     limit units
   ),
   locked as materialized (
-    select mine.id, picked.claim_id
+    select mine.id, picked.claim_id, picked.is_removed
     from picked
     cross join lateral unnest(picked.ids) as one (id)
     cross join lateral (
@@ -174,15 +179,19 @@ begin
       for update of job skip locked
     ) as mine
   ),
+  removed as (
+    delete from jobs job
+    where job.id = any (array(select locked.id from locked where locked.is_removed))
+  ),
   claim as materialized (
-    select array_agg(locked.id) as ids, array_agg(locked.claim_id) as claim_ids from locked
+    select array_agg(locked.id) as ids, array_agg(locked.claim_id) as claim_ids from locked where not locked.is_removed
   ),
   claimed as (
     update jobs job
     set
       claim_id = (select claim.claim_ids[array_position(claim.ids, job.id)] from claim),
       lease_until = at + lease_ms * interval '1 ms'
-    where job.id = any (array(select locked.id from locked))
+    where job.id = any (array(select locked.id from locked where not locked.is_removed))
     returning
       job.id, job.lane, job.company_id, job.subject_id, job.due_at, job.attempts, job.claim_id, job.created_at
   )

@@ -1,5 +1,6 @@
--- Renews leases and returns the jobs that the caller no longer holds: claimed by another, or free. A job that is deleted,
--- or that its handler completes in a transaction at this moment, is not among them.
+-- Renews leases and returns the jobs that the caller must stop: claimed by another, free, or of a company that has been
+-- removed; claim_jobs deletes the latter once they are given back. A job that is deleted, or that its handler completes in a
+-- transaction at this moment, is not among them.
 create function renew_jobs(ids bigint[], claim_ids uuid[], lease_ms integer)
 returns setof bigint
 language plpgsql
@@ -28,7 +29,10 @@ begin
   )
   select held.id
   from unnest(ids, claim_ids) as one (id, claim_id)
-  cross join lateral (select job.id, job.claim_id from jobs job where job.id = one.id limit 1) as held
-  where held.claim_id is distinct from one.claim_id;
+  cross join lateral (
+    select job.id, job.claim_id, job.company_id from jobs job where job.id = one.id limit 1
+  ) as held
+  where held.claim_id is distinct from one.claim_id
+    or exists (select from companies company where company.id = held.company_id and company.deleted_at is not null);
 end
 $$;

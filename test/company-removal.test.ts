@@ -1,0 +1,62 @@
+import { Readable } from 'node:stream'
+import { expect, onTestFinished, test } from 'vitest'
+import { takeImport } from '../src/contacts/contact-import.ts'
+import { recordMedia } from '../src/media/copy-media.ts'
+import { forwardMessages } from '../src/webhooks/delivery-job.ts'
+import { createImportDeps } from '../src/wiring/import-deps.ts'
+import { createMediaDeps } from '../src/wiring/media-deps.ts'
+import { MAIL } from './email-world.ts'
+import { startMailServer } from './mail-server.ts'
+import { createMediaMessage } from './media-world.ts'
+import { startReceiver } from './receiver.ts'
+import { eventually, startTestService } from './service.ts'
+
+const { createCompany, operator, db, deps } = await startTestService({ config: { webhookAllowPrivate: true } })
+
+const KINDS = ['contacts.import', 'email.send', 'media.copy', 'templates.refresh', 'webhook.deliver']
+
+/** Holds the locks of claim_jobs meanwhile. */
+const whileNothingIsClaimed = (work: () => Promise<void>) =>
+  db.begin(async (tx) => {
+    await tx`select pg_advisory_xact_lock(hashtextextended(kind, 7237455202)) from unnest(${KINDS}::text[]) as kind`
+    await work()
+  })
+
+test('every background job of a removed company ends without effect: mail, delivery, import, media copy, templates', async () => {
+  const { api, companyId, sender } = await createCompany()
+  let isBusy = true
+  const mailServer = await startMailServer({ behave: () => (isBusy ? { code: 421, words: 'Busy' } : undefined) })
+  onTestFinished(() => mailServer.stop())
+  const receiver = await startReceiver()
+  await operator('PUT', `/companies/${companyId}/email-settings`, { from: 'shop@example.org', smtpUrl: mailServer.url })
+  const registration = await api('POST', '/webhooks/registrations', {
+    name: 'Receiver',
+    url: receiver.url,
+    events: ['whatsapp.message.received'],
+  })
+  expect(registration.status).toBe(201)
+  expect((await api('POST', '/emails', MAIL)).status).toBe(201)
+  await eventually(async () => (await db`select from jobs where kind = 'email.send' and attempts = 1`).length === 1)
+
+  expect((await operator('DELETE', `/companies/${companyId}`)).status).toBe(200)
+  isBusy = false
+  // Work that was on its way into the queue at the removal.
+  await whileNothingIsClaimed(async () => {
+    const list = Readable.from([Buffer.from('email\na@example.com\n')])
+    await takeImport(createImportDeps(deps), companyId, 'csv', list, null)
+    await forwardMessages(db, [{ companyId, wamid: 'wamid.1', messageId: null, body: '{}' }])
+    const media = await createMediaMessage(db, { providerMediaId: '1' }, { companyId, senderId: sender.channelId })
+    await recordMedia(createMediaDeps(deps).enqueue, db, [media])
+    const jobs = await db<{ kind: string }[]>`select kind from jobs where company_id = ${companyId} order by kind`
+    expect(jobs.map(({ kind }) => kind)).toEqual(KINDS)
+  })
+
+  await eventually(async () => {
+    await db`update jobs set due_at = now() where company_id = ${companyId} and claim_id is null and due_at > now()`
+    return (await db`select from jobs where company_id = ${companyId}`).length === 0
+  })
+  expect(mailServer.mails).toEqual([])
+  expect(receiver.received).toEqual([])
+  expect(await db`select from contacts where company_id = ${companyId} and email is not null`).toHaveLength(0)
+  expect(await db`select attempts from media where company_id = ${companyId}`).toEqual([{ attempts: 0 }])
+})
