@@ -1,6 +1,6 @@
-import { LRUCache } from 'lru-cache'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { createPromiseCache } from '../promise-cache.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from './routing-store.ts'
 
 /** Counted from the start of the query, so that a change made by another process counts within 5 s. */
@@ -19,25 +19,10 @@ export type SecretCache = {
   drop(): void
 }
 
-/**
- * Remembers for at most 3 s which senders carry which secrets. It holds promises, so that `drop` during a query neither
- * fails its callers nor lets its answer be kept.
- */
+/** Remembers for at most 3 s which senders carry which secrets. */
 export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => string }): SecretCache {
-  const held = new LRUCache<string, Promise<RequiredSecrets>>({ max: MAX_IDS, ttl: TTL_MS })
+  const held = createPromiseCache<string, RequiredSecrets>({ max: MAX_IDS, ttlMs: TTL_MS })
   let any: AnySecret | undefined
-
-  const load = (ids: readonly string[]): Promise<RequiredSecrets>[] => {
-    const found = findSecrets(deps.db, ids).then(byName)
-    return ids.map((id) => {
-      const required = found.then((rows) => openSecrets(rows.get(id) ?? [], deps.decrypt))
-      held.set(id, required)
-      required.catch(() => {
-        if (held.peek(id) === required) held.delete(id)
-      })
-      return required
-    })
-  }
 
   return {
     isAny: () => {
@@ -45,9 +30,12 @@ export function createSecretCache(deps: { db: Db; decrypt: (sealed: string) => s
       return any.value ?? any.answer
     },
     requiredBy: async (ids) => {
-      const known = ids.flatMap((id) => held.get(id) ?? [])
-      const missing = ids.filter((id) => !held.has(id))
-      const all = await Promise.all([...known, ...(missing.length > 0 ? load(missing) : [])])
+      let found: Promise<Map<string, SenderSecrets[]>> | undefined
+      const load = async (id: string) => {
+        found ??= findSecrets(deps.db, ids).then(byName)
+        return openSecrets((await found).get(id) ?? [], deps.decrypt)
+      }
+      const all = await Promise.all(ids.map((id) => held.get(id, () => load(id))))
       return {
         appSecrets: distinct(all.flatMap(({ appSecrets }) => appSecrets)),
         webhookSecrets: distinct(all.flatMap(({ webhookSecrets }) => webhookSecrets)),

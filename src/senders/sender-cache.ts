@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Db } from '../db/connect.ts'
+import { createPromiseCache } from '../promise-cache.ts'
 import { type Cipher, effectiveDailyLimit, type Sender } from './sender.ts'
 import { type SenderRow, selectSenders } from './sender-store.ts'
 
@@ -12,27 +12,13 @@ export type SenderCache = {
 
 const COMPANIES_HELD = 10_000
 
-/**
- * Remembers the senders of the companies that send. What is held are promises, so that many who ask at once share
- * one query, and so that `drop` during a query neither fails its callers nor lets its answer be kept.
- */
+/** Remembers the senders of the companies that send. */
 export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: Cipher; ttlMs: number }): SenderCache {
-  const held = new LRUCache<number, Promise<readonly Sender[]>>({ max: COMPANIES_HELD, ttl: ttlMs })
-
-  const load = (companyId: number): Promise<readonly Sender[]> => {
-    const loading = selectSenders(db, companyId).then((rows) => rows.map((row) => unseal(row, cipher)))
-    held.set(companyId, loading)
-    loading.catch(() => {
-      if (held.peek(companyId) === loading) held.delete(companyId)
-    })
-    return loading
-  }
-
+  const held = createPromiseCache<number, readonly Sender[]>({ max: COMPANIES_HELD, ttlMs })
+  const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))
   return {
-    listFor: (companyId) => held.get(companyId) ?? load(companyId),
-    drop: (companyId) => {
-      held.delete(companyId)
-    },
+    listFor: (companyId) => held.get(companyId, () => load(companyId)),
+    drop: held.drop,
   }
 }
 

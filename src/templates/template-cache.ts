@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache'
 import type { Db } from '../db/connect.ts'
+import { createPromiseCache } from '../promise-cache.ts'
 import type { Template } from './template.ts'
 import { findVersions } from './template-store.ts'
 
@@ -13,18 +13,12 @@ export type TemplateCache = {
 }
 
 export function createTemplateCache(db: Db): TemplateCache {
-  type Query = { companyId: number; wabaAccountId: string; family: { id: string } | { name: string } }
-  const cache = new LRUCache<string, Template[], Query>({
-    max: MAX_FAMILIES,
-    ttl: TTL_MS,
-    fetchMethod: (_key, _stale, { context }) =>
-      findVersions(db, context.companyId, context.wabaAccountId, context.family),
-  })
+  const held = createPromiseCache<string, Template[]>({ max: MAX_FAMILIES, ttlMs: TTL_MS })
   return {
-    versionsOf: async (companyId, wabaAccountId, family) => {
-      const key = JSON.stringify([companyId, wabaAccountId, family])
-      return (await cache.fetch(key, { context: { companyId, wabaAccountId, family } })) ?? []
-    },
-    clear: () => cache.clear(),
+    versionsOf: (companyId, wabaAccountId, family) =>
+      held.get(JSON.stringify([companyId, wabaAccountId, family]), () =>
+        findVersions(db, companyId, wabaAccountId, family),
+      ),
+    clear: held.clear,
   }
 }
