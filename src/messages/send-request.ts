@@ -27,7 +27,9 @@ const Component = Type.Object({
 const TemplateContent = Type.Object({
   name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
   id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Family id from the template list' })),
-  languageCode: Type.Optional(Type.String({ minLength: 1, maxLength: 16 })),
+  languageCode: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 16, description: '`en_US`, `en-US` and `en_us` are one language' }),
+  ),
   components: Type.Optional(Type.Array(Component, { maxItems: 20 })),
 })
 

@@ -25,6 +25,8 @@ describe('the language that is sent', () => {
   test.each([
     ['the one asked for', [version('it'), version('en_US')], 'en_US', 'en_US'],
     ['the one asked for, written with a hyphen', [version('it'), version('en_US')], 'en-US', 'en_US'],
+    ['the one asked for, in lower case', [version('it'), version('en_US')], 'en_us', 'en_US'],
+    ['the one asked for, in upper case', [version('en'), version('zh-Hant-TW')], 'ZH_HANT_TW', 'zh-Hant-TW'],
     ['the only one', [version('it')], undefined, 'it'],
     ['the oldest approved one', [version('it', 'PENDING'), version('de'), version('en')], undefined, 'de'],
   ])('is %s', (_, versions, asked, expected) => {

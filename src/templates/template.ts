@@ -36,8 +36,8 @@ const STATUSES: ReadonlyMap<string, TemplateStatus> = new Map([
 export const templateStatusOf = (providerStatus: string): TemplateStatus | undefined =>
   STATUSES.get(providerStatus.toUpperCase())
 
-/** Providers write `en-US` and `en_US` alike. */
-export const normalLanguage = (language: string): string => language.replace('-', '_')
+/** `en-US`, `en_US` and `en_us` are one language. */
+const normalLanguage = (language: string): string => language.replaceAll('-', '_').toLowerCase()
 
 /**
  * Chooses the language version to send (decisions: WhatsApp send): the one asked for, else the only one, else the
