@@ -636,6 +636,7 @@ create table templates (
   modified_by jsonb,
   created_at timestamp with time zone not null default now(),
   modified_at timestamp with time zone not null default now(),
+  event_at timestamp with time zone,
   constraint templates_pkey PRIMARY KEY (company_id, family_id, language),
   constraint templates_company_id_family_id_fkey FOREIGN KEY (company_id, family_id) REFERENCES template_families(company_id, id),
   constraint templates_parameter_format_check CHECK ((parameter_format = ANY (ARRAY['POSITIONAL'::text, 'NAMED'::text]))),

@@ -148,6 +148,7 @@ create table templates (
   modified_by jsonb,
   created_at timestamptz not null default now(),
   modified_at timestamptz not null default now(),
+  event_at timestamptz, -- when the last event about it was applied
   primary key (company_id, family_id, language),
   foreign key (company_id, family_id) references template_families (company_id, id)
 );

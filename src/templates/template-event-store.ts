@@ -35,7 +35,8 @@ export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent
           template.quality_score
         ),
         updated_external = true,
-        modified_at = now()
+        modified_at = now(),
+        event_at = now()
       from template_families family
       where (family.company_id, family.id) = (template.company_id, template.family_id)
         and family.company_id = ${event.companyId}

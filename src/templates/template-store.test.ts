@@ -3,7 +3,14 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
 import { newTemplateId } from '../ids.ts'
-import { findVersions, hasSender, listTemplates, replaceTemplates, type SyncedTemplate } from './template-store.ts'
+import {
+  findVersions,
+  hasSender,
+  listTemplates,
+  readListTime,
+  replaceTemplates,
+  type SyncedTemplate,
+} from './template-store.ts'
 
 let db: Pool
 beforeAll(async () => {
@@ -29,8 +36,10 @@ const template = (name: string, language: string, changes: Partial<SyncedTemplat
   ...changes,
 })
 
-const sync = (companyId: number, ...templates: SyncedTemplate[]) =>
-  db.begin((tx) => replaceTemplates(tx, companyId, 'WABA1', templates))
+const sync = async (companyId: number, ...templates: SyncedTemplate[]) => {
+  const listedAt = await readListTime(db)
+  await db.begin((tx) => replaceTemplates(tx, companyId, 'WABA1', { templates, listedAt }))
+}
 
 test('what is gone at the provider goes here, and a family that comes back has its old id', async () => {
   const companyId = await createCompany(db)

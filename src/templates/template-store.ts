@@ -74,15 +74,22 @@ export type SyncedTemplate = Omit<ProviderTemplate, 'components'> & {
   components: readonly TemplateComponent[]
 }
 
+/** The database's time, exact to the microsecond: a provider's list that is asked for afterwards is newer. */
+export async function readListTime(db: Db): Promise<string> {
+  const [row] = await db<[{ at: string }]>`select clock_timestamp()::text as at`
+  return row.at
+}
+
 /**
  * Makes the account's templates equal to the provider's list: new ones come, changed ones change, absent ones go.
- * A family keeps its id for ever, whatever becomes of its languages.
+ * A template that an event changed after `listedAt`, when the list was asked for, stays as it is. A family keeps its id
+ * for ever, whatever becomes of its languages.
  */
 export async function replaceTemplates(
   db: Db,
   companyId: number,
   wabaAccountId: string,
-  templates: readonly SyncedTemplate[],
+  { templates, listedAt }: { templates: readonly SyncedTemplate[]; listedAt: string },
 ): Promise<void> {
   const list = db.json(templates as unknown as Json)
   await db`select pg_advisory_xact_lock(hashtextextended(${`templates:${companyId}:${wabaAccountId}`}, 1))`
@@ -98,6 +105,7 @@ export async function replaceTemplates(
     where family.company_id = ${companyId}
       and family.waba_account_id = ${wabaAccountId}
       and (template.company_id, template.family_id) = (family.company_id, family.id)
+      and (template.event_at is null or template.event_at < ${listedAt}::timestamptz)
       and not exists (
         select
         from jsonb_to_recordset(${list}) as item (name text, language text)
@@ -135,7 +143,7 @@ export async function replaceTemplates(
       modified_by = excluded.modified_by,
       updated_external = true,
       modified_at = now()
-    where (
+    where (kept.event_at is null or kept.event_at < ${listedAt}::timestamptz) and (
       kept.external_id, kept.status, kept.provider_status, kept.category, kept.parameter_format, kept.components,
       kept.quality_score, kept.rejected_reason, kept.namespace, kept.partner_id
     ) is distinct from (

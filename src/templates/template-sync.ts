@@ -3,7 +3,7 @@ import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import type { ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
 import { templateStatusOf } from './template.ts'
-import { replaceTemplates } from './template-store.ts'
+import { readListTime, replaceTemplates } from './template-store.ts'
 
 export type SyncDeps = {
   db: Pool
@@ -14,7 +14,8 @@ export type SyncDeps = {
 
 /**
  * Reads the templates of every business account that the company has a number on and makes our list equal to them.
- * Answers how many there are. An account that cannot be read leaves its templates as they were.
+ * Answers how many there are. An account that cannot be read leaves its templates as they were; a template that an event
+ * changed while the list was read stays as the event left it.
  * @throws {AppError} 503 `service_unavailable` in the provider's words
  */
 export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
@@ -32,6 +33,7 @@ async function syncAccount(
 ): Promise<number> {
   const provider = deps.providers[sender.provider]
   if (provider === undefined) throw serviceUnavailable(`No adapter for the provider ${sender.provider}`)
+  const listedAt = await readListTime(deps.db)
   const list = await provider.listTemplates(sender)
   if (list.kind === 'failed') {
     throw serviceUnavailable(`The templates of account ${sender.wabaAccountId} could not be read: ${list.error.title}`)
@@ -42,6 +44,6 @@ async function syncAccount(
     // A word that we don't know must not make a template sendable.
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
-  await deps.db.begin((tx) => replaceTemplates(tx, companyId, sender.wabaAccountId, templates))
+  await deps.db.begin((tx) => replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt }))
   return templates.length
 }

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany, createSender } from '../../test/world.ts'
+import type { Pool } from '../db/connect.ts'
+import { createProviderAgent } from '../providers/exchange.ts'
+import { createMetaProvider } from '../providers/meta/meta.ts'
+import { createTemplateCache } from './template-cache.ts'
+import { applyTemplateEvents } from './template-event-store.ts'
+import { listTemplates } from './template-store.ts'
+import { type SyncDeps, syncTemplates } from './template-sync.ts'
+
+const dispatcher = createProviderAgent()
+let db: Pool
+let deps: SyncDeps
+let companyId: number
+/** The provider's list, and what happens between its reading and the end of its answer. */
+let list: { id: string; name: string; status: string }[]
+let whileAnswering: () => Promise<unknown>
+
+const provider = createServer(async (request, response) => {
+  const data = list.map((one) => ({ ...one, language: 'en_US', category: 'UTILITY', components: [] }))
+  if (request.url?.includes('message_templates')) await whileAnswering()
+  response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }))
+})
+
+beforeAll(async () => {
+  ;({ db } = await createTestDatabase())
+  provider.listen(0, '127.0.0.1')
+  await once(provider, 'listening')
+  const access = { phoneNumberId: 'PN1', wabaAccountId: 'WABA1', accessToken: 'token', appId: null }
+  const apiBaseUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+  deps = {
+    db,
+    providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 5_000 }) },
+    senders: { listFor: async () => [{ ...access, provider: 'meta', apiBaseUrl }] },
+    templates: createTemplateCache(db),
+  }
+})
+beforeEach(async () => {
+  companyId = await createCompany(db)
+  await createSender(db, companyId)
+  whileAnswering = async () => {}
+  list = ['one', 'two'].map((name) => ({ id: `id-${name}`, name, status: 'PENDING' }))
+})
+afterAll(async () => {
+  provider.close()
+  await dispatcher.destroy()
+})
+
+const statuses = async () => (await listTemplates(db, companyId)).map(({ name, status }) => `${name} ${status}`)
+const tell = (name: string, status: 'APPROVED' | 'REJECTED') =>
+  db.begin((tx) =>
+    applyTemplateEvents(tx, [
+      {
+        companyId,
+        wabaAccountId: 'WABA1',
+        externalId: `id-${name}`,
+        name,
+        language: 'en_US',
+        status,
+        providerStatus: status,
+      },
+    ]),
+  )
+
+it('does not overwrite a status event that arrived while the list was read, and changes the other templates', async () => {
+  await syncTemplates(deps, companyId)
+  whileAnswering = () => tell('one', 'APPROVED')
+  list = list.map((one) => (one.name === 'two' ? { ...one, status: 'REJECTED' } : one))
+  await syncTemplates(deps, companyId)
+  expect(await statuses()).toEqual(['one APPROVED', 'two REJECTED'])
+})
+
+it('keeps a template that an event changed while a list without it was read', async () => {
+  await syncTemplates(deps, companyId)
+  whileAnswering = () => tell('one', 'APPROVED')
+  list = list.filter(({ name }) => name === 'two')
+  await syncTemplates(deps, companyId)
+  expect(await statuses()).toEqual(['one APPROVED', 'two PENDING'])
+})
+
+it('brings what the provider has when the event came before the sync', async () => {
+  await syncTemplates(deps, companyId)
+  await tell('one', 'APPROVED')
+  list = [{ id: 'id-one', name: 'one', status: 'REJECTED' }]
+  await syncTemplates(deps, companyId)
+  expect(await statuses()).toEqual(['one REJECTED'])
+})
