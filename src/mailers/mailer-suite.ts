@@ -1,12 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { createCertificate } from '../../test/certificate.ts'
 import { type Doing, type MailServer, type Moment, startMailServer } from '../../test/mail-server.ts'
 import { MAX_CONNECTIONS, type Mail, type Mailer } from './mailer.ts'
 
-/** Makes a mailer whose mails have this long. */
-type Create = (options: { deadlineMs: number }) => Mailer
+/** Makes a mailer whose servers have this long, before and after the end of a mail. */
+type Create = (deadlines: { beforeEndMs: number; afterEndMs: number }) => Mailer
 
-const DEADLINE_MS = 1_500
+const BEFORE_END_MS = 1_500
+const AFTER_END_MS = 4_000
 const anyWords = expect.stringMatching(/./)
 const yes = async () => true
 
@@ -28,7 +30,7 @@ export const mail = (others: Partial<Mail> = {}): Mail => ({
 /** What the port promises, whatever speaks to the mail server. */
 export function describeMailer(name: string, create: Create): void {
   describe(`${name} as a mailer`, () => {
-    const mailer = create({ deadlineMs: DEADLINE_MS })
+    const mailer = create({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
     const servers: MailServer[] = []
     afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop())))
     afterAll(() => mailer.close())
@@ -129,7 +131,7 @@ export function describeMailer(name: string, create: Create): void {
     test.each([
       ['says no', async () => false, 'withheld'],
       ['fails', () => Promise.reject(new Error('the database is away')), 'unavailable'],
-      ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * DEADLINE_MS, true)), 'unavailable'],
+      ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * BEFORE_END_MS, true)), 'unavailable'],
     ])('a mail whose hand-over %s is never ended', async (_name, handOver, kind) => {
       const { url, mails } = await start()
       expect(await mailer.send(url, mail({ subject: 'never' }), handOver)).toMatchObject({ kind })
@@ -182,6 +184,12 @@ export function describeMailer(name: string, create: Create): void {
       expect(mostAtOnce()).toBeLessThanOrEqual(MAX_CONNECTIONS)
     })
 
+    test('a server has longer for its answer to the end of a mail than for everything before', async () => {
+      const { url, mails } = await start({ beforeAnswer: () => sleep(BEFORE_END_MS + 500) })
+      expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'accepted', words: '250 taken' })
+      expect(mails).toHaveLength(1)
+    })
+
     test('a mail that waits for its turn loses none of its time', async () => {
       // Each batch takes most of the time that one mail has.
       const held: (() => void)[] = []
@@ -190,7 +198,7 @@ export function describeMailer(name: string, create: Create): void {
       const many = Array.from({ length: MAX_CONNECTIONS * 3 }, () => mailer.send(url, mail(), handOver))
       const letting = setInterval(() => {
         for (const letGo of held.splice(0)) letGo()
-      }, DEADLINE_MS * 0.6)
+      }, BEFORE_END_MS * 0.6)
       for (const outcome of await Promise.all(many)) expect(outcome).toMatchObject({ kind: 'accepted' })
       clearInterval(letting)
     })

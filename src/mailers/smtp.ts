@@ -6,13 +6,19 @@ import { createTransport } from 'nodemailer'
 import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome, type ServerFault } from './mailer.ts'
 
 const MAX_SERVERS = 200
-/** Pools that nobody used for this long are closed. */
-const IDLE_MS = 10 * 60_000
+/** Pools unused for this long are closed: longer than one mail may take. */
+const IDLE_MS = 20 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
-const SILENCE_TIMEOUT_MS = 60_000
-/** For one mail in all, from when it is its turn: a server that trickles is never silent. */
-const DEADLINE_MS = 5 * 60_000
+/** How long a server may take (RFC 5321, section 4.5.3.2): a server that trickles is never silent, so these are totals. */
+const DEADLINES: Deadlines = { beforeEndMs: 5 * 60_000, afterEndMs: 10 * 60_000 }
 const MAX_WORDS = 500
+
+export type Deadlines = {
+  /** For one mail from its slot on, connection and login included, until its end is released. */
+  beforeEndMs: number
+  /** From the end of the mail to the answer: a server may scan and forward the mail first (4.5.3.2.6). */
+  afterEndMs: number
+}
 
 /** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
@@ -20,6 +26,8 @@ class Withheld extends Error {}
 /** What became of the end of a mail. */
 type Ending = {
   handOver: () => Promise<boolean>
+  /** Called when the end is released to the server. */
+  onHandedOver: () => void
   /** `lost`: its session ended before its end was let go, and now it must not be. */
   state: 'open' | 'handed-over' | 'withheld' | 'lost'
   /** Settled when nobody is being asked any more. */
@@ -30,7 +38,7 @@ type Ending = {
  * Mail over SMTP. One pool of connections for each server; TLS from the start with `smtps:`, by STARTTLS wherever the
  * server offers it with `smtp:`. Nothing of a mail is ever read from a file or an address.
  */
-export function createSmtpMailer({ deadlineMs = DEADLINE_MS }: { deadlineMs?: number } = {}): Mailer {
+export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
   const servers = new LRUCache<string, Server>({
     max: MAX_SERVERS,
     ttl: IDLE_MS,
@@ -39,7 +47,7 @@ export function createSmtpMailer({ deadlineMs = DEADLINE_MS }: { deadlineMs?: nu
   })
   return {
     async send(smtpUrl, mail, handOver) {
-      const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlineMs)
+      const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlines)
       servers.set(smtpUrl, server)
       return server.send(mail, handOver)
     },
@@ -49,7 +57,7 @@ export function createSmtpMailer({ deadlineMs = DEADLINE_MS }: { deadlineMs?: nu
 
 type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(smtpUrl: string, deadlineMs: number): Server {
+function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
   // Mails wait here and not in the library's pool, so that their time begins with their turn.
   const turns = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
@@ -59,9 +67,10 @@ function createServer(smtpUrl: string, deadlineMs: number): Server {
     maxConnections: MAX_CONNECTIONS,
     maxMessages: 1_000,
     connectionTimeout: CONNECT_TIMEOUT_MS,
-    greetingTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: beforeEndMs,
     dnsTimeout: CONNECT_TIMEOUT_MS,
-    socketTimeout: SILENCE_TIMEOUT_MS,
+    // Of the two deadlines the longer: a timeout of the library alone cannot tell before from after the end.
+    socketTimeout: afterEndMs,
     disableFileAccess: true,
     disableUrlAccess: true,
   })
@@ -73,19 +82,26 @@ function createServer(smtpUrl: string, deadlineMs: number): Server {
     done()
   })
   const send = async (mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome> => {
-    const ending: Ending = { handOver, state: 'open', asking: Promise.resolve() }
-    const signal = AbortSignal.timeout(deadlineMs)
+    const late = new AbortController()
+    const abortAfter = (ms: number) => setTimeout(() => late.abort(timedOut(ms)), ms)
+    let timer = abortAfter(beforeEndMs)
+    const onHandedOver = () => {
+      clearTimeout(timer)
+      timer = abortAfter(afterEndMs)
+    }
+    const ending: Ending = { handOver, onHandedOver, state: 'open', asking: Promise.resolve() }
     endings.set(mail.messageId, ending)
     try {
-      const { response } = await transport.sendMail({ ...toMessage(mail), signal })
+      const { response } = await transport.sendMail({ ...toMessage(mail), signal: late.signal })
       return { kind: 'accepted', words: tidy(response) }
     } catch (error) {
-      const outcome = signal.aborted ? late(ending, deadlineMs) : toOutcome(error, ending)
+      const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
       // Whoever is still being asked would mark the mail after we have told how it ended.
       await ending.asking
       return outcome
     } finally {
+      clearTimeout(timer)
       endings.delete(mail.messageId)
     }
   }
@@ -123,7 +139,8 @@ async function end(ending: Ending): Promise<void> {
   const mayGo = await ending.handOver()
   if (ending.state === 'lost') throw new Withheld('The session has ended')
   ending.state = mayGo ? 'handed-over' : 'withheld'
-  if (!mayGo) throw new Withheld('The mail must not be sent now')
+  if (mayGo) ending.onHandedOver()
+  else throw new Withheld('The mail must not be sent now')
 }
 
 const toMessage = (mail: Mail) => ({
@@ -146,10 +163,8 @@ const toMessage = (mail: Mail) => ({
 const isPlain = ({ subject, html, text, from }: Mail): boolean =>
   isAscii(Buffer.from(`${subject}${from.name ?? ''}${html}${text ?? ''}`))
 
-const late = ({ state }: Ending, deadlineMs: number): MailOutcome => {
-  const words = `The mail server took longer than ${deadlineMs / 1_000} s`
-  return state === 'handed-over' ? { kind: 'unknown', words } : { kind: 'unavailable', fault: 'timeout', words }
-}
+const timedOut = (ms: number): Error =>
+  Object.assign(new Error(`The mail server took longer than ${ms / 1_000} s`), { code: 'ETIMEDOUT' })
 
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
   if (ending.state === 'withheld') return { kind: 'withheld' }
