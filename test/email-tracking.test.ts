@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { settleEmails } from '../src/emails/email-delivery-store.ts'
+import { createToken } from '../src/emails/tracking-token.ts'
 import { READER, startMailing, uniqueAddress } from './email-world.ts'
 import { eventually } from './service.ts'
 
-const { createCompany, control, db, statsOf, untilSettled, received, deliver, linksOf, get, age, createMailing } =
-  await startMailing()
+const mailing = await startMailing()
+const { createCompany, control, operator, db, createMailing } = mailing
+const { statsOf, untilSettled, received, deliver, linksOf, get, age } = mailing
 
 describe('tracking', () => {
   test('opening and clicking show in the statistics, and every fetch counts', async () => {
@@ -139,6 +142,29 @@ describe('the statistics of a template', () => {
       clickRate: '33%',
       totalMessagesSent: 3,
     })
+  })
+
+  test('count the open of a mail once it is known to be sent, and stay readable when the template is removed', async () => {
+    const { api, companyId, template, send } = await createMailing()
+    const path = `/transactionals/${template.transactionalId}/stats`
+    const rates = async () => (await api('GET', path)).body.data
+    const first = await send(uniqueAddress(), { order: '1' })
+    await untilSettled(api, first.body.data.id)
+    await control('PUT', '/behaviour', { refuseMailWith: 550 })
+    const second = await send(uniqueAddress(), { order: '2' })
+    await untilSettled(api, second.body.data.id)
+    const [email] = await db<{ companyId: number; id: number; secret: Buffer }[]>`
+      select company_id, id, secret from emails where (company_id, uid) = (${companyId}, ${second.body.data.id})
+    `
+    // The server delivered a mail whose answer was lost.
+    expect((await get(`/public/v1/o/${createToken(email!, 'open', 0)}`)).status).toBe(200)
+    expect(await rates()).toMatchObject({ openRate: '0%', totalMessagesSent: 1 })
+    await settleEmails(db, [{ companyId, id: email!.id, status: 'sent', failureReason: null }])
+    expect(await rates()).toMatchObject({ openRate: '50%', totalMessagesSent: 2 })
+
+    const removed = await operator('DELETE', `/companies/${companyId}/email-templates/${template.id}`)
+    expect(removed.status).toBe(200)
+    expect(await rates()).toMatchObject({ openRate: '50%', totalMessagesSent: 2 })
   })
 
   test('leave out what was refused', async () => {

@@ -12,6 +12,17 @@ export async function findEmailSettings(db: Db, companyId: number): Promise<Emai
   return row
 }
 
+/** The same, locked until the transaction ends. */
+export async function lockEmailSettings(tx: Db, companyId: number): Promise<EmailSettingsRow | undefined> {
+  const [row] = await tx<EmailSettingsRow[]>`
+    select from_address, from_name, smtp_url
+    from email_settings
+    where company_id = ${companyId}
+    for no key update
+  `
+  return row
+}
+
 export async function writeEmailSettings(db: Db, companyId: number, row: EmailSettingsRow): Promise<void> {
   await db`
     insert into email_settings (company_id, from_address, from_name, smtp_url)

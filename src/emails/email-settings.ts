@@ -1,29 +1,34 @@
-import type { Db } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../errors.ts'
 import type { Cipher } from '../secrets.ts'
-import { findEmailSettings, writeEmailSettings } from './email-settings-store.ts'
+import {
+  type EmailSettingsRow,
+  findEmailSettings,
+  lockEmailSettings,
+  writeEmailSettings,
+} from './email-settings-store.ts'
 import { addressFaults, lineFaults } from './header-text.ts'
 
 /** How a company sends email: as whom, and through which server unless the service's own. */
 export type EmailSettings = { from: string; fromName: string | null; smtpUrl: string | null }
 
-export type SettingsDeps = { db: Db; cipher: Cipher }
+export type SettingsDeps = { db: Pool; cipher: Cipher }
 
 /** The company's settings; undefined while it has none. The server's address holds its password. */
-export async function getEmailSettings(deps: SettingsDeps, companyId: number): Promise<EmailSettings | undefined> {
+export async function getEmailSettings(
+  deps: { db: Db; cipher: Cipher },
+  companyId: number,
+): Promise<EmailSettings | undefined> {
   const row = await findEmailSettings(deps.db, companyId)
-  return (
-    row && {
-      from: row.fromAddress,
-      fromName: row.fromName,
-      smtpUrl: row.smtpUrl === null ? null : deps.cipher.decrypt(row.smtpUrl),
-    }
-  )
+  return row && { from: row.fromAddress, fromName: row.fromName, smtpUrl: openSmtpUrl(deps.cipher, row) }
 }
 
-/** Replaces the company's settings; 422 names every value that is not allowed. Mails on their way go by the new ones. */
+/**
+ * Replaces the company's settings; 422 names every value that is not allowed. Emails that wait use the new settings. An
+ * address of the stored mail server without a login, as settings are shown, keeps the stored login and options.
+ */
 export async function setEmailSettings(
-  deps: SettingsDeps,
+  { db, cipher }: SettingsDeps,
   companyId: number,
   settings: EmailSettings,
 ): Promise<EmailSettings> {
@@ -33,13 +38,36 @@ export async function setEmailSettings(
     ...smtpUrlFaults(settings.smtpUrl),
   ]
   if (faults.length > 0) throw validationError(faults)
-  await writeEmailSettings(deps.db, companyId, {
-    fromAddress: settings.from,
-    fromName: settings.fromName,
-    smtpUrl: settings.smtpUrl === null ? null : deps.cipher.encrypt(settings.smtpUrl),
+  return db.begin(async (tx) => {
+    const before = await lockEmailSettings(tx, companyId)
+    const smtpUrl = withStoredLogin(settings.smtpUrl, before ? openSmtpUrl(cipher, before) : null)
+    await writeEmailSettings(tx, companyId, {
+      fromAddress: settings.from,
+      fromName: settings.fromName,
+      smtpUrl: smtpUrl === null ? null : cipher.encrypt(smtpUrl),
+    })
+    return { ...settings, smtpUrl }
   })
-  return settings
 }
+
+const openSmtpUrl = (cipher: Cipher, { smtpUrl }: EmailSettingsRow): string | null =>
+  smtpUrl === null ? null : cipher.decrypt(smtpUrl)
+
+/** The given address with what it leaves out of the stored one: login and options, while host, port and user are the same. */
+function withStoredLogin(given: string | null, stored: string | null): string | null {
+  const [url, known] = [given, stored].map((text) => (text === null ? null : URL.parse(text)))
+  if (!url || !known) return given
+  const isSameServer = url.hostname === known.hostname && portOf(url) === portOf(known)
+  const isSameUser = url.username === '' || url.username === known.username
+  if (!isSameServer || !isSameUser || url.password !== '') return given
+  url.username = known.username
+  url.password = known.password
+  if (url.search === '') url.search = known.search
+  return url.href
+}
+
+/** The ports that the mailer uses unless the address names one. */
+const portOf = ({ port, protocol }: URL): string => port || (protocol === 'smtps:' ? '465' : '587')
 
 function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
   const url = smtpUrl === null ? undefined : URL.parse(smtpUrl)

@@ -46,13 +46,24 @@ export async function findEmailTemplate(db: Db, companyId: number, uid: string):
   return template
 }
 
+/** One template, locked until the transaction ends. */
+export async function lockEmailTemplate(tx: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
+  const [template] = await tx<EmailTemplate[]>`
+    select ${columns(tx)}
+    from email_templates
+    where (company_id, uid) = (${companyId}, ${uid}) and deleted_at is null
+    for no key update
+  `
+  return template
+}
+
 export async function updateEmailTemplateRow(
   db: Db,
   companyId: number,
   uid: string,
   values: EmailTemplateValues,
-): Promise<EmailTemplate | undefined> {
-  const [template] = await db<EmailTemplate[]>`
+): Promise<EmailTemplate> {
+  const [template] = await db<[EmailTemplate]>`
     update email_templates
     set name = ${values.name}, subject = ${values.subject}, html = ${values.html}, text = ${values.text},
         category = ${values.category}, variables = ${values.variables}, updated_at = now()
@@ -74,7 +85,7 @@ export async function markEmailTemplateRemoved(db: Db, companyId: number, uid: s
 
 export type EmailTemplateCounts = { createdAt: Date; sent: number; opened: number; clicked: number }
 
-/** Two rows by their keys, however many mails there were. */
+/** Two rows by their keys, however many mails there were. A removed template keeps its counts. */
 export async function findEmailTemplateCounts(
   db: Db,
   companyId: number,
@@ -84,7 +95,7 @@ export async function findEmailTemplateCounts(
     select templates.created_at, counts.sent, counts.opened, counts.clicked
     from email_templates templates
     join email_template_counts counts on (counts.company_id, counts.template_id) = (templates.company_id, templates.id)
-    where (templates.company_id, templates.id) = (${companyId}, ${id}) and templates.deleted_at is null
+    where (templates.company_id, templates.id) = (${companyId}, ${id})
   `
   return row
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { transactionalNotFound, validationError } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import {
@@ -7,6 +7,7 @@ import {
   findEmailTemplate,
   findEmailTemplateCounts,
   insertEmailTemplate,
+  lockEmailTemplate,
   markEmailTemplateRemoved,
   selectEmailTemplates,
   updateEmailTemplateRow,
@@ -43,7 +44,7 @@ export type NewEmailTemplate = {
 }
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
-/** Makes a template; 422 names each part that is no Liquid, and a blank name. */
+/** Makes a template; 422 names each part that is no Liquid or asks for what no value can give, and a blank name. */
 export const createEmailTemplate = (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
   insertEmailTemplate(db, companyId, newTemplateId(), toValues(given))
 
@@ -58,19 +59,22 @@ export async function getEmailTemplate(db: Db, companyId: number, uid: string): 
   return template
 }
 
-/** Changes what is given and leaves the rest; mails that were accepted before stay as they are. 404, 422 as above. */
-export async function updateEmailTemplate(
-  db: Db,
+/**
+ * Changes what is given and leaves the rest, also of changes that are made at the same time; mails that were accepted
+ * before stay as they are. 404, 422 as above.
+ */
+export const updateEmailTemplate = (
+  db: Pool,
   companyId: number,
   uid: string,
   change: EmailTemplateChange,
-): Promise<EmailTemplate> {
-  const before = await getEmailTemplate(db, companyId, uid)
-  const values = toValues({ ...before, ...change, text: change.text === undefined ? before.text : change.text })
-  const template = await updateEmailTemplateRow(db, companyId, uid, values)
-  if (template === undefined) throw transactionalNotFound()
-  return template
-}
+): Promise<EmailTemplate> =>
+  db.begin(async (tx) => {
+    const before = await lockEmailTemplate(tx, companyId, uid)
+    if (before === undefined) throw transactionalNotFound()
+    const values = toValues({ ...before, ...change, text: change.text === undefined ? before.text : change.text })
+    return updateEmailTemplateRow(tx, companyId, uid, values)
+  })
 
 /** Removes a template: it is not found any more; mails on their way still go. 404 `Transactional not found`. */
 export async function removeEmailTemplate(db: Db, companyId: number, uid: string): Promise<void> {
@@ -84,13 +88,13 @@ function toValues(given: NewEmailTemplate): EmailTemplateValues {
   return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...readTemplate(parts) }
 }
 
-/** What a template's mails came to, by its `transactionalId`; 404 `Transactional not found`. */
+/** What a template's mails came to, also after its removal, by its `transactionalId`; 404 `Transactional not found`. */
 export async function getEmailTemplateCounts(db: Db, companyId: number, id: number): Promise<EmailTemplateCounts> {
   const counts = await findEmailTemplateCounts(db, companyId, id)
   if (counts === undefined) throw transactionalNotFound()
   return counts
 }
 
-/** Whole percent of the mails sent, as text. A mail may be opened before we know that it was sent: never over 100. */
+/** Whole percent of the mails sent, as text. */
 export const rateOf = (part: number, sent: number): string =>
-  sent === 0 ? '0%' : `${Math.min(Math.round((part / sent) * 100), 100)}%`
+  sent === 0 ? '0%' : `${Math.round((part / sent) * 100)}%`

@@ -18,6 +18,21 @@ test('names each part that is no template', () => {
   expect(() => readTemplate(template('{{ a | nofilter }}'))).toThrow(/html is no template/)
 })
 
+test.each([
+  '{{ user.name }}',
+  '{% if user.vip %}x{% endif %}',
+  '{{ a.b.c }}',
+  '{{ rows[0].name }}',
+  '{{ a | append: b.c }}',
+])('%s is refused, since no value can fill it', (html) =>
+  expect(() => readTemplate(template(html))).toThrow(/html asks for .* no value can fill/))
+
+test.each([
+  '{{ name.size }}',
+  '{{ name[0] }}',
+  '{% assign parts = list | split: "," %}{{ parts.first }}{% for part in parts %}{{ forloop.index }}{% endfor %}',
+])('%s is allowed, since text can fill it', (html) => expect(() => readTemplate(template(html))).not.toThrow())
+
 test('escapes values in HTML', () => {
   expect(fill('<p title="{{ a }}">{{ a }}</p>', { a: `<script>"'&` })).toBe(
     '<p title="&lt;script&gt;&#34;&#39;&amp;">&lt;script&gt;&#34;&#39;&amp;</p>',

@@ -39,7 +39,7 @@ function parse(engine: Engine, source: string): Template[] {
 
 /**
  * Checks the parts of a template and lists the variables that they use, in the order of their first appearance.
- * 422 names each part that is no Liquid.
+ * 422 names each part that is no Liquid, or that asks for a member of a variable: values are text and have none.
  */
 export function readTemplate({ subject, html, text }: TemplateParts): { variables: string[] } {
   const faults: FieldFault[] = []
@@ -48,6 +48,11 @@ export function readTemplate({ subject, html, text }: TemplateParts): { variable
       const template = parse(engine, source)
       // Unknown filters and other templates come to light only when it is filled.
       engines[engine].renderSync(template, {})
+      const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
+      if (unfillable) {
+        const message = `asks for \`${unfillable.join('.')}\`, which no value can fill: values are text without members`
+        faults.push({ path, message })
+      }
       return engines[engine].globalVariablesSync(template)
     } catch (error) {
       if (!(error instanceof Error)) throw error
@@ -63,6 +68,10 @@ export function readTemplate({ subject, html, text }: TemplateParts): { variable
   if (faults.length > 0) throw validationError(faults)
   return { variables: [...new Set(variables)] }
 }
+
+/** A variable itself, and what text has in Liquid: its size and its characters. */
+const isFillable = ([, member, ...more]: readonly unknown[]): boolean =>
+  member === undefined || (more.length === 0 && (member === 'size' || member === 'length' || Number.isInteger(member)))
 
 /**
  * Fills a template. Values are escaped in HTML; in the subject line ends and control characters become blanks, so that

@@ -11,6 +11,7 @@ test.each([
   'Barracuda Sentinel (EE)',
   'python-requests/2.31',
   'curl/8.5.0',
+  'Microsoft Office Existence Discovery',
   '',
 ])('%s is taken for a machine', (agent) => expect(isMachine({ 'user-agent': agent })).toBe(true))
 
@@ -18,6 +19,8 @@ test.each([
   READER,
   'Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Mobile/15E148',
   'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Thunderbird/128.4.0',
+  'Mozilla/4.0 (compatible; ms-office; MSOffice 16)',
+  'Microsoft Office/16.0 (Windows NT 10.0; Microsoft Outlook 16.0.17328; Pro)',
 ])('%s is taken for a reader', (agent) => expect(isMachine({ 'user-agent': agent })).toBe(false))
 
 test('a fetch ahead of the reader is a machine’s', () => {

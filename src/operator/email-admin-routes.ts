@@ -153,7 +153,8 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         schema: {
           tags,
           summary: 'Set how a company sends email',
-          description: 'Replaces all of it: what is left out is taken away.',
+          description:
+            'Replaces all of it: what is left out is taken away. An `smtpUrl` without user and password, as it is shown, keeps the stored ones and the stored options while host and port are the same; one with the stored user and without a password keeps the password.',
           params: InCompany,
           body: EmailSettingsBody,
           response: { ...WRITES, 200: EmailSettingsReply },

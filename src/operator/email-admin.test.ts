@@ -56,10 +56,21 @@ describe('email templates', () => {
     ['a blank name', { ...TEMPLATE, name: ' ' }, 422],
     ['an unknown category', { ...TEMPLATE, category: 'SPAM' }, 422],
     ['a broken part', { ...TEMPLATE, html: '{% if %}' }, 422],
+    ['a variable that no value can fill', { ...TEMPLATE, html: '{{ user.name }}' }, 422],
     ['a subject of two lines', { ...TEMPLATE, subject: 'a\r\nBcc: x@y.example' }, 422],
     ['a part that is too long', { ...TEMPLATE, html: 'x'.repeat(500_001) }, 422],
   ])('with %s are refused', async (_name, body, status) => {
     expect((await call('POST', `${base}/email-templates`, body)).status).toBe(status)
+  })
+
+  test('changed by many at once keep every change', async () => {
+    const { body: created } = await call('POST', `${base}/email-templates`, TEMPLATE)
+    const path = `${base}/email-templates/${created.id}`
+    for (let round = 0; round < 10; round += 1) {
+      const changes = { name: `N${round}`, subject: `S${round}`, html: `H${round}`, text: `T${round}` }
+      await Promise.all(Object.entries(changes).map(([part, value]) => call('PATCH', path, { [part]: value })))
+      expect((await call('GET', path)).body).toMatchObject(changes)
+    }
   })
 
   test('of another company are not found', async () => {
@@ -88,6 +99,32 @@ describe('email settings', () => {
       fromName: null,
       smtpUrl: null,
     })
+  })
+
+  test('written back as they are shown keep the login, until host, port or user changes', async () => {
+    const id = await createCompany(db)
+    const path = `/companies/${id}/email-settings`
+    const stored = async () =>
+      deps.cipher.decrypt((await db`select smtp_url from email_settings where company_id = ${id}`)[0]!.smtpUrl)
+    const put = (smtpUrl: string) => call('PUT', path, { from: 'shop@example.org', smtpUrl })
+    const full = 'smtp://user:p4ss%40@mail.example:587?requireTLS=true'
+
+    await put(full)
+    const shown = (await call('GET', path)).body
+    expect(shown.smtpUrl).toBe('smtp://mail.example:587')
+    expect((await call('PUT', path, { ...shown, fromName: 'Other' })).body).toEqual({ ...shown, fromName: 'Other' })
+    expect(await stored()).toBe(full)
+
+    await put('smtp://user@mail.example')
+    expect(await stored()).toBe('smtp://user:p4ss%40@mail.example?requireTLS=true')
+    await put('smtp://user:new@mail.example:587?requireTLS=false')
+    expect(await stored()).toBe('smtp://user:new@mail.example:587?requireTLS=false')
+
+    for (const changed of ['smtp://other@mail.example:587', 'smtp://mail.example:25', 'smtp://mail2.example:587']) {
+      await put(full)
+      await put(changed)
+      expect(await stored()).toBe(changed)
+    }
   })
 
   test.each([

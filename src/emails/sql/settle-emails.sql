@@ -26,7 +26,9 @@ as $$
     from locked
     where (emails.company_id, emails.id) = (locked.company_id, locked.id)
       and (emails.status = 'pending' or (emails.status = 'failed' and locked.status = 'sent'))
-    returning emails.company_id, emails.id, emails.template_id, emails.status
+    returning
+      emails.company_id, emails.id, emails.template_id, emails.status,
+      (emails.open_count > 0)::integer as opened, (emails.click_count > 0)::integer as clicked
   ),
   forgotten as (
     delete from email_contents
@@ -35,20 +37,26 @@ as $$
       and settled.status <> 'pending'
   ),
   sent as (
-    select settled.company_id, settled.template_id, count(*) as number
+    select
+      settled.company_id, settled.template_id, count(*) as number,
+      -- before the status was known; later ones are added by record_email_fetches
+      sum(settled.opened) as opened, sum(settled.clicked) as clicked
     from settled
     where settled.status = 'sent' and settled.template_id is not null
     group by settled.company_id, settled.template_id
   ),
   counts as materialized (
-    select counts.company_id, counts.template_id, sent.number
+    select counts.company_id, counts.template_id, sent.number, sent.opened, sent.clicked
     from sent
     join email_template_counts counts using (company_id, template_id)
     order by counts.company_id, counts.template_id
     for no key update of counts
   )
   update email_template_counts
-  set sent = email_template_counts.sent + counts.number
+  set
+    sent = email_template_counts.sent + counts.number,
+    opened = email_template_counts.opened + counts.opened,
+    clicked = email_template_counts.clicked + counts.clicked
   from counts
   where (email_template_counts.company_id, email_template_counts.template_id) = (counts.company_id, counts.template_id)
 $$;
