@@ -16,15 +16,24 @@ type Start = {
   outputFile: string
   /** What it says when it is ready; the first group becomes `words`. */
   ready: RegExp
+  /** Another checkout to run it from; absent: this one. */
+  root?: string
 }
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const TICKS_PER_SECOND = 100
 
 /** Starts a program with nothing of our environment but the path; resolves when it says that it is ready. */
-export async function startProgram({ script, args = [], env = {}, outputFile, ready }: Start): Promise<Program> {
+export async function startProgram({
+  script,
+  args = [],
+  env = {},
+  outputFile,
+  ready,
+  root = ROOT,
+}: Start): Promise<Program> {
   const output = openSync(outputFile, 'w')
-  const command = script.endsWith('.ts') ? [process.execPath, `${ROOT}${script}`] : [`${ROOT}${script}`]
+  const command = script.endsWith('.ts') ? [process.execPath, `${root}${script}`] : [`${root}${script}`]
   const [program = '', ...before] = command
   const child = spawn(program, [...before, ...args], {
     stdio: ['ignore', output, output],

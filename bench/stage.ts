@@ -25,6 +25,8 @@ export type Stage = {
   /** A pool on the service's database, to fill it, count in it and compare with it. */
   db: Pool
   databaseUrl: string
+  /** The bearer of the operator's API. */
+  adminToken: string
   operator(method: string, path: string, body?: unknown): Promise<unknown>
   /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
   createCompany(senders?: number, provider?: ProviderName): Promise<Company>
@@ -49,8 +51,11 @@ const BASES: Record<ProviderName, (appId: string) => string> = {
   gupshup: (appId) => `/gupshup/partner/app/${appId}`,
 }
 
+/** Another checkout whose service is started, and settings of that service. */
+export type StageOptions = { root?: string; env?: Record<string, string> }
+
 /** Sets the stage: an empty database, durable as the service makes it. */
-export async function setStage(): Promise<Stage> {
+export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
   const dataDir = join(folder, 'data')
   const port = await freePort()
@@ -68,9 +73,18 @@ export async function setStage(): Promise<Stage> {
     startProgram({
       script: 'bin/parley',
       args: ['start'],
-      env: { DATA_DIR: dataDir, PORT: String(port), SANDBOX: 'off', SMTP_URL: smtpUrl, ADMIN_TOKEN, ...env },
+      env: {
+        DATA_DIR: dataDir,
+        PORT: String(port),
+        SANDBOX: 'off',
+        SMTP_URL: smtpUrl,
+        ADMIN_TOKEN,
+        ...serviceEnv,
+        ...env,
+      },
       outputFile: join(folder, 'service.log'),
       ready: /(Parley listens on)/,
+      ...(root !== undefined && { root }),
     })
   const openDatabase = async () => {
     const { url: databaseUrl } = await joinEmbedded(dataDir)
@@ -86,6 +100,7 @@ export async function setStage(): Promise<Stage> {
     load: startLoad(),
     service: await startService(),
     ...(await openDatabase()),
+    adminToken: ADMIN_TOKEN,
     operator: (method, path, body) => call(`${url}/admin/v1${path}`, method, body, ADMIN_TOKEN),
     createCompany: (senders = 1, provider = 'meta') => createCompany(stage, senders, provider),
     behave: async (behaviour) => void (await call(`${stage.sandboxUrl}/sandbox/behaviour`, 'PUT', behaviour)),

@@ -3,7 +3,6 @@ import { CodedError, MessageError, TextError } from './shapes.ts'
 type Operation = {
   security?: Record<string, unknown>[]
   parameters?: { in?: string }[]
-  requestBody?: unknown
   responses?: Record<string, unknown>
 }
 /** The part of an OpenAPI document that gets the answers that every operation of its kind can give. */
@@ -48,7 +47,8 @@ type ResponseName = keyof typeof RESPONSES
 
 /**
  * Adds to each operation the refusals that it can answer beside its own (spec: Errors): by whether it has a credential,
- * path parameters and a body. What a route declares itself stays.
+ * path parameters, and whether its
+ * method can carry a body. What a route declares itself stays.
  */
 export function addCommonResponses(document: ReferenceDocument): ReferenceDocument {
   for (const methods of Object.values(document.paths ?? {})) {
@@ -64,10 +64,7 @@ export function addCommonResponses(document: ReferenceDocument): ReferenceDocume
   return document
 }
 
-function refusalsOf(
-  method: string,
-  { security = [], parameters = [], requestBody }: Operation,
-): Record<number, ResponseName> {
+function refusalsOf(method: string, { security = [], parameters = [] }: Operation): Record<number, ResponseName> {
   const isApi = security.some((one) => 'apiKey' in one)
   const isOperator = security.some((one) => 'adminToken' in one)
   const hasQuery = parameters.some((one) => one.in === 'query')
@@ -76,16 +73,19 @@ function refusalsOf(
     403: 'Forbidden',
     500: 'InternalError',
     503: 'ServiceUnavailable',
-    ...(isApi && { 401: 'MissingApiKey', 429: 'TooManyRequests' }),
+    // Addresses that cannot be decoded count against the client, before any route is known.
+    429: 'TooManyRequests',
+    ...(isApi && { 401: 'MissingApiKey' }),
     ...(isOperator && { 401: 'MissingAdminToken' }),
     ...(parameters.some((one) => one.in === 'path') && { 404: 'NotFound' }),
-    ...(isApi && method === 'post' && { 409: 'Conflict', 422: 'UnprocessableContent' }),
+    ...(isApi && method !== 'get' && { 409: 'Conflict' }),
     ...(hasQuery && { 422: 'UnprocessableContent' }),
-    ...(requestBody !== undefined && {
-      413: 'PayloadTooLarge',
-      415: 'UnsupportedMediaType',
-      422: 'UnprocessableContent',
-    }),
+    ...(method !== 'get' &&
+      method !== 'head' && {
+        413: 'PayloadTooLarge',
+        415: 'UnsupportedMediaType',
+        422: 'UnprocessableContent',
+      }),
   }
 }
 

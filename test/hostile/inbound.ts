@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClient } from './client.ts'
+import type { Tally } from './tally.ts'
+import { inboundText, type World } from './world.ts'
+
+const WEBHOOK = '/public/v1/webhooks/whatsapp'
+/** Log lines that one request may write, whatever its body holds. */
+const LINES_PER_BODY = 4
+/** Rows that all bodies together may leave: the budget of one address in an hour (docs/security.md). */
+const MOST_ROWS = 12_000
+
+const change = (value: unknown, field = 'messages') => ({
+  object: 'whatsapp_business_account',
+  entry: [{ id: '1', changes: [{ field, value }] }],
+})
+const message = (over: object = {}) => ({
+  from: '393331111111',
+  id: `wamid.${randomBytes(12).toString('hex')}`,
+  timestamp: '1760000000',
+  type: 'text',
+  text: { body: 'x' },
+  ...over,
+})
+const about = (phoneNumberId: unknown, members: object) =>
+  change({ messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId }, ...members })
+const long = (length: number) => randomBytes(length).toString('base64').slice(0, length)
+const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
+
+/** What an attacker posts who knows the address and one connected number. */
+const BODIES: { name: string; build: (known: string) => string }[] = [
+  { name: 'a number id of 5,000 characters', build: () => json(about(long(5_000), { messages: [message()] })) },
+  {
+    name: 'an account id of 5,000 characters',
+    build: () =>
+      json({
+        ...about('1', {}),
+        entry: [
+          { id: long(5_000), changes: [{ field: 'message_template_status_update', value: { event: 'APPROVED' } }] },
+        ],
+      }),
+  },
+  {
+    name: 'an app id of 5,000 characters',
+    build: () => json({ ...about(long(200), { messages: [message()] }), gs_app_id: long(5_000) }),
+  },
+  {
+    name: 'a wamid of 5,000 characters',
+    build: (known) => json(about(known, { messages: [message({ id: long(5_000) })] })),
+  },
+  {
+    name: 'a writer of 5,000 characters',
+    build: (known) => json(about(known, { messages: [message({ from: long(5_000) })] })),
+  },
+  {
+    name: 'a name of a megabyte',
+    build: (known) =>
+      json(
+        about(known, {
+          contacts: [{ wa_id: '393331111111', profile: { name: long(1_000_000) } }],
+          messages: [message()],
+        }),
+      ),
+  },
+  {
+    name: 'a text of a megabyte',
+    build: (known) => json(about(known, { messages: [message({ text: { body: long(1_000_000) } })] })),
+  },
+  {
+    name: 'NUL and lone surrogates',
+    build: (known) => json(about(known, { messages: [message({ text: { body: 'a\u0000\ud800' } })] })),
+  },
+  {
+    name: 'a time beyond all times',
+    build: (known) => json(about(known, { messages: [message({ timestamp: '9'.repeat(400) })] })),
+  },
+  {
+    name: '950 bad items for a known number',
+    build: (known) => json(about(known, { messages: many(950, () => message({ id: long(4_000) })) })),
+  },
+  {
+    name: '39,000 items for an unknown number',
+    build: () => json(about('404', { padding: 'x'.repeat(4_000), messages: many(39_000, (n) => ({ id: `w${n}` })) })),
+  },
+  { name: '40,000 zeros as statuses', build: (known) => json(about(known, { statuses: many(40_000, () => 0) })) },
+  { name: 'depth of 100,000', build: () => `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}` },
+  {
+    name: 'two thousand entries',
+    build: (known) => json({ object: 'x', entry: many(2_000, () => about(known, { statuses: [{}] }).entry[0]) }),
+  },
+  {
+    name: 'members of the prototype',
+    build: (known) =>
+      `{"__proto__":{"a":1},"entry":[{"id":"1","changes":[{"field":"constructor","value":{"metadata":{"phone_number_id":"${known}"}}}]}]}`,
+  },
+  { name: 'no JSON', build: () => '\u0000\u0001{' },
+  { name: 'a list', build: () => '[[]]' },
+]
+const json = (body: unknown): string => JSON.stringify(body)
+
+/**
+ * Posts hostile bodies from an address of their own; after each, a customer writes to a connected number from another
+ * address. Counts messages that came late, answers other than those of the contract, and what the bodies left.
+ */
+export async function attackInbound(world: World, tally: Tally, slowMs: number): Promise<void> {
+  const attacker = createClient(world.stage.url, '127.0.0.2')
+  const provider = createClient(world.stage.url, '127.0.0.3')
+  const linesBefore = await countLines(world)
+  for (const { name, build } of BODIES) {
+    tally.requests++
+    const headers = { 'content-type': 'application/json' }
+    const body = build(world.own.phoneNumberId)
+    const answer = await attacker.send({ method: 'post', path: WEBHOOK, headers, body }).catch(() => undefined)
+    if (answer === undefined) tally.add('connections without an answer', name)
+    else if (![200, 413, 429].includes(answer.status)) tally.add('answers with status 5xx', `${name}: ${answer.status}`)
+    const ms = await timeOfMessage(world, provider, slowMs)
+    if (ms > slowMs) tally.add('others delayed by a hostile body', `${name}: ${Math.round(ms)} ms`)
+  }
+  const lines = (await countLines(world)) - linesBefore
+  const most = BODIES.length * 2 * LINES_PER_BODY
+  if (lines > most) tally.add('log lines or rows beyond the bound', `${lines} log lines, at most ${most}`)
+  const [row] = await world.stage.db<{ count: number }[]>`select count(*) from inbound_items`
+  const rows = row?.count ?? 0
+  if (rows > MOST_ROWS) tally.add('log lines or rows beyond the bound', `${rows} rows, at most ${MOST_ROWS}`)
+  await attacker.close()
+  await provider.close()
+}
+
+/** How long a good message takes from its event to the list of conversations, in ms. */
+async function timeOfMessage(world: World, provider: ReturnType<typeof createClient>, slowMs: number): Promise<number> {
+  const text = `good-${randomBytes(6).toString('hex')}`
+  const body = json(inboundText(world.own.phoneNumberId, '393331234567', text, `wamid.${text}`))
+  const startedAt = performance.now()
+  await provider.send({ method: 'post', path: WEBHOOK, headers: { 'content-type': 'application/json' }, body })
+  const headers = { authorization: `Bearer ${world.own.keys.all}` }
+  while (performance.now() - startedAt < slowMs * 3) {
+    const { text: list } = await provider.send({ method: 'get', path: '/public/v1/whatsapp/conversations', headers })
+    if (list.includes(text)) break
+    await sleep(20)
+  }
+  return performance.now() - startedAt
+}
+
+async function countLines({ stage }: World): Promise<number> {
+  return (await readFile(join(stage.folder, 'service.log'), 'utf8')).split('\n').length
+}

@@ -1,0 +1,61 @@
+import { residentMegabytes } from '../../bench/process.ts'
+import type { StageOptions } from '../../bench/stage.ts'
+import { createClient, type Secrets } from './client.ts'
+import { fuzz } from './fuzz.ts'
+import { attackInbound } from './inbound.ts'
+import { readContract } from './operation.ts'
+import { createRandom } from './random.ts'
+import { sendMalformed } from './raw-http.ts'
+import { createTally, type Tally } from './tally.ts'
+import { askForForeign } from './tenants.ts'
+import { createWorld, FOREIGN_MARK, type World } from './world.ts'
+
+export type RunOptions = {
+  seed: number
+  /** Requests of the fuzz. */
+  requests: number
+  /** An answer that takes longer counts as slow. */
+  slowMs: number
+  /** Growth of the service's memory that counts, in MB. */
+  memoryMegabytes: number
+  /** Only the tenant matrix: what the control arm needs. */
+  onlyTenants?: boolean
+  stage?: StageOptions
+  say?: (line: string) => void
+}
+
+/** Attacks a running service in every way of this folder and counts what went wrong. */
+export async function attack({ say = () => {}, ...options }: RunOptions): Promise<Tally> {
+  const tally = createTally()
+  const world = await createWorld(options.stage)
+  const contract = await readContract(new URL('../../openapi.json', import.meta.url))
+  const client = createClient(world.stage.url)
+  try {
+    say(`tenant matrix over ${contract.operations.length} operations`)
+    await askForForeign(world, client, contract, tally)
+    if (options.onlyTenants) return tally
+    say('malformed HTTP')
+    await sendMalformed(world.stage.url, tally)
+    say('hostile provider bodies')
+    await attackInbound(world, tally, options.slowMs)
+    say(`fuzz with ${options.requests} requests`)
+    const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
+    const before = residentMegabytes(world.stage.service.pid).highest
+    const fuzzOptions = { limits: options, random: createRandom(options.seed), secrets, concurrency: 8 }
+    await fuzz(world, client, contract, tally, { ...options, ...fuzzOptions })
+    countMemory(world, tally, before, options.memoryMegabytes)
+    return tally
+  } finally {
+    await client.close()
+    await world.stop()
+  }
+}
+
+function countMemory({ stage }: World, tally: Tally, before: number, most: number): void {
+  const { highest } = residentMegabytes(stage.service.pid)
+  if (highest - before <= most) return
+  tally.add(
+    'memory beyond the bound',
+    `${Math.round(before)} MB before the fuzz, ${Math.round(highest)} MB at most in it`,
+  )
+}

@@ -1,0 +1,147 @@
+import type { Client, Request } from './client.ts'
+import type { Contract, Operation } from './operation.ts'
+import type { Tally } from './tally.ts'
+import { thingOf } from './thing.ts'
+import { FOREIGN_MARK, KEY_NAMES, type ThingName, type World } from './world.ts'
+
+/** Ids that no company has, in the form of each kind of thing. */
+const MISSING: Record<ThingName, string> = {
+  contact: '987654321012',
+  contactEmail: 'missing@example.com',
+  conversation: '987654321012',
+  registration: '987654321012',
+  log: '987654321012',
+  import: '987654321012',
+  email: 'eml_missing00000000000000',
+  transactional: '987654321012',
+  emailTemplate: 'tmpl_missing0000000000000',
+  sender: '987654321012',
+  clientId: 'missing000000000',
+  templateFamily: 'tmpl_missing0000000000000',
+  senderNumber: '19876543210123',
+}
+
+/** Paths whose parameter is no id of a company's thing, and why. */
+const WITHOUT_COMPANY = [
+  /^\/public\/v1\/webhooks\/whatsapp\/\{secret\}$/, // the webhook's secret
+  /^\/media\/\{token\}$/, // a signed address
+  /^\/admin\/v1\/(failed|unroutable)-(events|jobs)\//, // the operator's, of all companies
+]
+
+/** The body that makes each write a valid one. */
+const BODIES: Record<string, unknown> = {
+  'PATCH /public/v1/whatsapp/conversations/{chatId}': { status: 'closed' },
+  'PUT /public/v1/webhooks/registrations/{id}': { name: 'Renamed' },
+  'POST /public/v1/webhooks/registrations/{id}/redeliver': { since: '2026-01-01T00:00:00Z' },
+  'PUT /public/v1/contacts/{id}': { firstName: 'Renamed' },
+}
+
+/** Ids in bodies and queries: where they go, and what they name. */
+const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string) => Request }[] = [
+  {
+    name: 'template.id of a send',
+    thing: 'templateFamily',
+    build: (id) => send({ type: 'template', template: { id } }),
+  },
+  { name: 'sender of a send', thing: 'senderNumber', build: (id) => send({ type: 'text', text: 'Hi', sender: id }) },
+  {
+    name: 'uid of a template email',
+    thing: 'emailTemplate',
+    build: (uid) => post('/public/v1/templates/email/send', { uid, recipient: 'a@example.com' }),
+  },
+  { name: 'cursor of contacts', thing: 'contact', build: (id) => get(`/public/v1/contacts?after=${id}`) },
+]
+
+const get = (path: string): Request => ({ method: 'get', path })
+const post = (path: string, body: unknown): Request => ({ method: 'post', path, body: JSON.stringify(body) })
+const send = (body: object): Request => post('/public/v1/templates/whatsapp/send', { recipient: '393330001', ...body })
+
+/**
+ * Asks every route for another company's ids and for deleted ones, with each permission, and compares the answer byte by
+ * byte with that for an id that does not exist (spec: a foreign id answers as a missing one).
+ */
+export async function askForForeign(world: World, client: Client, contract: Contract, tally: Tally): Promise<void> {
+  const withIds = contract.operations.filter(({ path }) => path.includes('{'))
+  for (const operation of withIds.filter(({ path }) => !WITHOUT_COMPANY.some((one) => one.test(path)))) {
+    if (operation.credential === 'adminToken') await askOperator(world, client, tally, operation)
+    else await askWithKeys(world, client, tally, operation)
+  }
+  for (const { name, thing, build } of IN_REQUESTS) {
+    for (const id of idsOf(world, thing)) await compare(world, client, tally, name, id, MISSING[thing], build)
+  }
+}
+
+async function askWithKeys(world: World, client: Client, tally: Tally, operation: Operation): Promise<void> {
+  const [, parameter = ''] = /\{(\w+)\}/.exec(operation.path) ?? []
+  const thing = thingOf(operation, parameter)
+  if (thing === undefined) return tally.add('routes not covered', operation.name)
+  const build = (id: string) => ({
+    method: operation.method,
+    path: operation.path.replace(/\{\w+\}/, encodeURIComponent(id)).replaceAll(/\{\w+\}/g, '1'),
+    ...(operation.name in BODIES && { body: JSON.stringify(BODIES[operation.name]) }),
+  })
+  for (const id of idsOf(world, thing)) await compare(world, client, tally, operation.name, id, MISSING[thing], build)
+}
+
+/** Below a company of the operator's API: things of the other company. */
+async function askOperator(world: World, client: Client, tally: Tally, operation: Operation): Promise<void> {
+  const parameters = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  const last = parameters.length > 1 ? parameters.at(-1) : undefined
+  if (last === undefined) return
+  const thing = thingOf(operation, last)
+  if (thing === undefined) return tally.add('routes not covered', operation.name)
+  const ask = async (id: string) => {
+    const path = operation.path.replace('{id}', String(world.own.id)).replace(`{${last}}`, id)
+    const headers = { authorization: `Bearer ${world.adminToken}`, 'content-type': 'application/json' }
+    const takesBody = Object.keys(operation.bodies).length > 0
+    return client.send({ method: operation.method, path, headers, ...(takesBody && { body: '{}' }) })
+  }
+  const [foreign, missing] = [world.foreign.things[thing].living, MISSING[thing]]
+  count(tally, operation.name, 'operator', [foreign, await ask(foreign)], [missing, await ask(missing)])
+}
+
+const idsOf = ({ foreign, own }: World, thing: ThingName): string[] =>
+  [foreign.things[thing].living, foreign.things[thing].deleted, own.things[thing].deleted].filter(
+    (id) => id !== undefined,
+  )
+
+async function compare(
+  world: World,
+  client: Client,
+  tally: Tally,
+  name: string,
+  id: string,
+  missing: string,
+  build: (id: string) => Request,
+): Promise<void> {
+  for (const key of KEY_NAMES) {
+    const ask = (request: Request) =>
+      client.send({
+        ...request,
+        headers: {
+          authorization: `Bearer ${world.own.keys[key]}`,
+          ...(request.body !== undefined && { 'content-type': 'application/json' }),
+        },
+      })
+    count(tally, name, key, [id, await ask(build(id))], [missing, await ask(build(missing))])
+  }
+}
+
+type Asked = [id: string, answer: { status: number; text: string }]
+
+function count(tally: Tally, name: string, key: string, [id, given]: Asked, [missing, expected]: Asked): void {
+  tally.requests += 2
+  const [a, b] = [withoutId(given.text, id), withoutId(expected.text, missing)]
+  if (given.text.includes(FOREIGN_MARK)) tally.add('leaks', `${name} with ${key}: ${given.text.slice(0, 200)}`)
+  if (given.status === expected.status && a === b) return
+  tally.add(
+    'answers that differ for foreign ids',
+    `${name} with ${key}: ${given.status} ${a} / ${expected.status} ${b}`,
+  )
+}
+
+/** The answer may name the id that was asked for. */
+function withoutId(text: string, id: string): string {
+  const literal = id.replaceAll(/[^\w-]/g, '\\$&')
+  return text.replaceAll(new RegExp(`(?<![\\w.-])${literal}(?![\\w.-])`, 'g'), '<id>')
+}

@@ -1,0 +1,193 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type Stage, type StageOptions, setStage } from '../../bench/stage.ts'
+
+/** A company of the run: its keys by permissions, and one living and one deleted id of each kind of thing. */
+export type Company = {
+  id: number
+  keys: Record<KeyName, string>
+  phoneNumberId: string
+  things: Record<ThingName, { living: string; deleted?: string }>
+}
+export const KEY_NAMES = ['WhatsApp', 'Transactional', 'ContactsUpsert', 'all'] as const
+export type KeyName = (typeof KEY_NAMES)[number]
+export type ThingName =
+  | 'contact'
+  | 'contactEmail'
+  | 'conversation'
+  | 'registration'
+  | 'log'
+  | 'import'
+  | 'email'
+  | 'transactional'
+  | 'emailTemplate'
+  | 'sender'
+  | 'clientId'
+  | 'templateFamily'
+  | 'senderNumber'
+
+export type World = {
+  stage: Stage
+  /** Whose keys the attacker has. */
+  own: Company
+  /** The neighbour: every text of it holds FOREIGN_MARK. */
+  foreign: Company
+  adminToken: string
+  /** A server on a private address that no request may reach. */
+  canary: { url: string; hits: () => number }
+  stop(): Promise<void>
+}
+
+export const FOREIGN_MARK = 'neighbour-words-4711'
+/** The sandbox's token: an answer never shows it. */
+export const PROVIDER_TOKEN = 'bench'
+const EVENT = 'whatsapp.message.received'
+
+/** A service as a user starts it, with two companies that have one of everything. */
+export async function createWorld(options: StageOptions = {}): Promise<World> {
+  const stage = await setStage(options)
+  const canary = await startCanary()
+  const own = await createCompany(stage, 'own-words')
+  const foreign = await createCompany(stage, FOREIGN_MARK)
+  return {
+    stage,
+    own,
+    foreign,
+    adminToken: stage.adminToken,
+    canary: canary.view,
+    stop: async () => {
+      canary.server.close()
+      await stage.stop()
+    },
+  }
+}
+
+async function startCanary(): Promise<{ server: Server; view: World['canary'] }> {
+  let hits = 0
+  const server = createServer((_, response) => {
+    hits++
+    response.end(FOREIGN_MARK)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  const port = address !== null && typeof address === 'object' ? address.port : 0
+  return { server, view: { url: `http://127.0.0.1:${port}/`, hits: () => hits } }
+}
+
+async function createCompany(stage: Stage, words: string): Promise<Company> {
+  const { companyId, senders } = await stage.createCompany()
+  const [sender] = senders
+  if (sender === undefined) throw new Error('The company has no number')
+  const admin = (method: string, path: string, body?: unknown) =>
+    stage.operator(method, `/companies/${companyId}${path}`, body).then(Object)
+  const createKey = async (permissions: string[]) =>
+    Object(await admin('POST', '/api-keys', { name: words, permissions }))
+  const all = await createKey(['WhatsApp', 'Transactional', 'ContactsUpsert'])
+  const keys = {
+    all: String(all.token),
+    WhatsApp: String((await createKey(['WhatsApp'])).token),
+    Transactional: String((await createKey(['Transactional'])).token),
+    ContactsUpsert: String((await createKey(['ContactsUpsert'])).token),
+  }
+  const api = async (method: string, path: string, body?: unknown, type = 'application/json') => {
+    const answer = await fetch(`${stage.url}/public/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${keys.all}`, ...(body !== undefined && { 'content-type': type }) },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return JSON.parse(text)
+  }
+  const twice = async (create: () => Promise<string>, remove: (id: string) => Promise<unknown>) => {
+    const [living, deleted] = [await create(), await create()]
+    await remove(deleted)
+    return { living, deleted }
+  }
+  const email = () => `${words}-${crypto.randomUUID()}@example.com`
+
+  const contact = await twice(
+    async () => String((await api('POST', '/contacts', { email: email(), firstName: words })).data[0].id),
+    (id) => api('DELETE', `/contacts/${id}`),
+  )
+  const living = await api('GET', `/contacts/${contact.living}`)
+  const registration = await twice(
+    async () =>
+      String(
+        (
+          await api('POST', '/webhooks/registrations', {
+            name: words,
+            url: 'https://example.com/hook',
+            events: [EVENT],
+          })
+        ).id,
+      ),
+    (id) => api('DELETE', `/webhooks/registrations/${id}`),
+  )
+  const template = { name: words, subject: words, html: `<p>${words} {{ name }}</p>` }
+  const transactionalIds: number[] = []
+  const emailTemplate = await twice(
+    async () => {
+      const created = await admin('POST', '/email-templates', template)
+      transactionalIds.push(created.transactionalId)
+      return String(created.id)
+    },
+    (id) => admin('DELETE', `/email-templates/${id}`),
+  )
+  const sent = await api('POST', '/emails', { to: email(), subject: words, html: `<p>${words}</p>`, from: email() })
+  const list = await api('POST', '/contacts/import', `email\n${email()}\n`, 'text/csv')
+  const conversation = await createConversation(stage, sender.phoneNumberId, words, api)
+  const families = await api('GET', '/templates/whatsapp')
+  const numbers = await api('GET', '/templates/whatsapp/senders')
+  return {
+    id: companyId,
+    keys,
+    phoneNumberId: sender.phoneNumberId,
+    things: {
+      contact,
+      contactEmail: { living: living.data.email },
+      conversation: { living: conversation },
+      registration,
+      log: { living: '1' },
+      import: { living: String(list.data.id) },
+      email: { living: sent.data.id },
+      transactional: { living: String(transactionalIds[0]) },
+      emailTemplate,
+      sender: { living: String(sender.id) },
+      clientId: { living: String(all.clientId) },
+      templateFamily: { living: families.data[0].id },
+      senderNumber: { living: numbers.items[0].phoneNumberId },
+    },
+  }
+}
+
+async function createConversation(
+  stage: Stage,
+  phoneNumberId: string,
+  words: string,
+  api: (method: string, path: string) => Promise<{ data: { chatId: number }[] }>,
+): Promise<string> {
+  await fetch(`${stage.url}/public/v1/webhooks/whatsapp`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(inboundText(phoneNumberId, '393331234567', words, `wamid.${crypto.randomUUID()}`)),
+  })
+  for (let tries = 0; tries < 200; tries++) {
+    const [first] = (await api('GET', '/whatsapp/conversations')).data
+    if (first !== undefined) return String(first.chatId)
+    await new Promise((resume) => setTimeout(resume, 50))
+  }
+  throw new Error('The inbound message did not become a conversation')
+}
+
+/** A customer's text as Meta posts it. */
+export function inboundText(phoneNumberId: string, from: string, text: string, wamid: string) {
+  const timestamp = String(Math.floor(Date.now() / 1_000))
+  const value = {
+    messaging_product: 'whatsapp',
+    metadata: { display_phone_number: '393330000000', phone_number_id: phoneNumberId },
+    contacts: [{ wa_id: from, profile: { name: text } }],
+    messages: [{ from, id: wamid, timestamp, type: 'text', text: { body: text } }],
+  }
+  return { object: 'whatsapp_business_account', entry: [{ id: '1', changes: [{ field: 'messages', value }] }] }
+}
