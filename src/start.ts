@@ -44,8 +44,10 @@ export const DRAIN_DEADLINE_MS = 10_000
 
 /** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
-/** Longer than any statement takes: a database that is silent for so long is gone, though no socket may say so. */
-const ANSWER_TIMEOUT_MS = 15_000
+/** A database that is silent for so long is gone, though no socket may say so (decisions, section 19). */
+const ANSWER_TIMEOUT_MS = 5_000
+/** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
+const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
 const IDLE_CHECK_MS = 50
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
@@ -61,7 +63,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   try {
     const database = await parts.add('database', () => openDatabase(config))
     await migrateAt(database.url, log)
-    const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS }
+    const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS }
     const { db } = await parts.add('pool', () => openPool(database.url, pool))
     const { db: workerDb } = await parts.add('worker pool', () =>
       openPool(database.url, { ...pool, max: WORKER_CONNECTIONS }),

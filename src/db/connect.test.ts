@@ -148,6 +148,18 @@ describe.each(losses)('a connection that %s', (_, lose) => {
   })
 })
 
+test('the server ends what lasts longer than a session allows, and that counts as the database being away', async () => {
+  const limits = { statementMs: 200, lockMs: 100, idleInTransactionMs: 150 }
+  const { pool } = await cuttable({ max: 1, limits })
+  await expectDown(pool`select pg_sleep(60)`)
+  await expectDown(pool.begin((tx) => tx`select 1`.then(() => sleep(5_000)).then(() => tx`select 2`)))
+  await db.begin(async (tx) => {
+    await tx`lock table notes in access exclusive mode`
+    await expectDown(pool`select from notes`)
+  })
+  await expectWhole(pool)
+})
+
 describe('a server that cannot be reached', () => {
   test('fails who waits, and its return is noticed', async () => {
     const { proxy, pool } = await cuttable()
@@ -204,6 +216,39 @@ describe('a server that cannot be reached', () => {
     const transaction = pool.begin((tx) => tx`select 1`)
     await Promise.all([expectDown(pool`select 1`), expectDown(transaction)])
     proxy.become('open')
+    await expectWhole(pool)
+  })
+
+  test('is not given up while it answers others, however long a statement takes', async () => {
+    const { proxy, pool } = await cuttable({ answerTimeoutMs: 1_000 })
+    expect(await pool`select 'slow' as answer, pg_sleep(1.5)::text as slept`).toEqual([{ answer: 'slow', slept: '' }])
+    const [first] = await pool<{ pid: number }[]>`select pg_backend_pid() as pid`
+    expect(await db`select from pg_stat_activity where pid = ${first!.pid}`).toHaveLength(1)
+    proxy.cut('rst')
+  })
+
+  test('loses a session that stays silent though the server answers others', async () => {
+    const { proxy, pool } = await cuttable({ max: 1, answerTimeoutMs: 300 })
+    await pool`select 1`
+    proxy.become('silent')
+    proxy.become('open')
+    await expectDown(pool`select 1`)
+    await expectWhole(pool)
+  })
+
+  test('is left for another host at once when it goes silent, by all connections', async () => {
+    const [first, second] = [await startCutProxy(url), await startCutProxy(url)]
+    const pool = connect(first.url.replace(/@[^/]*/, `@${first.host},${second.host}`), {
+      max: MAX,
+      answerTimeoutMs: 1_000,
+    })
+    onTestFinished(() => pool.end({ timeout: 0 }))
+    await Promise.all(Array.from({ length: MAX }, () => pool`select pg_sleep(0.1)`))
+    first.become('silent')
+    await expectDown(pool`select 1`)
+    await sleep(50)
+    // Each connection is asked once: one that still waited for the first host would fail.
+    await Promise.all(Array.from({ length: 3 * MAX }, () => pool`select pg_sleep(0.05)`))
     await expectWhole(pool)
   })
 

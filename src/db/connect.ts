@@ -1,6 +1,7 @@
 import postgres from 'postgres'
 import { parseJsonText } from '../json-text.ts'
 import { StartError } from '../start-error.ts'
+import { answersProbe } from './probe.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = postgres.Sql<{ bigint: number }> | postgres.TransactionSql<{ bigint: number }>
@@ -14,15 +15,39 @@ export type Json = postgres.JSONValue
 /** What the database refused: carries its SQLSTATE as `code`. */
 export const { PostgresError } = postgres
 
+/**
+ * The server ends sessions of a vanished machine: after 11 s without an answer to its probes, or 10 s without an
+ * acknowledgement of what it sent. Both are ignored on Unix sockets and where the server's system has no such option.
+ */
+const VANISHED_CLIENT = {
+  tcp_keepalives_idle: 5,
+  tcp_keepalives_interval: 2,
+  tcp_keepalives_count: 3,
+  tcp_user_timeout: 10_000,
+}
+/** How much of `answerTimeoutMs` is left for the question whether the server still answers others. */
+const PROBE_SHARE = 0.4
+
 const BIGINT = 20
 const JSON_TEXT = 114
 const JSONB = 3802
 
+/** How long things may last in a session, in milliseconds: the server ends what lasts longer. */
+export type SessionLimits = {
+  statementMs: number
+  /** For one lock. */
+  lockMs: number
+  /** Between two statements of a transaction: a frozen client must not keep its locks. */
+  idleInTransactionMs: number
+}
+
 export type ConnectOptions = {
   /** Connections held at most. */
   max?: number
-  /** How long the server may be silent while a statement waits: then the connection counts as lost. Absent: for ever. */
+  /** How long a silent server is waited for. Absent: without a limit. */
   answerTimeoutMs?: number
+  /** What the server ends by itself. Absent: nothing. */
+  limits?: SessionLimits
   /** Name shown in pg_stat_activity. */
   applicationName?: string
   onNotice?: (message: string) => void
@@ -39,18 +64,24 @@ export type ConnectOptions = {
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const { address, socket } = splitSocket(url)
+  const { answerTimeoutMs, limits } = options
   const pool = postgres(address, {
     ...(socket !== undefined && { host: socket }),
     max: options.max ?? 10,
     connect_timeout: 3,
-    answer_timeout: options.answerTimeoutMs === undefined ? null : options.answerTimeoutMs / 1000,
+    answer_timeout: answerTimeoutMs === undefined ? null : (answerTimeoutMs * (1 - PROBE_SHARE)) / 1000,
+    is_alive: answerTimeoutMs === undefined ? null : (place) => answersProbe(place, answerTimeoutMs * PROBE_SHARE),
     // Seconds until an idle connection is probed, for whether its machine is still there.
     keep_alive: 5,
     // Seconds until a lost connection is tried again; the driver's own waits grow to 20 s.
     backoff: (retries) => Math.min(3 ** retries / 100, 1),
     idle_timeout: 0,
     max_lifetime: 60 * 60,
-    connection: { application_name: options.applicationName ?? 'parley' },
+    connection: {
+      application_name: options.applicationName ?? 'parley',
+      ...VANISHED_CLIENT,
+      ...(limits && settingsOf(limits)),
+    },
     onnotice: (notice) => options.onNotice?.(String(notice.message)),
     types: {
       bigint: {
@@ -67,9 +98,15 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
   return pool
 }
 
+const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits) => ({
+  statement_timeout: statementMs,
+  lock_timeout: lockMs,
+  idle_in_transaction_session_timeout: idleInTransactionMs,
+})
+
 /** Without the patch the driver ends the process, or mixes up transactions, when a connection is lost. */
 function checkPatched(pool: Pool): void {
-  if ('answer_timeout' in pool.options) return
+  if ('is_alive' in pool.options) return
   throw new StartError(
     'The database driver lacks the patch in patches/: run npm ci (without --ignore-scripts) in the folder of Parley',
   )

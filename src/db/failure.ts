@@ -29,8 +29,9 @@ const LOST_CONNECTION = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-// Connection exceptions, insufficient resources, operator intervention, a standby that cannot be written.
-const UNAVAILABLE_STATE = /^(08|53|57P0|25006)/
+// Connection exceptions, insufficient resources, operator intervention, a standby that cannot be written, and what took
+// longer than a session allows: statement, lock, pause within a transaction, transaction.
+const UNAVAILABLE_STATE = /^(08|53|57P0|25006|57014|55P03|25P03|25P04)/
 
 /**
  * The database cannot be reached or cannot work now: by its SQLSTATE, the driver's own names, or the network errors
