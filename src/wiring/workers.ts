@@ -2,6 +2,7 @@ import { createFolder } from '../contacts/contact-fold.ts'
 import { sweepLists } from '../contacts/contact-import.ts'
 import { takeUpWaiting } from '../conversations/waiting-status.ts'
 import { forgetWaiting } from '../conversations/waiting-status-store.ts'
+import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
@@ -24,6 +25,9 @@ import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
 import { createMeasuredDeliverer } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
+/** A worker that froze in the middle of a statement is noticed by the others so often, when it was frozen so long. */
+const STUCK_CHECK_MS = 5_000
+const STUCK_AFTER_SECONDS = 8
 /** Statuses that came before their message was known wait so long at most. */
 const TAKE_UP_MS = 2_000
 /** The search looks through what came since the last time by itself. */
@@ -71,6 +75,7 @@ export function startWorkers(deps: Deps): Workers {
   })
   deps.eventsStored.onRaise(inbound.wake)
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
+  const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
   let isStopping = false
   const foldContacts = createFolder(deps.db)
@@ -79,7 +84,7 @@ export function startWorkers(deps: Deps): Workers {
     stop: async () => {
       isStopping = true
       deliverer.close()
-      await Promise.all([inbound.stop(), sweeps.stop(), takeUp.stop(), fold.stop(), jobs.stop(DRAIN_MS)])
+      await Promise.all([inbound.stop(), sweeps.stop(), stuck.stop(), takeUp.stop(), fold.stop(), jobs.stop(DRAIN_MS)])
       await deps.receiver.close()
       deps.mailer.close()
     },

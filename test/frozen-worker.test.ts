@@ -1,0 +1,136 @@
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { acceptBodies } from '../src/inbound/accept.ts'
+import { startCutProxy } from './cut-proxy.ts'
+import { createTestDatabase } from './database.ts'
+import { dataFolder, type ParleyProcess, startParley, until } from './parley-process.ts'
+import { bodyOf, changeOf, textFrom } from './provider-webhook.ts'
+
+/** Decisions, section 19: so long may a frozen worker keep events from the others. */
+const LONGEST_HOLD_MS = 20_000
+const EVENTS = 60
+const TIMEOUT = 90_000
+
+const { db, url } = await createTestDatabase()
+const compiled = dataFolder(tmpdir(), afterAll)
+
+const startWorker = (databaseUrl: string): Promise<ParleyProcess> =>
+  startParley({
+    NODE_COMPILE_CACHE: compiled,
+    DATABASE_URL: databaseUrl,
+    ROLE: 'worker',
+    ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
+    ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    LOG_LEVEL: 'fatal',
+  })
+
+/** Events for numbers that nobody has connected: handling one writes one row of inbound_items. */
+async function storeEvents(bytesEach: number): Promise<void> {
+  const bodies = Array.from({ length: EVENTS }, (_, n) => {
+    const text = textFrom('393331234567', randomBytes(bytesEach / 2).toString('hex'))
+    return Buffer.from(JSON.stringify(bodyOf(changeOf(`77${Date.now()}${n}`, { messages: [text] }))))
+  })
+  await acceptBodies(
+    db,
+    bodies.map((body) => ({ body, receivedAt: null })),
+  )
+}
+
+/** Holds what handling needs, so that the worker stops inside of its transaction; the answer releases it. */
+async function holdUp(statement: string): Promise<() => Promise<void>> {
+  const held = Promise.withResolvers<void>()
+  const release = Promise.withResolvers<void>()
+  const holding = db.begin(async (tx) => {
+    await tx.unsafe(statement)
+    held.resolve()
+    await release.promise
+  })
+  await held.promise
+  return () => {
+    release.resolve()
+    return holding
+  }
+}
+
+const lanesHeld = async (): Promise<number> => {
+  const [row] = await db<[{ count: number }]>`
+    select count(*)::int from pg_locks where locktype = 'advisory' and database = (
+      select oid from pg_database where datname = current_database()
+    )
+  `
+  return row.count
+}
+
+const isHeldUp = async (): Promise<boolean> => {
+  const waiting = await db`
+    select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+  `
+  return waiting.length > 0 && (await lanesHeld()) > 0
+}
+
+const BETWEEN_STATEMENTS = { hold: 'lock table inbound_items in access exclusive mode', bytesEach: 100 }
+// More than the buffers of a socket take: the database waits for the worker to read on.
+const WITHIN_AN_ANSWER = { hold: 'select from inbound_events for update', bytesEach: 60_000 }
+
+type Loss = { worker: ParleyProcess; lose(): void }
+
+async function freezable(): Promise<Loss> {
+  const worker = await startWorker(url)
+  return { worker, lose: () => void worker.child.kill('SIGSTOP') }
+}
+
+async function withMachine(): Promise<Loss> {
+  const way = await startCutProxy(url)
+  const worker = await startWorker(way.url)
+  return { worker, lose: () => way.become('silent') }
+}
+
+/** Loses a worker in the middle of the transaction that handles all events. */
+async function loseWorker(start: () => Promise<Loss>, { hold, bytesEach }: typeof BETWEEN_STATEMENTS) {
+  onTestFinished(async () => void (await db`truncate inbound_events, inbound_items`))
+  await storeEvents(bytesEach)
+  const release = await holdUp(hold)
+  const { worker, lose } = await start()
+  await until('the worker holds lanes', isHeldUp)
+  lose()
+  await release()
+  return worker
+}
+
+const untilHandled = () =>
+  vi.waitFor(async () => expect(await db`select from inbound_events limit 1`).toEqual([]), {
+    timeout: 2 * LONGEST_HOLD_MS,
+    interval: 100,
+  })
+
+test.each([
+  { name: 'freezes between two statements', start: freezable, ...BETWEEN_STATEMENTS },
+  { name: 'freezes within an answer of the database', start: freezable, ...WITHIN_AN_ANSWER },
+  { name: 'vanishes with its machine between two statements', start: withMachine, ...BETWEEN_STATEMENTS },
+  { name: 'vanishes with its machine within an answer of the database', start: withMachine, ...WITHIN_AN_ANSWER },
+])(
+  'the events of a worker that $name are handled by another within 20 s, once',
+  async ({ start, ...where }) => {
+    await loseWorker(start, where)
+    const lostAtMs = performance.now()
+    await startWorker(url)
+    await untilHandled()
+    expect(performance.now() - lostAtMs).toBeLessThan(LONGEST_HOLD_MS)
+    expect(await db`select from inbound_items`).toHaveLength(EVENTS)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a worker that was frozen handles events again when it goes on',
+  async () => {
+    const worker = await loseWorker(freezable, BETWEEN_STATEMENTS)
+    await vi.waitFor(async () => expect(await lanesHeld()).toBe(0), { timeout: LONGEST_HOLD_MS, interval: 100 })
+    worker.child.kill('SIGCONT')
+    await untilHandled()
+    expect(await db`select from inbound_items`).toHaveLength(EVENTS)
+    expect(worker.output()).not.toContain('parley.crashed')
+  },
+  TIMEOUT,
+)
