@@ -362,6 +362,7 @@ create table idempotency_keys (
   key text not null,
   digest bytea not null,
   message_id bigint,
+  progress jsonb,
   answer_status smallint,
   answer_body text,
   lease_until timestamp with time zone not null,

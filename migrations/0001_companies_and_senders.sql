@@ -33,10 +33,11 @@ create table idempotency_keys (
   path text not null,
   key text not null,
   digest bytea not null, -- of method, path and body bytes
-  message_id bigint, -- the send that this request began
+  message_id bigint, -- the send that this request started
+  progress jsonb, -- what the work has done or started so far; a repeat after a crash continues from it
   answer_status smallint, -- null while the request runs
   answer_body text,
-  lease_until timestamptz not null, -- a request without an answer by then has died
+  lease_until timestamptz not null, -- renewed while the request runs; afterwards its process is dead
   created_at timestamptz not null default now(),
   primary key (company_id, id),
   constraint idempotency_keys_by_request unique (company_id, client_id, method, path, key)

@@ -1,6 +1,6 @@
 import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
 import { monotonicMs } from './clock.ts'
-import { isContention, isDataError } from './db/failure.ts'
+import { isContention, isDataError, isLockTimeout } from './db/failure.ts'
 import { overloaded } from './errors.ts'
 
 export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
@@ -84,7 +84,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   /** Starts the next batch before the results of this one are handed out: their callers' own work takes time. */
   const runBatch = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     const outcomes = await outcomesOf(
-      options.run,
+      options,
       batch.map(({ item }) => item),
     )
     running -= 1
@@ -127,20 +127,44 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
 
 /** How each of the items ended; never rejects. */
 async function outcomesOf<Item, Result>(
-  run: (items: Item[]) => Promise<Result[]>,
+  options: BatcherOptions<Item, Result>,
   items: Item[],
 ): Promise<PromiseSettledResult<Result>[]> {
   try {
-    const results = await runRepeatedly(run, items)
+    const results = await runRepeatedly(options.run, items)
     if (results.length !== items.length)
       throw new Error(`A run of ${items.length} items gave ${results.length} results`)
     return results.map((value) => ({ status: 'fulfilled', value }))
   } catch (reason) {
-    if (items.length === 1 || !isDataError(reason)) return items.map(() => ({ status: 'rejected', reason }))
-    const outcomes: PromiseSettledResult<Result>[] = []
-    for (const item of items) outcomes.push(...(await outcomesOf(run, [item])))
-    return outcomes
+    const parts = partsOf(options, items, reason)
+    if (parts.length <= 1) {
+      const refusal = isLockTimeout(reason) ? overloaded(RETRY_AFTER_SECONDS) : reason
+      return items.map(() => ({ status: 'rejected', reason: refusal }))
+    }
+    const outcomes: [number, PromiseSettledResult<Result>][] = []
+    for (const part of parts) {
+      const ended = await outcomesOf(
+        options,
+        part.map(([, item]) => item),
+      )
+      outcomes.push(...ended.map((outcome, at): [number, typeof outcome] => [part[at]?.[0] ?? 0, outcome]))
+    }
+    return outcomes.sort(([one], [other]) => one - other).map(([, outcome]) => outcome)
   }
+}
+
+/** What runs apart after a failure: bad data is one item's, a lock that another session holds one company's. */
+function partsOf<Item, Result>(
+  { companyOf }: BatcherOptions<Item, Result>,
+  items: Item[],
+  reason: unknown,
+): readonly (readonly [number, Item])[][] {
+  const numbered = [...items.entries()]
+  if (isDataError(reason)) return numbered.map((entry) => [entry])
+  if (isLockTimeout(reason) && companyOf !== undefined) {
+    return [...Map.groupBy(numbered, ([, item]) => companyOf(item)).values()]
+  }
+  return [numbered]
 }
 
 async function runRepeatedly<Item, Result>(run: (items: Item[]) => Promise<Result[]>, items: Item[]) {

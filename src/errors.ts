@@ -131,6 +131,8 @@ export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
 export const sendOutcomeUnknown = () =>
   coded(503, 'send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
+export const testOutcomeUnknown = () =>
+  coded(503, 'send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
 export const duplicateResource = (message: string) => coded(409, 'duplicate_resource', message)
 
 // Custom fields

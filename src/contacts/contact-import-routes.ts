@@ -2,9 +2,17 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../errors.ts'
+import { completeKey } from '../http/idempotency.ts'
 import { parseId } from '../ids.ts'
 import { exportContacts, type ListFormat } from './contact-export.ts'
-import { getImport, IMPORT_MAX_ROWS, type ImportDeps, takeImport, writeRefused } from './contact-import.ts'
+import {
+  getImport,
+  IMPORT_MAX_ROWS,
+  type ImportDeps,
+  type ImportReceipt,
+  takeImport,
+  writeRefused,
+} from './contact-import.ts'
 import { ImportReplyShape, toImportReply } from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
 
@@ -51,8 +59,12 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         const body: unknown = request.body
         if (!(body instanceof Readable)) throw badRequest('The body must be text/csv or application/x-ndjson')
         const isCsv = String(request.headers['content-type']).toLowerCase().startsWith(MIME_TYPES.csv)
-        const { started, ignored } = await takeImport(deps, companyId, isCsv ? 'csv' : 'ndjson', body, clientId)
-        return reply.code(202).send({ data: toImportReply(started, [], ignored) })
+        const format = isCsv ? 'csv' : 'ndjson'
+        const toAnswer = ({ started, ignored }: ImportReceipt) => ({ data: toImportReply(started, [], ignored) })
+        const receipt = await takeImport(deps, companyId, format, body, clientId, (tx, received) =>
+          completeKey(tx, request, reply, 202, toAnswer(received)),
+        )
+        return reply.code(202).send(toAnswer(receipt))
       },
     )
 

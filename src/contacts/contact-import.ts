@@ -32,7 +32,7 @@ export type ImportReceipt = { readonly started: ContactImport; readonly ignored:
 /**
  * Takes a list of up to 1,000,000 rows in and puts it up to be worked off: when this resolves, the list is kept and
  * survives everything. 422 when its first line does not name the columns, when it has no row or too many; 413 beyond
- * 1 GiB. Nothing is kept then.
+ * 1 GiB. Nothing is kept then, nor when `alsoCommit` throws, which runs in the transaction that queues the import.
  */
 export async function takeImport(
   deps: ImportDeps,
@@ -40,17 +40,20 @@ export async function takeImport(
   format: ListFormat,
   body: Readable,
   clientId: string | null,
+  alsoCommit: (tx: Db, receipt: ImportReceipt) => Promise<void> = async () => {},
 ): Promise<ImportReceipt> {
   const storageKey = newStorageKey(companyId)
   const id = await insertImport(deps.db, companyId, { format, storageKey, clientId })
   try {
     const { columns, ignored, rows, head, sizeBytes } = await keepList(deps, storageKey, format, body)
-    const started = await deps.db.begin(async (tx) => {
+    const received = await deps.db.begin(async (tx) => {
       const queued = await queueImport(tx, companyId, id, { columns, sizeBytes, rows, ...head })
       await deps.enqueue(tx, companyId, id)
-      return queued
+      const receipt = { started: queued, ignored }
+      await alsoCommit(tx, receipt)
+      return receipt
     })
-    return { started, ignored }
+    return received
   } catch (error) {
     await deps.vault.remove(storageKey)
     await removeImport(deps.db, companyId, id)

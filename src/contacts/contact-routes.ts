@@ -4,13 +4,14 @@ import type { Pool } from '../db/connect.ts'
 import { contactNotFound, validationError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
 import { acceptForms } from '../http/form-body.ts'
+import { completeKey } from '../http/idempotency.ts'
 import { limitQuery, parsePage } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../written-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
 import { formToWriteBody } from './contact-form.ts'
 import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts } from './contact-list.ts'
-import type { ChangedBy } from './contact-record.ts'
+import type { ChangedBy, Contact } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { SEARCH_MAX_LENGTH } from './contact-search.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
@@ -93,19 +94,21 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           response: { 200: Type.Object({ data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) }) },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { caller } = request
         const writes = parseContactUpserts(request.body)
         const isOwnOnly = isClientSide(caller)
-        const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
-          whenFull: isOwnOnly ? 'keep' : 'refuse',
-          isArray: Array.isArray(request.body),
-        })
-        return {
+        const toAnswer = (contacts: readonly Contact[]) => ({
           data: isOwnOnly
             ? writes.map(toOwnFields)
             : contacts.map((contact) => toContactReply(caller.companyId, contact)),
-        }
+        })
+        const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
+          whenFull: isOwnOnly ? 'keep' : 'refuse',
+          isArray: Array.isArray(request.body),
+          alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+        })
+        return toAnswer(contacts)
       },
     )
 

@@ -20,6 +20,8 @@ export type UpsertOptions = {
   whenFull?: WhenFull
   /** Whether faults are named by the index of their write, as they are when the caller gave an array. */
   isArray?: boolean
+  /** Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. */
+  alsoCommit?: (tx: Db, contacts: readonly Contact[]) => Promise<void>
 }
 
 /**
@@ -33,7 +35,7 @@ export async function upsertContacts(
   companyId: number,
   writes: readonly ContactWrite[],
   by: ChangedBy,
-  { whenFull = 'refuse', isArray = false }: UpsertOptions = {},
+  { whenFull = 'refuse', isArray = false, alsoCommit }: UpsertOptions = {},
 ): Promise<Contact[]> {
   const items = writes.map((write) => toItem(write))
   return withPeopleLocked(db, companyId, items, async (tx, locked) => {
@@ -43,6 +45,7 @@ export async function upsertContacts(
       refuseFull(steps, contacts.length, isArray)
       contacts.push(...(await writeSteps(tx, companyId, steps, by)))
     }
+    await alsoCommit?.(tx, contacts)
     return contacts
   })
 }

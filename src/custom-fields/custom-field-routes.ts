@@ -1,12 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import type { Db } from '../db/connect.ts'
+import type { Pool } from '../db/connect.ts'
 import { invalidGroupBy } from '../errors.ts'
+import { answerOnce } from '../http/idempotency.ts'
 import { createCustomField, listCustomFieldGroups, listCustomFields } from './custom-field.ts'
 import { CustomFieldBodyShape, CustomFieldTypeShape, parseCustomField } from './custom-field-definition.ts'
 import type { CustomField } from './custom-field-store.ts'
 
-export type CustomFieldRoutesDeps = { db: Db }
+export type CustomFieldRoutesDeps = { db: Pool }
 
 const TAGS = ['Custom fields']
 const ANY_FULL_KEY = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
@@ -58,8 +59,9 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
       },
       async (request, reply) => {
         const definition = parseCustomField(request.body)
-        const field = await createCustomField(deps.db, request.caller.companyId, definition)
-        return reply.code(201).send({ data: toCustomFieldReply(field) })
+        return answerOnce(deps.db, request, reply, 201, async (tx) => ({
+          data: toCustomFieldReply(await createCustomField(tx, request.caller.companyId, definition)),
+        }))
       },
     )
 

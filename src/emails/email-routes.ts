@@ -64,7 +64,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           status: 201,
           body: toOneShotReply(one),
         }))
-        if (idempotency) idempotency.settled = true
+        if (idempotency) idempotency.isCompleted = true
         reply.code(201)
         return toOneShotReply(accepted)
       },
@@ -117,7 +117,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           status: 200,
           body: toTemplateEmailReply(one),
         }))
-        if (idempotency) idempotency.settled = true
+        if (idempotency) idempotency.isCompleted = true
         return toTemplateEmailReply(accepted)
       },
     )

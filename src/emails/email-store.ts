@@ -26,8 +26,11 @@ export type AcceptedEmail = {
   answer: { idempotencyId: number; status: number; body: string } | null
 }
 
-/** Takes mails in, each with its job: all of them or none. */
-export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<void> {
+/**
+ * Accepts emails, each with its job, in one transaction. Returns for each whether it was accepted: one whose
+ * Idempotency-Key was released or taken over by a repeated request is not.
+ */
+export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<boolean[]> {
   const items = emails.map((email) => ({
     company_id: email.companyId,
     uid: email.uid,
@@ -50,7 +53,9 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
     answer_status: email.answer?.status ?? null,
     answer_body: email.answer?.body ?? null,
   }))
-  await db`select accept_emails(${db.json(items)})`
+  const rows = await db<{ uid: string }[]>`select uid from accept_emails(${db.json(items)}) as uid`
+  const accepted = new Set(rows.map(({ uid }) => uid))
+  return emails.map(({ uid }) => accepted.has(uid))
 }
 
 export type EmailStatus = 'pending' | 'sent' | 'failed'

@@ -4,6 +4,7 @@ import {
   badRequest,
   emailMarketingRefused,
   emailNotFound,
+  idempotencyKeyInUse,
   missingRecipientAddress,
   serviceUnavailable,
   validationError,
@@ -37,8 +38,8 @@ export type EmailDeps = SettingsDeps & {
   baseUrl: string
   /** The mail server of companies that have none of their own. */
   smtpUrl: string | undefined
-  /** Keeps a mail and its job, together with others that come at the same time. */
-  acceptEmail(email: AcceptedEmail): Promise<void>
+  /** Stores a mail and its job, in one statement with others; false when its Idempotency-Key no longer stands. */
+  acceptEmail(email: AcceptedEmail): Promise<boolean>
   /** Says that there is something to send; called after the commit. */
   onAccepted(): void
   /** Whether the company's contact with this address has refused marketing by email. */
@@ -163,7 +164,7 @@ async function accept(
   const uid = newEmailId()
   const accepted: Accepted = { id: uid, statsUrl: `${deps.baseUrl}/public/v1/emails/${uid}/stats`, status: 'pending' }
   const { status, body } = toAnswer(accepted)
-  await deps.acceptEmail({
+  const isAccepted = await deps.acceptEmail({
     ...composed,
     companyId,
     uid,
@@ -172,6 +173,7 @@ async function accept(
     tracking: trackingOf(deps.baseUrl, composed),
     answer: idempotencyId === null ? null : { idempotencyId, status, body: JSON.stringify(body) },
   })
+  if (!isAccepted) throw idempotencyKeyInUse()
   deps.onAccepted()
   return accepted
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import type { Db, Json } from '../db/connect.ts'
 
 /** What makes two requests the same: the key, by whom, to which address; and the digest of what was sent. */
 export type KeyedRequest = {
@@ -11,7 +11,8 @@ export type KeyedRequest = {
 }
 
 export type Reservation =
-  | { state: 'reserved'; id: number }
+  /** `progress`: what an earlier run of the request recorded before its process died. */
+  | { state: 'reserved'; id: number; progress: Json | null }
   | { state: 'reused' }
   | { state: 'running' }
   | { state: 'answered'; status: number; text: string }
@@ -21,6 +22,7 @@ export type Reservation =
 type Row = {
   isOurs: boolean
   id: number
+  progress: Json | null
   isSame: boolean
   messageId: number | null
   answerStatus: number | null
@@ -28,8 +30,8 @@ type Row = {
   isDead: boolean
 }
 
-/** A reservation is answered within this time, or its process has died. */
-export const LEASE_SECONDS = 60
+/** A reservation that is not renewed for this long belongs to a dead process. */
+const LEASE_SECONDS = 15
 const KEPT_HOURS = 48
 // The row that stood in the way may vanish between two looks, each time.
 const MAX_LOOKS = 5
@@ -37,7 +39,7 @@ const MAX_LOOKS = 5
 /**
  * Takes a key for a request, or tells what became of the request that has it. Of any number of equal requests at once
  * exactly one is `reserved`. A key older than 48 hours is as good as none. A reservation whose process died before it
- * began a send is taken over under a new id, so that the dead one, should it wake, settles nothing.
+ * started a send is taken over under a new id: work of the old id, should it still run, can no longer commit.
  */
 export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
   for (let look = 1; look <= MAX_LOOKS; look += 1) {
@@ -60,6 +62,7 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
         id = default,
         digest = excluded.digest,
         message_id = null,
+        progress = case when kept.created_at > now() - ${KEPT_HOURS} * interval '1 hour' then kept.progress end,
         answer_status = null,
         answer_body = null,
         lease_until = excluded.lease_until,
@@ -71,13 +74,13 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
           and kept.lease_until <= now()
           and kept.digest = excluded.digest
         )
-      returning id
+      returning id, progress
     )
-    select true as is_ours, id, true as is_same, null::bigint as message_id, null::smallint as answer_status,
+    select true as is_ours, id, progress, true as is_same, null::bigint as message_id, null::smallint as answer_status,
       null as answer_text, false as is_dead
     from reserved
     union all
-    select false, id, digest = ${digest}, message_id, answer_status, answer_body, lease_until <= now()
+    select false, id, null, digest = ${digest}, message_id, answer_status, answer_body, lease_until <= now()
     from idempotency_keys
     where (company_id, client_id, method, path, key) = (${companyId}, ${clientId}, ${method}, ${path}, ${key})
       and not exists (select from reserved)`
@@ -85,26 +88,76 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
 }
 
 function toReservation(row: Row): Reservation {
-  if (row.isOurs) return { state: 'reserved', id: row.id }
+  if (row.isOurs) return { state: 'reserved', id: row.id, progress: row.progress }
   if (!row.isSame) return { state: 'reused' }
   if (row.answerStatus !== null) return { state: 'answered', status: row.answerStatus, text: row.answerText ?? '' }
   if (row.isDead && row.messageId !== null) return { state: 'abandoned', id: row.id, messageId: row.messageId }
   return { state: 'running' }
 }
 
-/** Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. */
-export async function keepAnswer(db: Db, companyId: number, id: number, status: number, text: string): Promise<void> {
-  await db`
+/**
+ * Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. False when the reservation no
+ * longer stands. In the transaction that takes effect, this makes sure that no other run of the request does.
+ */
+export async function keepAnswer(
+  db: Db,
+  companyId: number,
+  id: number,
+  status: number,
+  text: string,
+): Promise<boolean> {
+  const kept = await db`
     update idempotency_keys
     set answer_status = ${status}, answer_body = ${text}
     where company_id = ${companyId} and id = ${id} and answer_status is null`
+  return kept.count === 1
 }
 
-/** Gives a key free again, unless it has an answer or a send that began. */
+/** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
+export async function keepProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
+  const kept = await db`
+    update idempotency_keys
+    set progress = ${db.json(progress)}
+    where company_id = ${companyId} and id = ${id} and answer_status is null`
+  return kept.count === 1
+}
+
+/**
+ * Releases a key, unless it has an answer or a send that started. With progress it stays, for a repeat to continue
+ * from.
+ */
 export async function releaseKey(db: Db, companyId: number, id: number): Promise<void> {
   await db`
+    with expired as (
+      update idempotency_keys
+      set lease_until = now()
+      where company_id = ${companyId} and id = ${id}
+        and answer_status is null and message_id is null and progress is not null
+    )
     delete from idempotency_keys
-    where company_id = ${companyId} and id = ${id} and answer_status is null and message_id is null`
+    where company_id = ${companyId} and id = ${id}
+      and answer_status is null and message_id is null and progress is null`
+}
+
+/** Renews the leases of reservations whose requests still run; a row that a transaction holds is left for the next time. */
+export async function renewKeys(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
+  await db`
+    update idempotency_keys key
+    set lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
+    from (
+      select company_id, id
+      from idempotency_keys
+      where (company_id, id) in (
+          select *
+          from unnest(
+            ${reservations.map(({ companyId }) => companyId)}::bigint[],
+            ${reservations.map(({ id }) => id)}::bigint[]
+          )
+        )
+        and answer_status is null
+      for update skip locked
+    ) as running
+    where (key.company_id, key.id) = (running.company_id, running.id)`
 }
 
 /** Forgets keys older than 48 hours, of all companies, at most `limit` of them; tells how many. */

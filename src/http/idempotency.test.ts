@@ -1,38 +1,53 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { asFinal, providerText, serviceUnavailable, validationError } from '../errors.ts'
-import { parseKey, storeAnswer } from './idempotency.ts'
+import { answerOnce, completeKey, parseKey, recordProgress } from './idempotency.ts'
 import { keepAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
 
 const { db } = await createTestDatabase()
 let runs = 0
 let recovered = 0
 let hold: Promise<void> | undefined
+const seen: unknown[] = []
+await db`create table effects (key text not null)`
 
 const { app } = await createTestApi({
   db,
   routes: (app) => {
-    app.post('/public/v1/work', async () => {
-      runs += 1
-      await hold
-      return { run: runs }
-    })
-    app.post('/public/v1/other', async () => ({ run: ++runs }))
+    const work = async (request: FastifyRequest, reply: FastifyReply) =>
+      answerOnce(db, request, reply, 200, async () => {
+        runs += 1
+        await hold
+        return { run: runs }
+      })
+    app.post('/public/v1/work', work)
+    app.post('/public/v1/other', work)
     app.post<{ Body: { kind: string } }>('/public/v1/refuse', async (request) => {
       runs += 1
       if (request.body.kind === 'final') throw asFinal(providerText('(#100) Invalid parameter'))
       if (request.body.kind === 'check') throw validationError([{ path: 'kind', message: 'is bad' }])
       throw serviceUnavailable('busy')
     })
-    app.post('/public/v1/settled', async (request) => {
-      const { idempotency } = request
-      if (idempotency !== undefined) {
-        await storeAnswer(db, request.caller.companyId, idempotency.id, { status: 200, body: { own: true } })
-        idempotency.settled = true
-      }
-      return { own: true }
+    app.post('/public/v1/effect', async (request, reply) =>
+      answerOnce(db, request, reply, 201, async (tx) => {
+        runs += 1
+        await tx`insert into effects (key) values (${String(request.headers['idempotency-key'])})`
+        await hold
+        return { run: runs }
+      }),
+    )
+    app.post('/public/v1/steps', async (request, reply) => {
+      const done = request.idempotency?.progress ?? []
+      seen.push(done)
+      await recordProgress(db, request, [...(Array.isArray(done) ? done : []), runs])
+      runs += 1
+      await hold
+      await completeKey(db, request, reply, 200, { run: runs })
+      return { run: runs }
     })
+    app.post('/public/v1/forgetful', async () => ({ run: ++runs }))
     app.post(
       '/public/v1/send',
       {
@@ -43,7 +58,7 @@ const { app } = await createTestApi({
           },
         },
       },
-      async () => ({ run: ++runs }),
+      work,
     )
     app.put('/public/v1/work', async () => ({ run: ++runs }))
   },
@@ -145,10 +160,48 @@ describe('Idempotency-Key', () => {
     expect(await db`select from idempotency_keys where key = ${`early-${kind}`}`).toHaveLength(0)
   })
 
-  test('an answer that the handler stored itself is the one that is kept', async () => {
-    await call('settled', { url: '/public/v1/settled' })
-    const again = await call('settled', { url: '/public/v1/settled' })
-    expect([again.headers['idempotent-replayed'], again.json()]).toEqual(['true', { own: true }])
+  test('a route that stores no answer for its key is refused: it would run twice', async () => {
+    expect((await call('forgetful', { url: '/public/v1/forgetful' })).statusCode).toBe(500)
+  })
+
+  test('a key stays reserved while its work can commit, also after its caller got 503; then the first outcome', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    const first = await call('late', { url: '/public/v1/effect' })
+    expect([first.statusCode, first.json().error.code]).toEqual([503, 'service_unavailable'])
+    const meanwhile = await call('late', { url: '/public/v1/effect' })
+    expect([meanwhile.statusCode, meanwhile.json().error.code]).toEqual([409, 'idempotency_key_in_use'])
+    gate.resolve()
+    const replay = () => call('late', { url: '/public/v1/effect' })
+    await expect.poll(async () => (await replay()).statusCode).toBe(201)
+    expect((await replay()).headers['idempotent-replayed']).toBe('true')
+    expect(await db`select from effects where key = 'late'`).toHaveLength(1)
+  })
+
+  test('work that fails after its caller got 503 releases the key', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    expect((await call('fails-late', { url: '/public/v1/effect' })).statusCode).toBe(503)
+    gate.reject(new Error('failed late'))
+    hold = undefined
+    await expect.poll(async () => (await call('fails-late', { url: '/public/v1/effect' })).statusCode).toBe(201)
+    expect(await db`select from effects where key = 'fails-late'`).toHaveLength(1)
+  })
+
+  test('the lease of a request that runs is renewed', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    const running = call('long')
+    await expect.poll(() => runs).toBe(1)
+    await db`update idempotency_keys set lease_until = now() - interval '1 second' where key = 'long'`
+    const isLeased = async () => {
+      const [row] =
+        await db`select lease_until > now() + interval '10 seconds' as is_leased from idempotency_keys where key = 'long'`
+      return row?.isLeased
+    }
+    await expect.poll(isLeased, { timeout: 20_000 }).toBe(true)
+    gate.resolve()
+    await running
   })
 
   test.each([
@@ -207,6 +260,42 @@ describe('a process that died', () => {
     await call('alive')
     await db`update idempotency_keys set answer_status = null, answer_body = null where key = 'alive'`
     expect((await call('alive')).statusCode).toBe(409)
+  })
+
+  test('leaves a key that is free after 15 seconds at most', async () => {
+    await call('crashed')
+    await db`update idempotency_keys set answer_status = null, answer_body = null where key = 'crashed'`
+    const [row] =
+      await db`select lease_until - now() <= interval '15 seconds' as is_short from idempotency_keys where key = 'crashed'`
+    expect(row?.isShort).toBe(true)
+  })
+
+  test('commits nothing when it wakes after another took its key', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    const frozen = call('frozen', { url: '/public/v1/effect' })
+    await expect.poll(() => runs).toBe(1)
+    await dies('frozen', null)
+    hold = undefined
+    expect((await call('frozen', { url: '/public/v1/effect' })).json()).toEqual({ run: 2 })
+    gate.resolve()
+    expect((await frozen).json().error.code).toBe('idempotency_key_in_use')
+    expect(await db`select from effects where key = 'frozen'`).toHaveLength(1)
+    expect((await call('frozen', { url: '/public/v1/effect' })).json()).toEqual({ run: 2 })
+  })
+
+  test('leaves what it has done so far to the next request, which continues from there', async () => {
+    const gate = Promise.withResolvers<void>()
+    hold = gate.promise
+    seen.length = 0
+    const dead = call('steps', { url: '/public/v1/steps' })
+    await expect.poll(() => runs).toBe(1)
+    await dies('steps', null)
+    hold = undefined
+    expect((await call('steps', { url: '/public/v1/steps' })).statusCode).toBe(200)
+    expect(seen).toEqual([[], [0]])
+    gate.resolve()
+    expect((await dead).statusCode).toBe(409)
   })
 
   test('settles nothing when it wakes after another took its key', async () => {

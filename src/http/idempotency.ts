@@ -1,21 +1,30 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler } from 'fastify'
-import type { Db } from '../db/connect.ts'
-import { idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { Db, Json, Pool } from '../db/connect.ts'
+import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
 import { inTime } from './deadline.ts'
-import { keepAnswer, releaseKey, reserveKey } from './idempotency-store.ts'
+import { keepAnswer, keepProgress, releaseKey, renewKeys, reserveKey } from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
 export type Answer = { status: number; body: unknown }
 
+export type IdempotencyReservation = {
+  readonly id: number
+  readonly companyId: number
+  /** What an earlier run of this request recorded with `recordProgress` before its process died. */
+  readonly progress: Json | null
+  /** Whether the handler has stored its answer for the key. */
+  isCompleted: boolean
+}
+
 declare module 'fastify' {
   interface FastifyRequest {
     /**
-     * The reservation of this request's Idempotency-Key; absent without the header. A handler that stores the answer
-     * in a statement of its own (`answer_status`, `answer_body` as JSON text) sets `settled`.
+     * The reservation of this request's Idempotency-Key; absent without the header. The handler stores its answer in
+     * the transaction that takes effect, with `answerOnce`, `completeKey` or a statement of its own.
      */
-    idempotency: { readonly id: number; settled: boolean } | undefined
+    idempotency: IdempotencyReservation | undefined
   }
   interface FastifyContextConfig {
     /** What became of a send whose process died before it could answer. Its answer is kept and given ever after. */
@@ -25,29 +34,136 @@ declare module 'fastify' {
 
 const MAX_KEY_LENGTH = 255
 const SETTLE_PATIENCE_MS = 1_000
+/** Three renewals fit into a lease. */
+const RENEW_EVERY_MS = 4_000
 // A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
 const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 
 /**
- * Makes every POST of the API-key surface that carries an Idempotency-Key happen once (decisions: Idempotency-Key), of
- * the routes that are registered afterwards.
+ * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
+ * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
+ * answered 503 before: then an error releases it, and a kept answer stays.
  */
 export function keepIdempotencyKeys(app: FastifyInstance, db: Db): void {
   app.decorateRequest('idempotency')
+  const running = createRunning(app, db)
   const begin: preHandlerHookHandler = (request, reply, done) => {
     const header = request.headers['idempotency-key']
     if (header === undefined) return done()
     return reserve(db, request, reply, parseKey(String(header)))
   }
-  const end: onSendHookHandler = (request, reply, payload, done) =>
-    request.idempotency === undefined ? done() : settle(db, request, reply, payload)
 
   app.addHook('onRoute', (route) => {
     const isPost = [route.method].flat().includes('POST')
     if (!isPost || (route.config?.surface ?? 'api-key') !== 'api-key') return
-    route.preHandler = [begin, ...[route.preHandler ?? []].flat()]
-    route.onSend = [...[route.onSend ?? []].flat(), end]
+    // Nothing runs between the reservation and the handler that ends it.
+    route.preHandler = [...[route.preHandler ?? []].flat(), begin]
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const { idempotency } = request
+      if (idempotency === undefined) return handler.call(this, request, reply)
+      const work = async () => handler.call(this, request, reply)
+      return running.during(idempotency, () => endReservation(db, request, idempotency, work))
+    }
   })
+}
+
+/** The reservations whose handlers run in this process: their leases are renewed until the handlers end. */
+function createRunning(app: FastifyInstance, db: Db) {
+  const running = new Set<IdempotencyReservation>()
+  const renew = async () => {
+    if (running.size === 0) return
+    await renewKeys(db, [...running]).catch((error) =>
+      app.log.error({ reason: String(error) }, 'idempotency.not_renewed'),
+    )
+  }
+  const timer = setInterval(renew, RENEW_EVERY_MS).unref()
+  app.addHook('onClose', () => clearInterval(timer))
+  return {
+    during: async <T>(reservation: IdempotencyReservation, work: () => Promise<T>): Promise<T> => {
+      running.add(reservation)
+      try {
+        return await work()
+      } finally {
+        running.delete(reservation)
+      }
+    },
+  }
+}
+
+/** Runs a handler to its end; after an error the key keeps a final refusal, or is released. */
+async function endReservation<T>(
+  db: Db,
+  request: FastifyRequest,
+  reservation: IdempotencyReservation,
+  handle: () => Promise<T>,
+): Promise<T> {
+  try {
+    const result = await handle()
+    if (!reservation.isCompleted) throw new Error(`${request.method} ${request.url} stored no answer for its key`)
+    return result
+  } catch (error) {
+    const { companyId, id } = reservation
+    const settling =
+      error instanceof AppError && error.final ? storeAnswer(db, companyId, id, error) : releaseKey(db, companyId, id)
+    const settled = settling.catch((reason) =>
+      request.log.error({ requestId: request.id, reason: String(reason) }, 'idempotency.not_settled'),
+    )
+    // While the database is silent the answer does not wait for it; the lease of a key that is not released expires.
+    await Promise.race([settled, sleep(SETTLE_PATIENCE_MS, undefined, { ref: false })])
+    throw error
+  }
+}
+
+/**
+ * Runs the work of a POST and stores its answer for the request's Idempotency-Key in one transaction: both are committed
+ * or neither. Returns the body.
+ * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over; nothing is committed
+ */
+export async function answerOnce<Body>(
+  db: Pool,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  work: (tx: Db) => Promise<Body>,
+): Promise<Body> {
+  reply.code(status)
+  if (request.idempotency === undefined) return work(db)
+  const outcome = await db.begin(async (tx) => {
+    const body = await work(tx)
+    await completeKey(tx, request, reply, status, body)
+    return { body }
+  })
+  return outcome.body
+}
+
+/**
+ * Stores the answer for the request's Idempotency-Key, if it has one, in the transaction that takes effect.
+ * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over: roll back
+ */
+export async function completeKey(
+  tx: Db,
+  { idempotency }: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  body: unknown,
+): Promise<void> {
+  if (idempotency === undefined) return
+  const { companyId, id } = idempotency
+  const text = String(reply.code(status).serialize(body))
+  const isKept = await keepAnswer(tx, companyId, id, status, text)
+  if (!isKept) throw idempotencyKeyInUse()
+  idempotency.isCompleted = true
+}
+
+/**
+ * Records how far the work of a keyed request is, in the transaction that does it; does nothing without a key. A repeat
+ * after a crash finds it in `request.idempotency.progress`.
+ * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over: roll back
+ */
+export async function recordProgress(tx: Db, { idempotency }: FastifyRequest, progress: Json): Promise<void> {
+  if (idempotency === undefined) return
+  if (!(await keepProgress(tx, idempotency.companyId, idempotency.id, progress))) throw idempotencyKeyInUse()
 }
 
 /** The key, bare or as a quoted string; throws 422 when it is empty, too long, or badly quoted. */
@@ -68,7 +184,7 @@ async function reserve(db: Db, request: FastifyRequest, reply: FastifyReply, key
     (late) => late.state === 'reserved' && free(db, request, companyId, late.id),
   )
   if (found.state === 'reserved') {
-    request.idempotency = { id: found.id, settled: false }
+    request.idempotency = { id: found.id, companyId, progress: found.progress, isCompleted: false }
     return
   }
   if (found.state === 'reused') throw idempotencyKeyReused()
@@ -91,32 +207,10 @@ const replay = (reply: FastifyReply, status: number, text: string) =>
   reply.code(status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8').send(text)
 
 /** Keeps an answer for a reservation, by its id; the first one stays. */
-export const storeAnswer = (db: Db, companyId: number, id: number, answer: Answer): Promise<void> =>
-  keepAnswer(db, companyId, id, answer.status, JSON.stringify(answer.body))
-
-/**
- * Before the answer goes out: keeps it when the work was done or refused for good, else frees the key. When the
- * database fails here, the answer goes out all the same: what was done is done.
- */
-async function settle(db: Db, request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<void> {
-  const { idempotency, caller, refusal } = request
-  if (idempotency === undefined || idempotency.settled) return
-  const isFinal = refusal?.final ?? (reply.statusCode >= 200 && reply.statusCode < 300)
-  const settling = isFinal
-    ? keepAnswer(db, caller.companyId, idempotency.id, reply.statusCode, textOf(payload))
-    : releaseKey(db, caller.companyId, idempotency.id)
-  try {
-    // It is written all the same when the database is silent for longer; the answer does not wait for it.
-    await Promise.race([settling, sleep(SETTLE_PATIENCE_MS, undefined, { ref: false })])
-    idempotency.settled = true
-  } catch (error) {
-    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled')
-  }
-}
+const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: Answer): Promise<unknown> =>
+  keepAnswer(db, companyId, id, status, JSON.stringify(body))
 
 const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>
   releaseKey(db, companyId, id).catch((error) =>
     request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled'),
   )
-
-const textOf = (payload: unknown): string => (typeof payload === 'string' ? payload : '')

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Config } from '../config.ts'
 import { formToWriteBody } from '../contacts/contact-form.ts'
+import type { Contact } from '../contacts/contact-record.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import { parseContactUpserts } from '../contacts/contact-write.ts'
 import type { Pool } from '../db/connect.ts'
@@ -11,6 +12,7 @@ import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { listEmailTemplates } from '../emails/email-template.ts'
 import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
 import { acceptForms } from '../http/form-body.ts'
+import { completeKey } from '../http/idempotency.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
@@ -89,7 +91,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         const caller = { companyId: request.caller.companyId, idempotencyId: idempotency?.id ?? null }
         const body = { status: 200 as const }
         await sendTemplateEmail(deps.emails, caller, request.body, () => ({ status: 200, body }))
-        if (idempotency) idempotency.settled = true
+        if (idempotency) idempotency.isCompleted = true
         return body
       },
     )
@@ -199,7 +201,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { companyId, clientId, permissions } = request.caller
         const isArray = Array.isArray(request.body)
         const writes = parseContactUpserts(request.body)
@@ -213,8 +215,14 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         const isClientSide = permissions.every((permission) => permission === 'ContactsUpsert')
         const by = { clientId, source: 'api' }
         const whenFull = isClientSide ? 'keep' : 'refuse'
-        const contacts = await upsertContacts(deps.db, companyId, writes, by, { whenFull, isArray })
-        return contacts.map(({ id }) => (isClientSide ? {} : { contactId: String(id) }))
+        const toAnswer = (contacts: readonly Contact[]) =>
+          contacts.map(({ id }) => (isClientSide ? {} : { contactId: String(id) }))
+        const contacts = await upsertContacts(deps.db, companyId, writes, by, {
+          whenFull,
+          isArray,
+          alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+        })
+        return toAnswer(contacts)
       },
     )
   }

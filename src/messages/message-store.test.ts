@@ -1,9 +1,13 @@
+import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender, messageFrom } from '../../test/world.ts'
+import { fixedClock } from '../clock.ts'
 import { recordInbound } from '../conversations/record-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
+import { releaseKey, reserveKey } from '../http/idempotency-store.ts'
 import { prepareSends, type SendToPrepare, settleAbandoned, settleSends } from './message-store.ts'
+import { createSendBatches } from './send-batches.ts'
 
 let db: Pool
 let url: string
@@ -74,8 +78,8 @@ describe('a send to somebody new', () => {
   test('fifty at once from two processes make one contact, one conversation, fifty messages', async () => {
     const { companyId, send, count } = await world()
     const other = connect(url)
-    const sends = Array.from({ length: 50 }, (_, index) => prepareSends(index % 2 ? db : other, [send()], NOON))
-    await Promise.all(sends)
+    const processes = [db, other].map((pool) => createSendBatches(pool, fixedClock(NOON), async () => {}))
+    await Promise.all(Array.from({ length: 50 }, (_, index) => processes[index % 2]!.prepareSend(send())))
     await other.end()
     expect([await count('contacts'), await count('conversations'), await count('messages')]).toEqual([1, 1, 50])
     const rows = await db<{ seq: number }[]>`select seq from messages where company_id = ${companyId} order by id`
@@ -104,6 +108,99 @@ describe('a send to somebody new', () => {
     const { companyId, send } = await world()
     await prepareSends(db, [send({ customer: 'US.13491208655302741918', phone: null })], NOON)
     expect(await db`select phone from contacts where company_id = ${companyId}`).toEqual([{ phone: null }])
+  })
+})
+
+describe('a customer that another transaction has locked', () => {
+  test('is left out of its batch; the sends of all others go on', async () => {
+    const one = await world()
+    const two = await world()
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    const free = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holder = db.begin(async (tx) => {
+      await tx`select lock_customers(${[one.companyId]}::bigint[], ${['393331234567']}::text[])`
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const held = prepareSend(one.send())
+    const others = [
+      one.send({ customer: '391', phone: '391' }),
+      two.send(),
+      two.send({ customer: '392', phone: '392' }),
+    ]
+    for (const other of others) expect(await prepareSend(other)).toMatchObject({ refusal: null })
+    expect(await one.count('messages')).toBe(1)
+    free.resolve()
+    await holder
+    expect(await held).toMatchObject({ refusal: null })
+    expect([await one.count('messages'), await two.count('messages')]).toEqual([2, 2])
+  })
+
+  test('is answered busy, with nothing written, when the lock is held for longer than a caller waits', async () => {
+    const { companyId, send, count } = await world()
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    await db.begin(async (tx) => {
+      await tx`select lock_customers(${[companyId]}::bigint[], ${['393331234567']}::text[])`
+      expect(await prepareSend(send())).toEqual({ refusal: 'busy' })
+    })
+    expect(await count('messages')).toBe(0)
+  })
+
+  test('and a row that another session holds delays other companies by a second at most', async () => {
+    const one = await world()
+    const two = await world()
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    await prepareSend(one.send())
+    await db.begin(async (tx) => {
+      await tx`select from conversations where company_id = ${one.companyId} for update`
+      const held = expect(prepareSend(one.send())).rejects.toMatchObject({ status: 503 })
+      expect(await prepareSend(two.send())).toMatchObject({ refusal: null })
+      await held
+    })
+    expect([await one.count('messages'), await two.count('messages')]).toEqual([1, 1])
+  })
+})
+
+describe('an Idempotency-Key', () => {
+  const reserve = async (companyId: number) => {
+    const digest = Buffer.alloc(32)
+    const asked = { companyId, clientId: 'c', method: 'POST', path: '/send', key: randomUUID(), digest }
+    const reserved = await reserveKey(db, asked)
+    if (reserved.state !== 'reserved') throw new Error(reserved.state)
+    return { asked, id: reserved.id }
+  }
+  const notSent = { status: 'failed', wamid: null, providerMessageId: null, customer: null, error: null } as const
+
+  test('that was released, or taken over by a repeated request, sends nothing', async () => {
+    const { companyId, send, count } = await world()
+    const { id } = await reserve(companyId)
+    await releaseKey(db, companyId, id)
+    const prepared = await prepareSends(db, [send({ idempotencyId: id }), send()], NOON)
+    expect(prepared).toMatchObject([{ refusal: 'key' }, { refusal: null }])
+    expect(await count('messages')).toBe(1)
+  })
+
+  test('is released when nothing was sent, and only then', async () => {
+    const { companyId, send } = await world()
+    const { asked, id } = await reserve(companyId)
+    const [prepared] = await prepareSends(db, [send({ idempotencyId: id })], NOON)
+    if (prepared?.refusal !== null) throw new Error('refused')
+    await releaseKey(db, companyId, id)
+    expect(await reserveKey(db, asked)).toEqual({ state: 'running' })
+    const { messageId } = prepared
+    const ended = { companyId, messageId, idempotencyId: id, hasProviderMedia: false, ...notSent }
+    await settleSends(db, [{ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } }], NOON)
+    await settleSends(db, [{ ...ended, answer: null }], NOON)
+    expect(await reserveKey(db, asked)).toMatchObject({ state: 'answered', status: 503 })
+
+    const second = await reserve(companyId)
+    const [again] = await prepareSends(db, [send({ idempotencyId: second.id })], NOON)
+    if (again?.refusal !== null) throw new Error('refused')
+    const refused = { ...ended, messageId: again.messageId, idempotencyId: second.id }
+    await settleSends(db, [{ ...refused, answer: null }], NOON)
+    expect(await reserveKey(db, second.asked)).toMatchObject({ state: 'reserved' })
   })
 })
 
@@ -206,6 +303,7 @@ describe('settling', () => {
     customer: null,
     error: null,
     hasProviderMedia: false,
+    idempotencyId: null,
     answer: null,
   })
 

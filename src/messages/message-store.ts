@@ -28,6 +28,10 @@ export type PreparedSend =
   | { refusal: 'consent' }
   | { refusal: 'window'; lastInboundAt: Date | null }
   | { refusal: 'limit'; retryAt: Date }
+  /** Its Idempotency-Key was released or taken over by a repeated request. */
+  | { refusal: 'key' }
+  /** Another transaction holds the lock of its customer. */
+  | { refusal: 'busy' }
   /** Its turn comes later than anyone is kept waiting. */
   | { refusal: 'pace'; waitSeconds: number }
   /** It may go out when it has waited. */
@@ -67,7 +71,7 @@ export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: 
 }
 
 type PreparedRow = {
-  refusal: 'consent' | 'window' | 'limit' | 'pace' | null
+  refusal: 'consent' | 'window' | 'limit' | 'pace' | 'key' | 'busy' | null
   lastInboundAt: Date | null
   retryAt: Date | null
   waitSeconds: number
@@ -76,7 +80,7 @@ type PreparedRow = {
 }
 
 function toPrepared(row: PreparedRow): PreparedSend {
-  if (row.refusal === 'consent') return { refusal: 'consent' }
+  if (row.refusal === 'consent' || row.refusal === 'key' || row.refusal === 'busy') return { refusal: row.refusal }
   if (row.refusal === 'window') return { refusal: 'window', lastInboundAt: row.lastInboundAt }
   if (row.refusal === 'limit' && row.retryAt !== null) return { refusal: 'limit', retryAt: row.retryAt }
   if (row.refusal === 'pace') return { refusal: 'pace', waitSeconds: row.waitSeconds }
@@ -97,8 +101,10 @@ export type SendToSettle = {
   error: { code: number | null; title: string; details: string | null } | null
   /** It went out with media that the provider holds. */
   hasProviderMedia: boolean
-  /** The answer that an Idempotency-Key keeps. */
-  answer: { idempotencyId: number; status: number; body: string } | null
+  /** The reservation of the request's Idempotency-Key. */
+  idempotencyId: number | null
+  /** The answer that the key keeps. Null: nothing was sent, and the key is released. */
+  answer: { status: number; body: string } | null
 }
 
 /**
@@ -115,7 +121,7 @@ export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Da
     provider_message_id: send.providerMessageId,
     customer: send.customer,
     error: send.error,
-    idempotency_id: send.answer?.idempotencyId ?? null,
+    idempotency_id: send.idempotencyId,
     answer_status: send.answer?.status ?? null,
     answer_body: send.answer?.body ?? null,
   }))

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
+import { fixedClock } from '../clock.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { prepareSends, type SendToPrepare } from './message-store.ts'
 import { PAIR_BURST } from './pace.ts'
+import { createSendBatches } from './send-batches.ts'
 
 let db: Pool
 let url: string
@@ -149,7 +151,8 @@ describe('the pair rule', () => {
     const { many, written } = await world()
     const other = connect(url)
     const sends = many(60, { customer, slotSeconds })
-    await Promise.all(sends.map((send, index) => waits([send], index % 2 ? db : other)))
+    const processes = [db, other].map((pool) => createSendBatches(pool, fixedClock(NOON), async () => {}))
+    await Promise.all(sends.map((one, index) => processes[index % 2]!.prepareSend(one)))
     await other.end()
     const { messages } = await written()
     expect(messages).toBeGreaterThanOrEqual(PAIR_BURST)

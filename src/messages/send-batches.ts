@@ -1,7 +1,8 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { createBatcher } from '../batch.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { prepareSends, type SendToSettle, settleSends } from './message-store.ts'
+import { type PreparedSend, prepareSends, type SendToPrepare, type SendToSettle, settleSends } from './message-store.ts'
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
@@ -11,6 +12,10 @@ const MAX_WAITING = 2_000
 const MAX_WAIT_MS = 2_000
 /** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
 const MAX_RUNNING = 1
+/** How long a send waits for the lock of its customer, and the waits between its attempts. */
+const MAX_BUSY_MS = 2_500
+const FIRST_PAUSE_MS = 10
+const LONGEST_PAUSE_MS = 200
 const SETTLE_ATTEMPTS = 5
 const SETTLE_PAUSE_MS = 500
 
@@ -34,15 +39,16 @@ export function createSendBatches(
       return settleSends(tx, sends, clock.now())
     })
   }
+  const prepare = createBatcher<SendToPrepare, PreparedSend>({
+    run: (sends) => prepareSends(db, sends, clock.now()),
+    maxItems: MAX_ITEMS,
+    maxRunning: MAX_RUNNING,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+    companyOf: ({ companyId }) => companyId,
+  })
   return {
-    prepareSend: createBatcher({
-      run: (sends) => prepareSends(db, sends, clock.now()),
-      maxItems: MAX_ITEMS,
-      maxRunning: MAX_RUNNING,
-      maxWaiting: MAX_WAITING,
-      maxWaitMs: MAX_WAIT_MS,
-      companyOf: ({ companyId }) => companyId,
-    }),
+    prepareSend: (send) => untilFree(() => prepare(send)),
     settleSend: createBatcher({
       run: (sends) => repeatedly(() => settle(sends)),
       maxItems: MAX_ITEMS,
@@ -52,13 +58,23 @@ export function createSendBatches(
   }
 }
 
+/** Repeats a send whose customer another transaction has locked: the other sends of its batch do not wait for it. */
+async function untilFree(prepare: () => Promise<PreparedSend>): Promise<PreparedSend> {
+  const endsAtMs = monotonicMs() + MAX_BUSY_MS
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const prepared = await prepare()
+    if (prepared.refusal !== 'busy' || monotonicMs() + pauseMs > endsAtMs) return prepared
+    await pause(pauseMs)
+  }
+}
+
 async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await run()
     } catch (error) {
       if (attempt === SETTLE_ATTEMPTS) throw error
-      await new Promise((resume) => setTimeout(resume, SETTLE_PAUSE_MS))
+      await pause(SETTLE_PAUSE_MS)
     }
   }
 }

@@ -64,7 +64,7 @@ export async function handleSend(deps: SendDeps, request: FastifyRequest, body: 
   const { idempotency } = request
   const send = parseSend(body)
   const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
-  if (idempotency) idempotency.settled = true
+  if (idempotency) idempotency.isCompleted = true
   return reply
 }
 

@@ -4,7 +4,9 @@ import {
   type AppError,
   asFinal,
   dailyLimitReached,
+  idempotencyKeyInUse,
   marketingRefused,
+  overloaded,
   parameterMismatch,
   providerText,
   rateLimitExceeded,
@@ -137,6 +139,10 @@ function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, {
       throw sessionWindowClosed(prepared.lastInboundAt, closedAt(prepared.lastInboundAt))
     case 'limit':
       throw dailyLimitReached(Math.max(1, Math.ceil((prepared.retryAt.getTime() - clock.now().getTime()) / 1000)))
+    case 'key':
+      throw idempotencyKeyInUse()
+    case 'busy':
+      throw overloaded(1)
     case 'pace':
       throw rateLimitExceeded(Math.ceil(prepared.waitSeconds), 'The sender, or this customer, gets no more at present')
     default:
@@ -196,7 +202,8 @@ function toSettle(
     customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
     error: isAccepted ? null : outcome.error,
     hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',
-    answer: keptAnswer(caller, answer),
+    idempotencyId: caller.idempotencyId,
+    answer: keptAnswer(answer),
   }
 }
 
@@ -217,14 +224,10 @@ function otherIdentity({ input, waId, userId }: Accepted, recipient: string): st
   return other === dialled ? null : other
 }
 
-/** What of the answer an Idempotency-Key keeps: acceptance, refusals of the provider, and not knowing. */
-function keptAnswer(caller: SendCaller, answer: SendReply | AppError): SendToSettle['answer'] {
-  if (caller.idempotencyId === null) return null
-  if ('success' in answer) {
-    return { idempotencyId: caller.idempotencyId, status: 200, body: JSON.stringify(answer) }
-  }
-  if (!answer.final) return null
-  return { idempotencyId: caller.idempotencyId, status: answer.status, body: JSON.stringify(answer.body) }
+/** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */
+function keptAnswer(answer: SendReply | AppError): SendToSettle['answer'] {
+  if ('success' in answer) return { status: 200, body: JSON.stringify(answer) }
+  return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }
 
 /** The answer to a send that was not accepted. Final ones are kept by an Idempotency-Key, the others may be repeated. */

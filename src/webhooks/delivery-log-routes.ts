@@ -1,8 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import { Value } from 'typebox/value'
+import { asFinal, testOutcomeUnknown } from '../errors.ts'
+import { completeKey, recordProgress } from '../http/idempotency.ts'
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
-import { parseRange, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
+import { parseRange, type RangeProgress, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
 import { getRegistration } from './registration.ts'
 import { type TestDeliveryDeps, testRegistration } from './test-delivery.ts'
 
@@ -79,10 +82,15 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         config: asking,
         schema: { tags, summary: 'Send one sample delivery now', params: ById, response: { 200: TestReply } },
       },
-      async (request) => {
-        const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id))
+      async (request, reply) => {
+        if (request.idempotency?.progress) throw asFinal(testOutcomeUnknown())
+        const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id), () =>
+          recordProgress(deps.db, request, { isStarted: true }),
+        )
         const { statusCode, response, errorMessage, durationMs } = outcome
-        return { data: { statusCode, response, errorMessage, durationMs } }
+        const answer = { data: { statusCode, response, errorMessage, durationMs } }
+        await completeKey(deps.db, request, reply, 200, answer)
+        return answer
       },
     )
 
@@ -97,10 +105,13 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
           response: { 200: Success },
         },
       },
-      async (request) => {
+      async (request, reply) => {
         const { id, logId } = request.params
-        await redeliverLog(deps, request.caller.companyId, parseId(id), parseId(logId))
-        return { success: true }
+        const answer = { success: true }
+        await redeliverLog(deps, request.caller.companyId, parseId(id), parseId(logId), (tx) =>
+          completeKey(tx, request, reply, 200, answer),
+        )
+        return answer
       },
     )
 
@@ -116,16 +127,31 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
           response: { 200: Type.Object({ success: Type.Boolean(), count: Type.Integer() }) },
         },
       },
-      async (request) => {
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const id = parseId(request.params.id)
         const range = parseRange(request.body, deps.clock.now())
-        return {
-          success: true,
-          count: await redeliverRange(deps, request.caller.companyId, parseId(request.params.id), range),
-        }
+        const earlier = readProgress(request.idempotency?.progress)
+        const toAnswer = (count: number) => ({ success: true, count })
+        const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>
+          progress.cursor === null
+            ? completeKey(tx, request, reply, 200, toAnswer(progress.count))
+            : recordProgress(tx, request, progress),
+        )
+        return toAnswer(count)
       },
     )
   }
 }
+
+const RangeProgressShape = Type.Object({
+  until: Type.String(),
+  count: Type.Integer(),
+  cursor: Type.Union([Type.Object({ createdAt: Type.String(), id: Type.Integer() }), Type.Null()]),
+})
+
+const readProgress = (stored: unknown): RangeProgress | null =>
+  Value.Check(RangeProgressShape, stored) ? stored : null
 
 const toLogReply = ({ body, ...log }: DeliveryLog) => ({
   ...log,

@@ -26,6 +26,7 @@ export async function redeliverLog(
   companyId: number,
   registrationId: number | undefined,
   logId: number | undefined,
+  alsoCommit: (tx: Db) => Promise<void> = async () => {},
 ): Promise<void> {
   const registration = await getRegistration({ db }, companyId, registrationId)
   const logged = logId === undefined ? undefined : await findLoggedDelivery(db, companyId, registration.id, logId)
@@ -34,35 +35,47 @@ export async function redeliverLog(
   await db.begin(async (tx) => {
     const renewed = await renewDelivery(tx, companyId, logged.deliveryId)
     if (renewed) await enqueue(tx, [renewed])
+    await alsoCommit(tx)
   })
   onEnqueued()
 }
 
+/** How far a range has been put up again: where the next step begins, and how many deliveries so far. */
+export type RangeProgress = { until: string; count: number; cursor: RedeliveryCursor | null }
+
 /**
  * Puts up again every finished delivery of a registration made from `since` until before `until`; returns how many.
- * Each step of 1,000 is a transaction: what breaks off in between has put up whole steps.
+ * Each step of 1,000 is a transaction, in which `alsoCommit` runs last: a walk that broke off goes on after its last
+ * step when it is given that step's progress. A null cursor says that the walk is complete.
  */
 export async function redeliverRange(
   { db, enqueue, onEnqueued }: RedeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
   range: RedeliveryRange,
+  earlier: RangeProgress | null = null,
+  alsoCommit: (tx: Db, progress: RangeProgress) => Promise<void> = async () => {},
 ): Promise<number> {
   const registration = await getRegistration({ db }, companyId, registrationId)
   checkActive(registration)
-  let count = 0
-  let cursor: RedeliveryCursor | undefined
+  const until = earlier === null ? range.until : new Date(earlier.until)
+  let progress: RangeProgress = earlier ?? { until: until.toISOString(), count: 0, cursor: null }
   do {
-    const batch = await db.begin(async (tx) => {
-      const step = await renewDeliveries(tx, companyId, registration.id, range, cursor, STEP)
+    const { count, cursor } = progress
+    progress = await db.begin(async (tx) => {
+      const step = await renewDeliveries(tx, companyId, registration.id, { ...range, until }, cursor ?? undefined, STEP)
       if (step.deliveries.length > 0) await enqueue(tx, step.deliveries)
-      return step
+      const next = {
+        until: until.toISOString(),
+        count: count + step.deliveries.length,
+        cursor: step.next ?? null,
+      }
+      await alsoCommit(tx, next)
+      return next
     })
     onEnqueued()
-    count += batch.deliveries.length
-    cursor = batch.next
-  } while (cursor !== undefined)
-  return count
+  } while (progress.cursor !== null)
+  return progress.count
 }
 
 /** Reads a range from a request; `until` is now when it is absent. */

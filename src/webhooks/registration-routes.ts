@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import type { Pool } from '../db/connect.ts'
 import { type AppError, type FieldFault, validationError } from '../errors.ts'
+import { answerOnce } from '../http/idempotency.ts'
 import { parseId } from '../ids.ts'
 import {
   createRegistration,
@@ -14,7 +16,7 @@ import {
 } from './registration.ts'
 import { createShape, RegistrationReply, toRegistrationReply, updateShape } from './registration-shape.ts'
 
-export type RegistrationRoutesDeps = RegistrationDeps & { rules: RegistrationRules }
+export type RegistrationRoutesDeps = RegistrationDeps & { db: Pool; rules: RegistrationRules }
 
 const PATH = '/public/v1/webhooks/registrations'
 const ById = Type.Object({ id: Type.String() })
@@ -36,8 +38,9 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       },
       async (request, reply) => {
         checkRules(request.body, deps.rules)
-        const created = await createRegistration(deps, request.caller.companyId, request.body)
-        return reply.code(201).send(toRegistrationReply(created))
+        return answerOnce(deps.db, request, reply, 201, async (tx) =>
+          toRegistrationReply(await createRegistration({ ...deps, db: tx }, request.caller.companyId, request.body)),
+        )
       },
     )
 

@@ -22,6 +22,7 @@ export async function testRegistration(
   deps: TestDeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
+  beforePost: () => Promise<void> = async () => {},
 ): Promise<AttemptOutcome> {
   const registration = await getRegistration(deps, companyId, registrationId)
   const now = deps.clock.now()
@@ -30,6 +31,7 @@ export async function testRegistration(
   const { headers, url, method } = registration
   const signer = registration.secret === null ? null : createSigner(deps.cipher.decrypt(registration.secret))
   const signed = { registrationId: registration.id, wamid, event: EVENTS[0], body, headers, signer }
+  await beforePost()
   return await deps.receiver.post({
     url,
     method,

@@ -18,13 +18,11 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     ...deps,
     baseUrl: config.baseUrl,
     smtpUrl: config.smtpUrl,
-    acceptEmail: createBatcher<AcceptedEmail, void>({
-      run: async (emails) => {
-        await insertEmails(db, emails)
-        return emails.map(() => undefined)
-      },
+    acceptEmail: createBatcher<AcceptedEmail, boolean>({
+      run: (emails) => insertEmails(db, emails),
       maxItems: MAX_BATCH,
       maxRunning: 2,
+      companyOf: ({ companyId }) => companyId,
     }),
     onAccepted: deps.emailsAccepted.raise,
     hasRefusedMarketing: async (companyId, address) =>

@@ -19,11 +19,12 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
 
   /** Whoever asked for it was told that nothing was sent, and nothing is. */
-  const giveUp = async ({ companyId }: SendToPrepare, prepared: PreparedSend) => {
+  const giveUp = async ({ companyId, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
     const nothing = { wamid: null, providerMessageId: null, customer: null, hasProviderMedia: false, answer: null }
-    await settleSend({ companyId, messageId, status: 'failed', error: NOT_SENT, ...nothing }).catch(onUnsettled)
+    const failed = { companyId, idempotencyId, messageId, status: 'failed', error: NOT_SENT, ...nothing } as const
+    await settleSend(failed).catch(onUnsettled)
   }
 
   return {

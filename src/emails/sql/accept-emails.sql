@@ -1,19 +1,35 @@
 -- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
--- Idempotency-Key of its request, all or nothing.
+-- Idempotency-Key of its request, all or nothing. Returns the uids of the accepted ones: an email whose key was released,
+-- or taken over by a repeated request, is left out.
 create function accept_emails(items jsonb)
-returns void
+returns setof text
 language plpgsql
 as $$
 declare
   jobs jsonb;
+  accepted text[];
 begin
-  with item as materialized (
-    select nextval('emails_id_seq') as id, given.*
+  with given as materialized (
+    select *
     from jsonb_to_recordset(items) as given (
       company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
       is_marketing boolean, from_address text, from_name text, reply_to text, html text, text text, headers jsonb,
       track_opens boolean, track_clicks boolean, tracking jsonb, idempotency_id bigint, answer_status smallint, answer_body text
     )
+  ),
+  answered as (
+    update idempotency_keys key
+    set answer_status = given.answer_status, answer_body = given.answer_body
+    from given
+    where (key.company_id, key.id) = (given.company_id, given.idempotency_id)
+      and key.answer_status is null
+    returning key.company_id, key.id
+  ),
+  item as materialized (
+    select nextval('emails_id_seq') as id, given.*
+    from given
+    where given.idempotency_id is null
+      or (given.company_id, given.idempotency_id) in (select answered.company_id, answered.id from answered)
   ),
   kept as (
     insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
@@ -31,23 +47,19 @@ begin
       item.company_id, item.id, item.from_address, item.from_name, item.reply_to, item.html, item.text, item.headers,
       item.track_opens, item.track_clicks, item.tracking
     from item
-  ),
-  answered as (
-    update idempotency_keys
-    set answer_status = item.answer_status, answer_body = item.answer_body
-    from item
-    where (idempotency_keys.company_id, idempotency_keys.id) = (item.company_id, item.idempotency_id)
-      and idempotency_keys.answer_status is null
   )
   select jsonb_agg(
     jsonb_build_object(
       'kind', 'email.send', 'lane', 'email:' || item.company_id, 'company_id', item.company_id,
       'subject_id', item.id, 'once', false
     )
-  )
-  into jobs
+  ), array_agg(item.uid)
+  into jobs, accepted
   from item;
 
-  perform enqueue_jobs(jobs);
+  if jobs is not null then
+    perform enqueue_jobs(jobs);
+  end if;
+  return query select unnest(accepted);
 end
 $$;

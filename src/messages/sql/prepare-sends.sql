@@ -4,7 +4,8 @@
 --
 -- items: an array of send_item. pair_*: one customer gets pair_burst messages at once, then one per pair_seconds. An item
 -- whose slot comes within longest_wait takes it and is told how long to wait; a later one is refused.
--- refusal: 'consent', 'window', 'limit' or 'pace'; a refused item has written nothing and taken no slot.
+-- refusal: 'consent', 'window', 'limit' or 'pace'; 'key': its Idempotency-Key was released or taken over; 'busy': another
+-- transaction holds the lock of its customer. A refused item has written nothing and taken no slot.
 create function prepare_sends(
   items jsonb,
   at timestamptz,
@@ -24,17 +25,50 @@ returns table (
 language plpgsql
 set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
+-- One row that another session holds must not stop the sends of all companies.
+set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
   given send_item[];
+  keyless integer[];
+  busy integer[];
   judged judged_send[];
   accepted judged_send[];
   present timestamptz;
 begin
-  select array_agg(item) into given from jsonb_populate_recordset(null::send_item, items) as item;
+  with item as materialized (
+    select * from jsonb_populate_recordset(null::send_item, items)
+  ),
+  standing as materialized (
+    select key.company_id, key.id
+    from idempotency_keys key
+    where (key.company_id, key.id) in (select item.company_id, item.idempotency_id from item)
+      and key.answer_status is null
+      and key.message_id is null
+    for update
+  )
+  select
+    array_agg(item::send_item) filter (where item.idempotency_id is null or standing.id is not null),
+    array_agg(item.ord) filter (where item.idempotency_id is not null and standing.id is null)
+  into given, keyless
+  from item
+  left join standing on (standing.company_id, standing.id) = (item.company_id, item.idempotency_id);
 
-  perform lock_customers(array_agg(item.company_id), array_agg(item.customer)) from unnest(given) as item;
+  select
+    array_agg(item) filter (where held.identity is not null),
+    array_agg(item.ord) filter (where held.identity is null)
+  into given, busy
+  from unnest(given) as item
+  left join (
+    select held.company_id, held.identity
+    from (
+      select array_agg(item.company_id) as company_ids, array_agg(item.customer) as customers
+      from unnest(given) as item
+    ) as asked
+    cross join lateral try_lock_customers(asked.company_ids, asked.customers) as held
+  ) as held on (held.company_id, held.identity) = (item.company_id, item.customer);
+
   perform 1
   from sender_reach_counts counts
   where (counts.company_id, counts.sender_id) in (
@@ -156,6 +190,10 @@ begin
     (send.item).ord, send.refusal, send.last_inbound_at, send.retry_at, send.wait_seconds,
     numbered.conversation_id, numbered.message_id
   from unnest(judged) as send
-  left join numbered on numbered.ord = (send.item).ord;
+  left join numbered on numbered.ord = (send.item).ord
+  union all
+  select ord, 'key', null, null, 0, null, null from unnest(keyless) as ord
+  union all
+  select ord, 'busy', null, null, 0, null, null from unnest(busy) as ord;
 end
 $$;

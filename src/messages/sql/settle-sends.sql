@@ -1,7 +1,8 @@
 -- The second half of a send: the outcomes of many sends at once; see settleSends in src/messages/message-store.ts.
 --
 -- items: [{company_id, message_id, status, wamid, provider_message_id, customer, error, idempotency_id, answer_status,
---          answer_body}]
+--          answer_body}]. idempotency_id: the key keeps the answer; without an answer nothing was sent, and the key is
+--          released, so that the request can be repeated.
 create function settle_sends(items jsonb, at timestamptz)
 returns void
 language plpgsql
@@ -71,7 +72,18 @@ begin
     from jsonb_to_recordset(items) as outcome (
       company_id bigint, idempotency_id bigint, answer_status smallint, answer_body text
     )
-    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id);
+    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id)
+      and outcome.answer_status is not null
+      and key.answer_status is null;
+
+    delete from idempotency_keys key
+    using jsonb_to_recordset(items) as outcome (
+      company_id bigint, message_id bigint, idempotency_id bigint, answer_status smallint
+    )
+    where (key.company_id, key.id) = (outcome.company_id, outcome.idempotency_id)
+      and outcome.answer_status is null
+      and key.answer_status is null
+      and key.message_id = outcome.message_id;
   end if;
 end
 $$;
