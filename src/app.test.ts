@@ -64,6 +64,42 @@ describe('the API reference', () => {
     expect([script.statusCode, script.headers['content-type']]).toEqual([200, expect.stringContaining('javascript')])
   })
 
+  test('is compressed and kept by browsers: its script for ever, its page and document until they change', async () => {
+    const { body } = await app.inject({ url: '/docs/' })
+    const script = `/docs/${/src="([^"]+)"/.exec(body)?.[1]}`
+    for (const [url, cacheControl] of [
+      ['/openapi.json', 'no-cache'],
+      ['/docs/', 'no-cache'],
+      ['/docs/js/scalar.js', 'no-cache'],
+      ['/docs/js/scalar.js?v=another', 'no-cache'],
+      [script, 'public, max-age=31536000, immutable'],
+    ] as const) {
+      const reply = await app.inject({ url, headers: { 'accept-encoding': 'gzip, br' } })
+      expect([url, reply.statusCode, reply.headers['content-encoding'], reply.headers['cache-control']]).toEqual([
+        url,
+        200,
+        'br',
+        cacheControl,
+      ])
+      const again = await app.inject({
+        url,
+        headers: { 'accept-encoding': 'gzip, br', 'if-none-match': String(reply.headers.etag) },
+      })
+      expect([url, again.statusCode, again.rawPayload.length]).toEqual([url, 304, 0])
+    }
+  })
+
+  test('answers 404 not_found to unknown paths, as everywhere', async () => {
+    for (const url of ['/docs/nothing', '/docs/js/other.js', '/docs/%2e%2e/package.json']) {
+      const reply = await app.inject({ url })
+      expect([url, reply.statusCode, reply.json()]).toEqual([
+        url,
+        404,
+        { error: { code: 'not_found', message: 'There is nothing at this address' } },
+      ])
+    }
+  })
+
   test('obeys the HTTPS rule', async () => {
     for (const url of ['/openapi.json', '/docs/', '/docs/js/scalar.js']) {
       expect((await app.inject({ url, remoteAddress: '203.0.113.9' })).statusCode).toBe(403)

@@ -67,6 +67,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(createOperatorDeps(deps)))
   await app.register(healthRoutes(deps))
-  await serveReference(app)
+  serveReference(app)
   return app
 }

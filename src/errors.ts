@@ -55,17 +55,17 @@ export const unauthorized = (message = 'The credential is missing or wrong') =>
 export const forbidden = (message: string) => coded(403, 'forbidden', message)
 export const httpsRequired = () => forbidden('HTTPS is required')
 export const notFound = (message = 'There is nothing at this address') => coded(404, 'not_found', message)
-export const serviceUnavailable = (message: string) => coded(503, 'service_unavailable', message)
+/** 503; with `retryAfterSeconds` also the header `Retry-After`. */
+export const serviceUnavailable = (message: string, retryAfterSeconds?: number) =>
+  new AppError(
+    503,
+    { error: { code: 'service_unavailable', message } },
+    retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } },
+  )
 export const internalError = () => coded(500, 'internal_error', 'Something went wrong on our side')
 /** Refused before any work began, so the same request can be repeated at once. */
 export const overloaded = (retryAfterSeconds: number) =>
-  new AppError(
-    503,
-    {
-      error: { code: 'service_unavailable', message: 'Too many requests wait at present: nothing was done, try again' },
-    },
-    { headers: { 'retry-after': String(retryAfterSeconds) } },
-  )
+  serviceUnavailable('Too many requests wait at present: nothing was done, try again', retryAfterSeconds)
 export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded(400, 'bad_request', message, fields && { fields })
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
@@ -148,11 +148,7 @@ export const gone = (message: string, replacement: string | null, headers: Recor
   new AppError(410, { error: { code: 'gone', message, ...(replacement && { details: { replacement } }) } }, { headers })
 // Media
 export const mediaNotReady = (retryAfterSeconds: number) =>
-  new AppError(
-    503,
-    { error: { code: 'service_unavailable', message: 'The file cannot be read at the moment: try again soon' } },
-    { headers: { 'retry-after': String(retryAfterSeconds) } },
-  )
+  serviceUnavailable('The file cannot be read at the moment: try again soon', retryAfterSeconds)
 export const rangeNotSatisfiable = (sizeBytes: number) =>
   new AppError(
     416,

@@ -1,12 +1,10 @@
+import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
-import Fastify, {
-  type FastifyContextConfig,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import type { ReferencePage } from './reference-page.ts'
 import { addCommonResponses } from './reference-responses.ts'
+import { createFileSender, type FileLimits, toStaticFile, versionOf } from './static-file.ts'
 
 type Surface = NonNullable<FastifyContextConfig['surface']>
 
@@ -31,6 +29,12 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+/** Browsers ask each time whether their copy is current. */
+const REVALIDATE = 'no-cache'
+/** Browsers keep it for a year without asking. */
+const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 /** Collects the shapes of all routes that are registered afterwards into one OpenAPI document. */
 export async function describeApi(
@@ -82,40 +86,46 @@ function withCommonResponses<Document extends object>(document: Document): Docum
   return Object.assign(document, addCommonResponses(JSON.parse(JSON.stringify(document))))
 }
 
-/** `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. */
-export async function serveReference(app: FastifyInstance): Promise<void> {
-  const config = { surface: 'public' } as const
-  app.get('/openapi.json', { config, schema: { hide: true } }, async () => app.swagger())
+/**
+ * `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. The
+ * files are made at the first request and served from memory.
+ */
+export function serveReference(app: FastifyInstance, limits?: FileLimits): void {
+  const send = createFileSender(limits)
+  const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
+  const page = firstCall(buildPage)
+  const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
-  let page: Promise<FastifyInstance> | undefined
-  const show = async (request: FastifyRequest, reply: FastifyReply) => {
-    page ??= buildPage()
-    const { statusCode, headers, rawPayload } = await (await page).inject(request.url)
-    return reply
-      .headers({ ...headers, 'content-security-policy': CONTENT_SECURITY_POLICY, 'x-content-type-options': 'nosniff' })
-      .removeHeader('connection')
-      .code(statusCode)
-      .send(rawPayload)
-  }
-  for (const address of ['/docs', '/docs/*']) app.get(address, { config, schema: { hide: true } }, show)
+  app.get('/openapi.json', route, async (request, reply) => send(request, reply, await document(), REVALIDATE))
+  app.get('/docs', route, async (_request, reply) => reply.redirect('/docs/', 301))
+  app.get('/docs/', route, async (request, reply) => {
+    reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
+    return send(request, reply, (await page()).page, REVALIDATE)
+  })
+  app.get<{ Querystring: { v?: unknown } }>('/docs/js/scalar.js', route, async (request, reply) => {
+    const { script } = await page()
+    // During an upgrade the page of one version may ask for the script of the other: that answer is not kept.
+    return send(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
+  })
 }
 
-/** The page apart from the service: its program takes 40 MB, which only those spend who read it. */
-async function buildPage(): Promise<FastifyInstance> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference')
-  const page = Fastify()
-  await page.register(scalar, {
-    routePrefix: '/docs',
-    configuration: {
-      url: '/openapi.json',
-      pageTitle: 'Parley API reference',
-      withDefaultFonts: false,
-      telemetry: false,
-      hideClientButton: true,
-      showDeveloperTools: 'never',
-      agent: { disabled: true },
-      mcp: { disabled: true },
-    },
+/** Makes a value at the first call; a failure is tried again at the next. */
+function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+}
+
+function buildPage(): Promise<ReferencePage> {
+  return new Promise((resolve, reject) => {
+    new Worker(new URL('./reference-page.ts', import.meta.url))
+      .once('message', resolve)
+      .once('error', reject)
+      .once('exit', () => reject(new Error('The thread that builds the API reference ended without a page')))
   })
-  return page
 }

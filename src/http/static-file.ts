@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { serviceUnavailable } from '../errors.ts'
+
+const ENCODINGS = ['br', 'gzip', 'identity'] as const
+type Encoding = (typeof ENCODINGS)[number]
+
+/** A file that is served from memory. It is compressed once, when it is made. */
+export type StaticFile = {
+  readonly contentType: string
+  /** SHA-256 of the uncompressed content, in hexadecimal. */
+  readonly digest: string
+  readonly bodies: Readonly<Record<Encoding, Uint8Array>>
+}
+
+export type FileLimits = {
+  /** Answers under way at the same time; further requests are refused with 503. */
+  readonly maxAnswers: number
+  /** The time that a client has to read one answer; then the connection is closed. */
+  readonly readDeadlineMs: number
+}
+
+const LIMITS: FileLimits = { maxAnswers: 64, readDeadlineMs: 60_000 }
+const RETRY_AFTER_SECONDS = 10
+/** What a connection that does not read may hold in memory: under TLS a chunk is copied when it is encrypted. */
+const CHUNK_BYTES = 64 * 1024
+/** Level 5 takes 0.2 s for 4.3 MB and saves 75 %; level 9 takes 0.8 s and saves 76 %. */
+const BROTLI_QUALITY = 5
+
+/** Names the content in the URL of a file that browsers may keep for ever. */
+export const versionOf = (file: StaticFile): string => file.digest.slice(0, 16)
+
+/** Compresses the content with brotli and gzip. */
+export async function toStaticFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }
+  const [br, gzipped] = await Promise.all([promisify(brotliCompress)(content, quality), promisify(gzip)(content)])
+  const digest = createHash('sha256').update(content).digest('hex')
+  return { contentType, digest, bodies: { br, gzip: gzipped, identity: content } }
+}
+
+/**
+ * Serves static files: the encoding that the client prefers, 304 for a known ETag, 503 with Retry-After when too many
+ * answers are under way. Content is written as fast as the client reads and no longer than the deadline.
+ */
+export function createFileSender({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
+  let answers = 0
+
+  const limitAnswer = ({ raw }: FastifyReply): void => {
+    answers += 1
+    const deadline = setTimeout(() => raw.destroy(), readDeadlineMs)
+    raw.once('close', () => {
+      answers -= 1
+      clearTimeout(deadline)
+    })
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply, file: StaticFile, cacheControl: string): FastifyReply => {
+    const encoding = preferredEncoding(request)
+    const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
+    reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
+    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
+    limitAnswer(reply)
+    const body = file.bodies[encoding]
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    return reply
+      .header('content-length', String(body.length))
+      .type(file.contentType)
+      .send(Readable.from(chunksOf(body), { objectMode: false, highWaterMark: CHUNK_BYTES }))
+  }
+}
+
+const preferredEncoding = ({ headers }: FastifyRequest): Encoding =>
+  negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), [...ENCODINGS]) ?? 'identity'
+
+/** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
+
+function* chunksOf(body: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES)
+}
