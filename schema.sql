@@ -380,6 +380,7 @@ create table inbound_events (
   others text[] not null default '{}'::text[],
   body bytea not null,
   received_at timestamp with time zone not null default now(),
+  done integer not null default 0,
   constraint inbound_events_pkey PRIMARY KEY (lane, id)
 );
 

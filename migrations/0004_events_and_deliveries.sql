@@ -4,12 +4,13 @@
 -- that follows from it. Global: the company is known only when the event is parsed. An event about several numbers
 -- has a row for each, so that a lane holds everything about a number, in order.
 create table inbound_events (
-  lane smallint not null, -- of the number's hash
+  lane smallint not null, -- of the number's hash; from 64 on: events that are handled alone (src/inbound/lane.ts)
   id bigint generated always as identity,
   part text not null default '', -- the number whose items this row holds
   others text[] not null default '{}', -- the event's other numbers, which have rows of their own
   body bytea not null,
   received_at timestamptz not null default now(),
+  done integer not null default 0, -- the row's first items, which earlier transactions handled
   primary key (lane, id)
 );
 

@@ -45,3 +45,15 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   senderName: null,
   sourceType: 'parley',
 })
+
+/** A connected number, of a company of its own, as the provider's id. */
+export async function connectNumber(db: Pool): Promise<string> {
+  const companyId = await createCompany(db)
+  const senderId = await createSender(db, companyId)
+  const [route] = await db<{ phoneNumberId: string }[]>`
+    insert into sender_routes (phone_number_id, company_id, sender_id)
+    select phone_number_id, company_id, id from senders where (company_id, id) = (${companyId}, ${senderId})
+    returning phone_number_id
+  `
+  return route!.phoneNumberId
+}

@@ -53,6 +53,9 @@ export function isDatabaseDown(error: unknown): boolean {
 const isOfSocket = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && error.syscall === 'connect'
 
+/** The same transaction may succeed next time: the database is away, or another transaction was in the way. */
+export const isTemporary = (error: unknown): boolean => isDatabaseDown(error) || isContention(error)
+
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined

@@ -1,13 +1,9 @@
-import { hash } from 'node:crypto'
-import { LRUCache } from 'lru-cache'
 import { createBatcher } from '../batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { type NewEvent, storeEvents } from './event-store.ts'
-
-/** Events are spread over so many lanes by the hash of their number; a lane is handled by one worker at a time. */
-export const LANES = 64
+import { laneOf } from './lane.ts'
 
 /** As providers write their ids. What is written in another way goes with the first number. */
 const NUMBER_NAME = Buffer.from('"phone_number_id"')
@@ -96,13 +92,3 @@ export const belongsToPart = (
   event: { part: string; others: readonly string[] },
   phoneNumberId: string | null,
 ): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))
-
-const lanes = new LRUCache<string, number>({ max: 10_000 })
-
-function laneOf(number: string): number {
-  const known = lanes.get(number)
-  if (known !== undefined) return known
-  const lane = hash('md5', number, 'buffer').readUInt8(0) % LANES
-  lanes.set(number, lane)
-  return lane
-}

@@ -10,7 +10,16 @@ export type NewEvent = {
   receivedAt: Date | null
 }
 
-export type StoredEvent = { lane: number; id: number; part: string; others: string[]; body: Buffer; receivedAt: Date }
+export type StoredEvent = {
+  lane: number
+  id: number
+  part: string
+  others: string[]
+  body: Buffer
+  receivedAt: Date
+  /** How many of its items earlier transactions handled. */
+  done: number
+}
 
 /**
  * Keeps raw events, in the order given. When it returns they are on disk. Their bodies travel as one value, cut apart
@@ -40,7 +49,7 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
 const unlessEmpty = (column: (string | null)[]) => (column.some((value) => value !== null) ? column : null)
 
 /** All bodies behind each other, the parts of one body sharing it, and where each event's begins, counted from 1. */
-function joinBodies(events: readonly NewEvent[]): { bytes: Buffer; firsts: number[] } {
+function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
   const bodies: Buffer[] = []
   let end = 1
   const firsts = events.map(({ body }) => {
@@ -57,11 +66,11 @@ function joinBodies(events: readonly NewEvent[]): { bytes: Buffer; firsts: numbe
 export type BusyLane = { lane: number; waiting: number }
 
 /** The lanes that hold events, the longest waiting first: one look into the index per lane, however many events. */
-export function listBusyLanes(db: Db, lanes: number, limit: number): Promise<BusyLane[]> {
-  // Handed over as an array: for a series of unknown length each look would be planned anew.
+export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): Promise<BusyLane[]> {
+  // Passed as an array: for a series of unknown length each look would be planned anew.
   return db<BusyLane[]>`
     select lane.number as lane, held.waiting
-    from unnest(${Array.from({ length: lanes }, (_, lane) => lane)}::smallint[]) as lane (number)
+    from unnest(${lanes as number[]}::smallint[]) as lane (number)
     cross join lateral (
       select count(*)::integer as waiting, min(event.id) as first
       from (
@@ -87,9 +96,48 @@ export function takeEvents(
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
-    select lane, id, part, others, body, received_at
+    select lane, id, part, others, body, received_at, done
     from take_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
+  `
+}
+
+/** Puts events back that this transaction took, with what is changed of them; their ids, and so their order, stay. */
+export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
+  if (events.length === 0) return
+  const bodies = joinBodies(events)
+  await tx`
+    insert into inbound_events (lane, id, part, others, body, received_at, done)
+    overriding system value
+    select
+      event.lane, event.id, event.part, string_to_array(event.others, chr(10)),
+      substring(given.bytes from event.first for event.length), event.received_at::timestamptz, event.done
+    from (select ${bodies.bytes}::bytea as bytes) as given
+    cross join unnest(
+      ${events.map(({ lane }) => lane)}::smallint[],
+      ${events.map(({ id }) => id)}::bigint[],
+      ${events.map(({ part }) => part)}::text[],
+      ${events.map(({ others }) => others.join('\n'))}::text[],
+      ${bodies.firsts}::integer[],
+      ${events.map(({ body }) => body.length)}::integer[],
+      ${events.map(({ receivedAt }) => receivedAt.toISOString())}::text[],
+      ${events.map(({ done }) => done)}::integer[]
+    ) as event (lane, id, part, others, first, length, received_at, done)
+  `
+}
+
+/** Moves the oldest event of a lane behind the others. */
+export async function requeueOldest(db: Db, lane: number): Promise<void> {
+  await db`
+    with oldest as (
+      delete from inbound_events event
+      where (event.lane, event.id) in (
+        select lane, id from inbound_events where lane = ${lane} order by id limit 1 for update skip locked
+      )
+      returning *
+    )
+    insert into inbound_events (lane, part, others, body, received_at, done)
+    select lane, part, others, body, received_at, done from oldest
   `
 }
 

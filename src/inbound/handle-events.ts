@@ -1,148 +1,129 @@
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { isContention, isDatabaseDown } from '../db/failure.ts'
-import { belongsToPart } from './accept.ts'
-import { type StoredEvent, takeEvents } from './event-store.ts'
-import { type AfterCommit, type Arrived, type HandleDeps, type Handling, handleItems } from './handle-items.ts'
-import type { InboundItem } from './inbound-item.ts'
-import { type SetAside, setAside } from './item-store.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { isTemporary } from '../db/failure.ts'
+import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from './event-store.ts'
+import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
+import type { HandleDeps } from './handle-items.ts'
+import { keepUnplaced, type Unplaced } from './keep-unplaced.ts'
+import { isIsolated, isolatedLane } from './lane.ts'
+import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 
-/** What one transaction takes at most. */
-export const EVENTS_AT_ONCE = { limit: 200, bytes: 8 * 1024 * 1024 }
+/** What one transaction takes at most. With the body that exceeds `bytes`, at most 8 MiB are taken. */
+export type Bounds = { limit: number; bytes: number; items: number }
+export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 500 }
+/** Few items, since each of them may fail. */
+const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32 }
 
 export type HandleEventsDeps = HandleDeps & {
   db: Pool
   clock: Clock
-  /** Told of each item that was set aside. */
-  onSetAside: (item: SetAside) => void
+  /** Called after the commit with the items of one transaction that could not be placed or processed. */
+  onUnplaced: (unplaced: readonly Unplaced[]) => void
 }
+
+/** `failing`: lanes of which something fails, to be handled by `handleApart` after the others. */
+export type Handled = { handled: number; failing: number[] }
 
 /**
  * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
- * that a crash at any line leaves either all or nothing. Answers how many there were; 0 when other workers have the
- * lanes. When something of it fails, it begins anew and goes in halves.
+ * that a crash at any line leaves either all or nothing. When it fails, each lane has a transaction of its own. `handled` is
+ * the number of events taken; 0 when other workers hold the lanes.
+ *
+ * @throws when the database is away or another worker is in the way; then the call may be repeated
  */
-export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<number> {
+export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
   try {
-    return await handleOnce(deps, lanes, handleTogether)
+    return { handled: await handleOnce(deps, lanes, EVENTS_AT_ONCE, handleTogether), failing: [] }
   } catch (error) {
-    if (isNobodysFault(error)) throw error
-    return handleOnce(deps, lanes, handleInHalves)
+    if (isTemporary(error)) throw error
+  }
+  if (lanes.length === 1) return { handled: 0, failing: [...lanes] }
+  const all: Handled = { handled: 0, failing: [] }
+  for (const lane of lanes) {
+    const one = await handleLanes(deps, [lane])
+    all.handled += one.handled
+    all.failing.push(...one.failing)
+  }
+  return all
+}
+
+/**
+ * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number, each
+ * item that fails being kept as failed. A number with more failing items than one transaction tries moves to its isolated
+ * lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane some items of
+ * one event are handled. What cannot be written, not even as failed, goes to the end of the isolated lane.
+ *
+ * @throws like `handleLanes`, and when an isolated event cannot be written
+ */
+export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
+  try {
+    if (isIsolated(lane)) return await handleOnce(deps, [lane], ISOLATED_AT_ONCE, handleInHalves)
+    return await handleOnce(deps, [lane], EVENTS_AT_ONCE, numberByNumber)
+  } catch (error) {
+    if (isTemporary(error)) throw error
+    if (!isIsolated(lane)) return isolate(deps.db, lane)
+    await requeueOldest(deps.db, lane)
+    throw error
   }
 }
 
-type Owned = Arrived & { event: StoredEvent }
-type HandlingEvents = HandleEventsDeps & Handling
-type Handle = (deps: HandlingEvents, tx: Db, owned: readonly Owned[], at: Date) => Promise<SetAside[]>
+/** Moves the oldest events of a lane to where each is handled alone. */
+const isolate = (db: Pool, lane: number): Promise<number> =>
+  db.begin(async (tx) => {
+    const events = await takeEvents(tx, [lane], EVENTS_AT_ONCE)
+    await putBackEvents(
+      tx,
+      events.map((event) => ({ ...event, lane: isolatedLane(lane) })),
+    )
+    return events.length
+  })
 
-/** What other rooms want done after the commit is done then; of a part that was rolled back, nothing comes of it. */
-async function handleOnce(deps: HandleEventsDeps, lanes: readonly number[], handle: Handle): Promise<number> {
-  const afterwards: AfterCommit[] = []
-  const count = await handleInTransaction({ ...deps, afterwards }, lanes, handle)
-  for (const act of afterwards) act()
+type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<Outcome>
+
+/** What other rooms want done after the commit is done then. */
+async function handleOnce(
+  deps: HandleEventsDeps,
+  lanes: readonly number[],
+  bounds: Bounds,
+  handle: Handle,
+): Promise<number> {
+  const { count, outcome } = await deps.db.begin(async (tx) => {
+    const events = await takeEvents(tx, lanes, bounds)
+    const { owned, unplaced, rest } = openEvents(events, bounds.items)
+    const outcome = await handle(deps, tx, owned, deps.clock.now())
+    await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
+    const all = [...unplaced, ...outcome.unplaced]
+    await keepUnplaced(tx, all)
+    return { count: events.length, outcome: { ...outcome, unplaced: all } }
+  })
+  for (const act of outcome.afterwards) act()
+  if (outcome.unplaced.length > 0) deps.onUnplaced(outcome.unplaced)
   return count
 }
 
-function handleInTransaction(deps: HandlingEvents, lanes: readonly number[], handle: Handle): Promise<number> {
-  return deps.db.begin(async (tx) => {
-    const events = await takeEvents(tx, lanes, EVENTS_AT_ONCE)
-    if (events.length === 0) return 0
-    const parsed = events.map(parseEvent)
-    const owned = parsed.flatMap(({ event, items }) =>
-      items.map((item): Owned => ({ item, receivedAt: event.receivedAt, event })),
-    )
-    const notHandled = owned.length === 0 ? [] : await handle(deps, tx, owned, deps.clock.now())
-    const aside = [...parsed.flatMap((one) => one.aside), ...notHandled]
-    await setAside(tx, aside)
-    for (const item of aside) deps.onSetAside(item)
-    return events.length
-  })
-}
+/** Of an event that is there twice the last counts, from which more items are left. */
+const uniqueOf = (events: readonly StoredEvent[]): StoredEvent[] => [
+  ...new Map(events.map((event) => [event.id, event])).values(),
+]
 
-const handleTogether: Handle = async (deps, tx, owned, at) => {
-  const aside = await handleItems(deps, tx, owned, at)
-  const events = new Map(owned.map(({ item, event }) => [item, event]))
-  return aside.map(({ item, state, reason }) => asideOf(state, reason, item, events.get(item)))
-}
-
-/** All at once; when something of it fails, one half after the other, so that the bad one fails alone. */
-const handleInHalves: Handle = async (deps, tx, owned, at) => {
-  const [first] = owned
-  if (first === undefined) return []
-  try {
-    return await savepoint(tx, (inner) => handleTogether(deps, inner, owned, at))
-  } catch (error) {
-    if (isNobodysFault(error)) throw error
-    if (owned.length === 1) return [asideOf('failed', reasonOfError(error), first.item, first.event)]
-  }
-  const half = Math.ceil(owned.length / 2)
-  const before = await handleInHalves(deps, tx, owned.slice(0, half), at)
-  return [...before, ...(await handleInHalves(deps, tx, owned.slice(half), at))]
-}
-
-const reasonOfError = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')
-
-type Parsed = { event: StoredEvent; items: InboundItem[]; aside: SetAside[] }
-
-function parseEvent(event: StoredEvent): Parsed {
-  const parsed = parseInbound(event.body)
-  if (parsed.kind === 'unreadable') {
-    const whole = {
-      phoneNumberId: null,
-      wabaAccountId: null,
-      app: null,
-      body: event.body,
-      receivedAt: event.receivedAt,
+/**
+ * Each number's items by themselves, the numbers with fewest items first. Once a number has used up the attempts of this
+ * transaction, the rest of its items goes to its isolated lane, and the other numbers are left for the next transaction.
+ */
+const numberByNumber: Handle = async (deps, tx, owned, at) => {
+  const numbers = [...Map.groupBy(owned, ({ event }) => event.part).values()]
+  const all: Outcome = { unplaced: [], afterwards: [], left: [] }
+  let isSpent = false
+  for (const items of numbers.toSorted((one, other) => one.length - other.length)) {
+    if (isSpent) {
+      all.left.push(...leaveFrom(items))
+      continue
     }
-    const isFirst = belongsToPart(event, null)
-    return { event, items: [], aside: isFirst ? [{ state: 'unreadable', reason: parsed.reason, ...whole }] : [] }
+    const outcome = await handleInHalves(deps, tx, items, at)
+    all.unplaced.push(...outcome.unplaced)
+    all.afterwards.push(...outcome.afterwards)
+    isSpent = outcome.left.length > 0
+    all.left.push(...outcome.left.map((event) => ({ ...event, lane: isolatedLane(event.lane) })))
   }
-  const own = parsed.items.filter(({ route }) =>
-    belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
-  )
-  const isUnreadable = (item: InboundItem) => item.kind === 'unreadable-item'
-  return {
-    event,
-    items: own.filter((item) => !isUnreadable(item)),
-    aside: own.filter(isUnreadable).map((item) => asideOf('unreadable', reasonOf(item), item, event)),
-  }
-}
-
-const reasonOf = (item: InboundItem): string => ('reason' in item ? item.reason : item.kind)
-
-function asideOf(
-  state: SetAside['state'],
-  reason: string,
-  item: InboundItem,
-  event: StoredEvent | undefined,
-): SetAside {
-  const { route } = item
-  return {
-    state,
-    reason,
-    phoneNumberId: route.by === 'sender' ? route.phoneNumberId : null,
-    wabaAccountId: route.by === 'account' ? route.wabaAccountId : null,
-    app: route.by === 'app' ? route.gupshupAppId : null,
-    body: rawOf(item, event),
-    receivedAt: event?.receivedAt ?? new Date(0),
-  }
-}
-
-/** The item's own JSON; the whole event where that cannot be cut out, whose other items are recognised as known. */
-function rawOf(item: InboundItem, event: StoredEvent | undefined): Buffer {
-  try {
-    return Buffer.from(item.raw())
-  } catch {
-    return event?.body ?? Buffer.alloc(0)
-  }
-}
-
-/** The database is away, or two workers were in each other's way: the whole batch is tried again. */
-const isNobodysFault = (error: unknown): boolean => isDatabaseDown(error) || isContention(error)
-
-/** Runs statements so that their failure leaves the transaction usable. */
-async function savepoint<T>(tx: Db, run: (inner: Db) => Promise<T>): Promise<T> {
-  if (!('savepoint' in tx)) throw new Error('A savepoint needs a transaction')
-  return tx.savepoint(run) as Promise<T>
+  return all
 }

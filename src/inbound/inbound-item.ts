@@ -17,8 +17,11 @@ export type Placed = {
   route: Route
   /** Epoch seconds by the provider's clock, or null. */
   timestamp: number | null
-  /** The provider's JSON for this item alone, byte by byte as it came. Made when asked for. */
-  raw: () => string
+  /**
+   * The provider's JSON for this item alone, byte by byte as it came, or together with other items of its list. Made when
+   * asked for.
+   */
+  raw: (siblings?: readonly Placed[]) => string
 }
 
 /** The customer of an item. Both identities may be absent in a poor event. */

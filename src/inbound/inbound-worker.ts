@@ -1,6 +1,6 @@
-import { LANES } from './accept.ts'
 import { type BusyLane, listBusyLanes } from './event-store.ts'
-import { EVENTS_AT_ONCE, type HandleEventsDeps, handleLanes } from './handle-events.ts'
+import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
+import { ALL_LANES, isIsolated } from './lane.ts'
 
 /** Transactions at once: while the database writes one, this process reads the next. */
 const CONCURRENT = 3
@@ -23,8 +23,9 @@ export type InboundWorkerDeps = HandleEventsDeps & {
 
 /**
  * Handles stored events, some lanes at a time, until told to stop. Any number of processes may do so at once: a lane is one
- * worker's at a time, by a lock that the database gives back should the worker die. Idle, it looks for other processes'
- * events at growing pauses of 50 to 250 ms; events of its own process wake it at once.
+ * worker's at a time, by a lock that the database releases when the worker dies. An idle worker polls for events of other
+ * processes at growing pauses of 50 to 250 ms; events of its own process wake it at once. Lanes of which something fails,
+ * and isolated ones, are handled beside the others, one at a time.
  */
 export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   let isStopping = false
@@ -43,12 +44,13 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
         resolve()
       }
     })
+  const apart = startApart(deps, () => isStopping)
 
   const loop = async () => {
     let pause = SHORTEST_PAUSE_MS
     while (!isStopping) {
       isAwake = false
-      const handled = await handleBusyLanes(deps, () => isStopping).catch((error) => {
+      const handled = await handleBusyLanes(deps, apart, () => isStopping).catch((error) => {
         deps.onFailure(error)
         return undefined
       })
@@ -59,6 +61,7 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
       }
     }
+    await apart.running()
   }
   const running = loop()
   return {
@@ -71,13 +74,46 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
   }
 }
 
-/** One round over the lanes that hold events; answers how many events were handled. */
-async function handleBusyLanes(deps: InboundWorkerDeps, isStopping: () => boolean): Promise<number> {
-  const groups = groupLanes(await listBusyLanes(deps.db, LANES, EVENTS_AT_ONCE.limit))
+/** The lanes that are handled one at a time, beside the others. */
+type Apart = { add(lane: number): void; has(lane: number): boolean; running(): Promise<void> }
+
+function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
+  const lanes = new Set<number>()
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    for (let [lane] = lanes; lane !== undefined && !isStopping(); [lane] = lanes) {
+      const handled = await handleApart(deps, lane).catch(async (error) => {
+        deps.onFailure(error)
+        await sleepAlways(PAUSE_AFTER_FAILURE_MS)
+        return 0
+      })
+      lanes.delete(lane)
+      if (handled > 0 && isIsolated(lane)) lanes.add(lane)
+    }
+    running = undefined
+  }
+  return {
+    add: (lane) => {
+      lanes.add(lane)
+      running ??= run()
+    },
+    has: (lane) => lanes.has(lane),
+    running: async () => running,
+  }
+}
+
+/** One round over the lanes that hold events; returns how many events were handled. */
+async function handleBusyLanes(deps: InboundWorkerDeps, apart: Apart, isStopping: () => boolean): Promise<number> {
+  const busy = await listBusyLanes(deps.db, ALL_LANES, EVENTS_AT_ONCE.limit)
+  for (const { lane } of busy) if (isIsolated(lane)) apart.add(lane)
+  const groups = groupLanes(busy.filter(({ lane }) => !apart.has(lane)))
   let handled = 0
   const drain = async () => {
     for (let lanes = groups.shift(); lanes !== undefined && !isStopping(); lanes = groups.shift()) {
-      handled += await handleLanes(deps, lanes)
+      const outcome = await handleLanes(deps, lanes)
+      handled += outcome.handled
+      for (const lane of outcome.failing) apart.add(lane)
     }
   }
   const drains = Array.from({ length: Math.min(CONCURRENT, groups.length) }, drain)

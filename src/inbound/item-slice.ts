@@ -13,11 +13,15 @@ import {
 /** Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. */
 export type Position = { entry: number; change: number; list: string | null; index: number }
 
-/** The text of one item in its nesting; `contact` is the index of its own contact. */
-export type Slice = (position: Position, contact: number | null) => string
+/**
+ * The text of one item in its nesting, `contact` being the index of its own contact; or of several items of one list, with
+ * all contacts.
+ */
+export type Slice = (positions: readonly [Position, ...Position[]], contact: number | null) => string
 
-/** What stands around one item is small; a body that says otherwise would be multiplied by its items. */
+/** Characters around one item, at each level. In all items of a body together it is no more than the body itself. */
 const SURROUNDINGS_LIMIT = 4096
+const SURROUNDINGS_OF_ALL = 64 * 1024
 
 /** A change, found once: the text around its value, and what is within. */
 type Change = { head: string; tail: string; value: Span; members: Member[]; frames: Map<string, Frame> }
@@ -29,54 +33,74 @@ type Part = { start: number; text: string; fill?: 'item' | 'contact' }
  * out, what is kept being the provider's own text. Nothing is scanned before the first call, and nothing twice.
  * The text must be JSON that `JSON.parse` accepts.
  */
-export function itemSlicer(text: string): Slice {
-  const root = once(() => openRoot(text))
+export function itemSlicer(text: string, itemCount: () => number): Slice {
+  const source = once(() => ({ text, limit: limitFor(text, itemCount()) }))
+  const root = once(() => openRoot(source()))
   const entries = new Map<number, OpenedArray>()
   const changes = new Map<string, Change>()
-  return (position, contact) => {
-    const entry = remember(entries, position.entry, () => openEntry(text, root(), position.entry))
+  return (positions, contact) => {
+    const [position] = positions
+    const entry = remember(entries, position.entry, () => openEntry(source(), root(), position.entry))
     const key = `${position.entry}.${position.change}`
-    const change = remember(changes, key, () => openChange(text, entry, position.change))
-    return change.head + cutValue(text, change, position, contact) + change.tail
+    const change = remember(changes, key, () => openChange(source(), entry, position.change))
+    return change.head + cutValue(source(), change, positions, contact) + change.tail
   }
 }
 
-function cutValue(text: string, change: Change, { list, index }: Position, contact: number | null): string {
-  if (list === null) return textOf(text, change.value)
-  const frame = remember(change.frames, list, () => frameValue(text, change, list))
-  return fillFrame(text, frame, index, contact)
+/** The text of a body, and the limit of what stands around each of its items. */
+type Source = { text: string; limit: number }
+
+const limitFor = (text: string, items: number): number =>
+  Math.min(SURROUNDINGS_LIMIT, Math.floor(Math.max(SURROUNDINGS_OF_ALL, text.length) / Math.max(items, 1)))
+
+function cutValue(
+  source: Source,
+  change: Change,
+  positions: readonly [Position, ...Position[]],
+  contact: number | null,
+): string {
+  const [{ list }] = positions
+  if (list === null) return textOf(source.text, change.value)
+  const frame = remember(change.frames, list, () => frameValue(source, change, list))
+  const indexes = [...new Set(positions.map(({ index }) => index))]
+  return fillFrame(source, frame, indexes, contact)
 }
 
 /** A stretch on the way to the item, and the text around it. */
 type Opening = { head: string; tail: string; span: Span }
 type OpenedArray = { head: string; tail: string; elements: Span[] }
 
-const openRoot = (text: string): OpenedArray => openArray(text, { head: '', tail: '', span: valueAt(text) }, 'entry')
+const openRoot = (source: Source): OpenedArray =>
+  openArray(source, { head: '', tail: '', span: valueAt(source.text) }, 'entry')
 
-const openEntry = (text: string, root: OpenedArray, index: number): OpenedArray =>
-  openArray(text, { head: root.head, tail: root.tail, span: at(root.elements, index) }, 'changes')
+const openEntry = (source: Source, root: OpenedArray, index: number): OpenedArray =>
+  openArray(source, { head: root.head, tail: root.tail, span: at(root.elements, index) }, 'changes')
 
-function openChange(text: string, entry: OpenedArray, index: number): Change {
+function openChange(source: Source, entry: OpenedArray, index: number): Change {
   const change = { head: entry.head, tail: entry.tail, span: at(entry.elements, index) }
-  const { head, tail, span } = openMember(text, change, 'value') ?? change
-  return { head, tail, value: span, members: membersIn(text, span), frames: new Map() }
+  const { head, tail, span } = openMember(source, change, 'value') ?? change
+  return { head, tail, value: span, members: membersIn(source.text, span), frames: new Map() }
 }
 
 /** Where there is no such array, the whole is handed on as if it were its only element. */
-function openArray(text: string, outer: Opening, name: string): OpenedArray {
-  const inner = openMember(text, outer, name)
+function openArray(source: Source, outer: Opening, name: string): OpenedArray {
+  const { text } = source
+  const inner = openMember(source, outer, name)
   const elements = inner && isArrayText(text, inner.span) ? elementsOf(text, inner.span) : []
   if (!inner || elements.length === 0) return { head: outer.head, tail: outer.tail, elements: [outer.span] }
   return { head: `${inner.head}[`, tail: `]${inner.tail}`, elements }
 }
 
 /** Steps into a member. Beside it only scalars stay: an array or object there may speak of other items. */
-function openMember(text: string, { head, tail, span }: Opening, name: string): Opening | undefined {
+function openMember({ text, limit }: Source, { head, tail, span }: Opening, name: string): Opening | undefined {
   const members = membersIn(text, span)
   const way = findMember(members, name)
   if (way === undefined) return undefined
   const kept = members.filter((member) => member.name !== name && isScalar(text, member.value))
-  const parts = withinLimit(kept.map((member) => keep(text, member)))
+  const parts = withinLimit(
+    kept.map((member) => keep(text, member)),
+    limit,
+  )
   const before = parts.filter((part) => part.start < way.span.start).map((part) => `${part.text},`)
   const after = parts.filter((part) => part.start > way.span.start).map((part) => `,${part.text}`)
   return {
@@ -92,7 +116,7 @@ const membersIn = (text: string, span: Span): Member[] => (isObjectText(text, sp
  * What stays of a value around one item of a list: text, and two places to fill. Of other arrays only `errors` belong to every
  * item; the rest are siblings.
  */
-function frameValue(text: string, change: Change, list: string): Frame {
+function frameValue({ text, limit }: Source, change: Change, list: string): Frame {
   const item = findMember(change.members, list)
   const contacts = findMember(change.members, 'contacts')
   const parts = change.members.flatMap((member): Part | [] => {
@@ -102,17 +126,24 @@ function frameValue(text: string, change: Change, list: string): Frame {
     return member === contacts ? { start: member.span.start, text: nameOf(text, member), fill: 'contact' } : []
   })
   return {
-    parts: withinLimit(parts),
+    parts: withinLimit(parts, limit),
     items: elementsIn(text, item),
     contacts: elementsIn(text, contacts),
   }
 }
 
-function fillFrame(text: string, { parts, items, contacts }: Frame, index: number, contact: number | null): string {
-  const own = contact === null ? undefined : contacts[contact]
+function fillFrame(
+  { text, limit }: Source,
+  { parts, items, contacts }: Frame,
+  indexes: readonly number[],
+  contact: number | null,
+): string {
+  const own = contacts.filter((_, index) => index === contact || indexes.length > 1)
+  const areSmall = indexes.length > 1 || own.every((span) => span.end - span.start <= limit)
+  const listOf = (spans: readonly Span[]) => `[${spans.map((span) => textOf(text, span)).join(',')}]`
   const fills = {
-    item: () => `[${textOf(text, at(items, index))}]`,
-    contact: () => (own && own.end - own.start <= SURROUNDINGS_LIMIT ? `[${textOf(text, own)}]` : '[]'),
+    item: () => listOf(indexes.map((index) => at(items, index))),
+    contact: () => listOf(areSmall ? own : []),
   }
   return `{${parts.map((part) => (part.fill ? part.text + fills[part.fill]() : part.text)).join(',')}}`
 }
@@ -124,11 +155,11 @@ const elementsIn = (text: string, member: Member | undefined): Span[] =>
   member && isArrayText(text, member.value) ? elementsOf(text, member.value) : []
 
 /** The first parts that fit; the item itself is no part of its surroundings. */
-function withinLimit(parts: Part[]): Part[] {
+function withinLimit(parts: Part[], limit: number): Part[] {
   let size = 0
   return parts.filter((part) => {
     if (part.fill !== 'item') size += part.text.length
-    return part.fill === 'item' || size <= SURROUNDINGS_LIMIT
+    return part.fill === 'item' || size <= limit
   })
 }
 

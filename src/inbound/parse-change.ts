@@ -161,7 +161,7 @@ function place(change: Change, inList?: InList): Placed {
     field,
     route: routeOf(change.ids, inList?.list),
     timestamp: inList ? inList.timestamp : secondsAt(entry, 'time'),
-    raw: () => slice(position, inList?.contact ?? null),
+    raw: (siblings = []) => slice([position, ...siblings.map((one) => one.position)], inList?.contact ?? null),
   }
 }
 

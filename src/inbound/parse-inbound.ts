@@ -3,7 +3,7 @@ import { ID_LIMIT, ITEM_LIMIT, NESTING_LIMIT } from './bounds.ts'
 import type { InboundItem, ParsedInbound, Placed } from './inbound-item.ts'
 import { itemSlicer } from './item-slice.ts'
 import { idAt, isDeeper, isObject, type JsonObject, memberAt, parseJson, secondsAt, textAt } from './json-member.ts'
-import { readEntry } from './parse-change.ts'
+import { type OpenBody, readEntry } from './parse-change.ts'
 import { readGupshupTemplateStatus } from './template-item.ts'
 import { guarded, NOWHERE, TOO_DEEP, unreadable } from './unreadable.ts'
 
@@ -25,7 +25,7 @@ export function parseInbound(raw: Buffer | string): ParsedInbound {
   if (!isObject(body)) return { kind: 'unreadable', reason: 'the body is not a JSON object' }
   const deep = hasMoreLevels(text, NESTING_LIMIT) ? new Set<unknown>() : undefined
   const items: InboundItem[] = []
-  for (const item of readBody(body, text, deep)) {
+  for (const item of readBody(body, text, { deep, slice: itemSlicer(text, () => items.length) })) {
     if (items.length === ITEM_LIMIT) return { kind: 'unreadable', reason: `more than ${ITEM_LIMIT} items` }
     items.push(item)
   }
@@ -33,11 +33,10 @@ export function parseInbound(raw: Buffer | string): ParsedInbound {
   return { kind: 'items', items }
 }
 
-function* readBody(body: JsonObject, text: string, deep: Set<unknown> | undefined): Generator<InboundItem> {
+function* readBody(body: JsonObject, text: string, open: Omit<OpenBody, 'body'>): Generator<InboundItem> {
   const entries = memberAt(body, 'entry')
   if (Array.isArray(entries)) {
-    const open = { body, slice: itemSlicer(text), deep }
-    for (const [index, entry] of entries.entries()) yield* readEntry(open, entry, index)
+    for (const [index, entry] of entries.entries()) yield* readEntry({ ...open, body }, entry, index)
     return
   }
   yield* guarded(

@@ -8,6 +8,7 @@ import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/inbound-worker.ts'
 import { forgetUnroutable } from '../inbound/item-store.ts'
+import { describeUnplaced } from '../inbound/keep-unplaced.ts'
 import { takeUpLatecomers } from '../inbound/take-up.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
@@ -70,7 +71,7 @@ export function startWorkers(deps: Deps): Workers {
         if (media.length > 0) jobs.wake(MEDIA_COPY)
       }
     },
-    onSetAside: ({ state, reason }) => deps.log.warn({ state, reason }, 'inbound.set_aside'),
+    onUnplaced: (unplaced) => deps.log.warn(describeUnplaced(unplaced), 'inbound.unplaced'),
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)

@@ -1,0 +1,103 @@
+import type { Db } from '../db/connect.ts'
+import { isTemporary } from '../db/failure.ts'
+import type { StoredEvent } from './event-store.ts'
+import type { InboundItem, Route } from './inbound-item.ts'
+import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
+import { savepoint } from './savepoint.ts'
+
+/** An item that could not be placed or processed; null: the whole body. */
+export type Unplaced = {
+  event: StoredEvent
+  item: InboundItem | null
+  /** Among the items of the event. */
+  index: number
+  state: SetAsideState
+  reason: string
+}
+
+/** Of one body so many items are kept each by itself, further ones together with those of their list. */
+const ALONE = 100
+const STATEMENT_BYTES = 4 * 1024 * 1024
+
+/** Keeps what could not be placed, as part of the transaction that removes the events. */
+export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
+  const groups = Map.groupBy(unplaced, groupOf)
+  let batch: SetAside[] = []
+  let bytes = 0
+  for (const group of groups.values()) {
+    const row = toRow(group)
+    if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
+      await keep(tx, batch)
+      batch = []
+      bytes = 0
+    }
+    batch.push(row)
+    bytes += row.body.length
+  }
+  await keep(tx, batch)
+}
+
+/** How many items could not be placed or processed, by state, and the first reason: one log line for all of them. */
+export function describeUnplaced(unplaced: readonly Unplaced[]): object {
+  const states = Map.groupBy(unplaced, ({ state }) => state)
+  const counts = [...states].map(([state, items]) => [state, items.length])
+  return { ...Object.fromEntries(counts), reason: unplaced[0]?.reason }
+}
+
+/** Under a savepoint; a row that the database refuses is kept without ids. */
+async function keep(tx: Db, rows: readonly SetAside[]): Promise<void> {
+  if (rows.length === 0) return
+  try {
+    await savepoint(tx, (inner) => setAside(inner, rows))
+  } catch (error) {
+    if (isTemporary(error)) throw error
+    const [only] = rows
+    if (rows.length > 1) for (const row of rows) await keep(tx, [row])
+    else if (only !== undefined) await setAside(tx, [withoutIds(only)])
+  }
+}
+
+const withoutIds = (row: SetAside): SetAside => ({
+  ...row,
+  reason: 'it could not be kept with its ids',
+  phoneNumberId: null,
+  wabaAccountId: null,
+  app: null,
+})
+
+function groupOf({ event, item, index, state, reason }: Unplaced): string {
+  if (item === null || index < ALONE) return `${event.id} ${index} ${item?.key}`
+  const { entry, change, list } = item.position
+  return JSON.stringify([event.id, state, reason, entry, change, list, idOf(item.route)])
+}
+
+const idOf = (route: Route): string | null => {
+  if (route.by === 'sender') return route.phoneNumberId
+  if (route.by === 'account') return route.wabaAccountId
+  return route.by === 'app' ? route.gupshupAppId : null
+}
+
+function toRow([first, ...others]: Unplaced[]): SetAside {
+  if (first === undefined) throw new Error('A group has an item')
+  const { event, item, state, reason } = first
+  const route = item?.route
+  return {
+    state,
+    reason,
+    phoneNumberId: route?.by === 'sender' ? route.phoneNumberId : null,
+    wabaAccountId: route?.by === 'account' ? route.wabaAccountId : null,
+    app: route?.by === 'app' ? route.gupshupAppId : null,
+    body: textOf(event, item, others),
+    receivedAt: event.receivedAt,
+  }
+}
+
+/** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as known. */
+function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unplaced[]): Buffer {
+  try {
+    const siblings = others.flatMap((other) => (other.item === null ? [] : [other.item]))
+    return item === null ? event.body : Buffer.from(item.raw(siblings))
+  } catch {
+    return event.body
+  }
+}

@@ -1,0 +1,22 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+
+/** Events are spread over so many lanes by the hash of their number; a lane is handled by one worker at a time. */
+const COUNT = 64
+
+/** For each lane there is a second one, whose events are handled one by one, so that they delay no others. */
+export const isolatedLane = (lane: number): number => (isIsolated(lane) ? lane : lane + COUNT)
+export const isIsolated = (lane: number): boolean => lane >= COUNT
+
+export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)
+
+const lanes = new LRUCache<string, number>({ max: 10_000 })
+
+/** The lane of a number's events. */
+export function laneOf(number: string): number {
+  const known = lanes.get(number)
+  if (known !== undefined) return known
+  const lane = hash('md5', number, 'buffer').readUInt8(0) % COUNT
+  lanes.set(number, lane)
+  return lane
+}
