@@ -133,6 +133,9 @@ export function socketFolder(folder: DataFolder): string {
   return Buffer.byteLength(short + SOCKET_NAME) <= SOCKET_PATH_BYTES ? short : join('/tmp', name)
 }
 
+/** Where the server notes its process id beside its socket. */
+export const socketLock = (folder: DataFolder): string => `${socketFolder(folder)}${SOCKET_NAME}.lock`
+
 /**
  * Makes the socket's folder. Whoever may enter it is the database's superuser, so one that others own or may
  * enter is refused.

@@ -7,26 +7,38 @@ import { StartError } from '../start-error.ts'
 
 const ORPHAN_DEADLINE_MS = 60_000
 
+/** Of a process that has ended, for its parent to read how: in a container it may have none that does. */
+const ZOMBIE_DEADLINE_MS = 5_000
+
 /** The process id that the cluster's running, or killed, server noted. */
-export async function readPostmasterPid(cluster: string): Promise<number | undefined> {
-  const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
+export const readPostmasterPid = (cluster: string): Promise<number | undefined> =>
+  readPid(join(cluster, 'postmaster.pid'))
+
+async function readPid(lock: string): Promise<number | undefined> {
+  const text = await readFile(lock, 'utf8').catch(() => '')
   const pid = Number(text.split('\n', 1)[0])
   return Number.isInteger(pid) && pid > 1 ? pid : undefined
 }
 
 /**
- * Waits for the server of a process that was killed to end, and asks it to, since its keeper may be dead too.
- * To be called by the holder of the folder's lock: nobody else's server can be running then.
+ * Waits for the server of a killed process to end, and asks it to, since its keeper may be dead too. Removes the lock
+ * files of a server that has ended when its process id still exists: PostgreSQL would take it for running.
+ * Only for the holder of the folder's lock: no other server can be running then.
  */
-export async function stopOrphan(cluster: string): Promise<void> {
-  const pid = await readPostmasterPid(cluster)
-  if (pid === undefined) return
-  const command = commandOf(pid)
-  if (command === undefined) return
-  // The number went to another program, after a restart of the machine or in a new container. PostgreSQL
-  // would believe that its server still runs.
-  if (!isPostmaster(command, cluster)) return rm(join(cluster, 'postmaster.pid'), { force: true })
-  await stopPostmaster(pid, cluster)
+export async function stopOrphan(cluster: string, socketLock: string): Promise<void> {
+  for (const lock of [join(cluster, 'postmaster.pid'), socketLock]) {
+    const pid = await readPid(lock)
+    if (pid === undefined) continue
+    if (isPostmaster(commandOf(pid) ?? [], cluster)) await stopPostmaster(pid, cluster)
+    await untilCollected(pid)
+    // A dead process that nothing collects, or another program, after a restart of the machine or in a new container.
+    if (commandOf(pid) !== undefined) await rm(lock, { force: true })
+  }
+}
+
+/** Its children, which hold the shared memory, end in this time too. */
+async function untilCollected(pid: number): Promise<void> {
+  for (let waitedMs = 0; waitedMs < ZOMBIE_DEADLINE_MS && isZombie(pid); waitedMs += 50) await sleep(50)
 }
 
 async function stopPostmaster(pid: number, cluster: string): Promise<void> {
@@ -51,7 +63,17 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 
 const isPostmaster = (command: string[], cluster: string): boolean => command[command.indexOf('-D') + 1] === cluster
 
-/** The words of a living process's command; a dead one that nobody has collected has none. */
+/** A process that has ended and still has its number, until its parent reads how it ended. */
+function isZombie(pid: number): boolean {
+  try {
+    if (process.platform === 'linux') return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+    return execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+  } catch {
+    return false
+  }
+}
+
+/** The words of a process's command, empty for a zombie; undefined when there is no such process. */
 function commandOf(pid: number): string[] | undefined {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

@@ -10,6 +10,7 @@ import {
   openDataFolder,
   openSocketFolder,
   socketFolder,
+  socketLock,
 } from './embedded-folder.ts'
 import { findBinaries } from './embedded-package.ts'
 import { stopOrphan } from './embedded-postmaster.ts'
@@ -35,7 +36,7 @@ export async function startEmbedded(dataDir: string, settings: Record<string, st
   const folder = await openDataFolder(dataDir)
   const unlock = lockDataFolder(folder)
   try {
-    await stopOrphan(folder.cluster)
+    await stopOrphan(folder.cluster, socketLock(folder))
     const server = await startLocked(folder, settings)
     const stop = async () => {
       await server.stop()
