@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import { emailKey } from '../email-address.ts'
 import { phoneIdentity } from '../phone.ts'
 import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
 import { searchText } from './contact-search.ts'
@@ -9,6 +10,7 @@ import {
   forgetAliases,
   insertConsents,
   insertContacts,
+  releaseEmails,
   toRows,
   updateContacts,
 } from './contact-store.ts'
@@ -76,14 +78,16 @@ export type Change = {
   readonly known: Contact | undefined
   readonly state: ContactState
   readonly consents: readonly ConsentSet[]
+  /** Phone identities that the contact had and gave up; it is no longer known by them. */
+  readonly numbersGivenUp: readonly string[]
 }
 
 /** Changes as statements take them. */
 export const rowsOf = (changes: readonly Change[]): ContactRows => toRows(changes.map(({ state }) => state))
 
 /**
- * Writes changes of different contacts; answers them as kept. No address goes from one of them to another. `addedRows`:
- * those of the new ones, where they are at hand.
+ * Writes changes of different contacts; returns them as stored. `addedRows`: the rows of the new ones, if they are at
+ * hand. The caller holds the locks.
  */
 export async function writeChanges(
   tx: Db,
@@ -94,10 +98,13 @@ export async function writeChanges(
 ): Promise<Contact[]> {
   const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
   const consents = changes.flatMap((change) => change.consents)
-  const givenUp = updated.flatMap(numberGivenUp)
-  const idsOf = (some: readonly Change[]) => some.map(({ state }) => state.id)
-  // All are begun at once, so that none waits for the answer to another; they are carried out in this order.
-  const [updatedAt, createdAt] = await Promise.all([
+  const givenUp = updated.flatMap(({ state, numbersGivenUp }) =>
+    numbersGivenUp.map((identity) => ({ id: state.id, identity })),
+  )
+  const handedOn = handOvers(updated)
+  // All statements are sent at once; the server runs them in this order.
+  const [, updatedAt, createdAt] = await Promise.all([
+    handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
     updated.length > 0 &&
       updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), idsOf(updated.filter(isRenamed))),
     added.length > 0 && insertContacts(tx, companyId, idsOf(added), addedRows ?? rowsOf(added)),
@@ -107,19 +114,32 @@ export async function writeChanges(
   return changes.flatMap(({ known, state }) => {
     const at = known ? updatedAt : createdAt
     if (!at) return []
-    const { createdAt: since, externalId, externalConnectionId } = known ?? NEWCOMER
+    const { createdAt: since, externalId, externalConnectionId } = known ?? NEW_CONTACT
     return [{ ...state, externalId, externalConnectionId, createdAt: since ?? at, updatedAt: at }]
   })
 }
 
-const NEWCOMER = { createdAt: undefined, externalId: null, externalConnectionId: null }
+const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) => state.id)
+
+/**
+ * Contacts whose email another updated contact takes. The unique index sees one row after the other, so their emails are
+ * released first. New contacts are inserted after all updates.
+ */
+function handOvers(updated: readonly Change[]): number[] {
+  const takers = new Map(updated.map(({ state }) => [keyOf(state), state.id]))
+  return idsOf(
+    updated.filter(({ known, state }) => {
+      const key = known === undefined ? null : keyOf(known)
+      return key !== null && (takers.get(key) ?? state.id) !== state.id
+    }),
+  )
+}
+
+const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email === null ? null : emailKey(email))
+
+const NEW_CONTACT = { createdAt: undefined, externalId: null, externalConnectionId: null }
 
 const isRenamed = ({ known, state }: Change): boolean => known === undefined || searchText(known) !== searchText(state)
-
-function numberGivenUp({ known, state }: Change) {
-  const identity = known?.phoneIdentity ?? null
-  return identity === null || identity === state.phoneIdentity ? [] : [{ id: state.id, identity }]
-}
 
 /** Only what changes something is a change of consent. */
 export function consentChanges(before: ContactState | undefined, after: ContactState): ConsentSet[] {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
-import type { Pool } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import type { Vault } from '../media/vault.ts'
 import { createRowReader, lineToBody, type RowBody } from './contact-columns.ts'
 import { toText } from './contact-import.ts'
@@ -16,7 +16,7 @@ import {
   recordProgress,
 } from './contact-import-store.ts'
 import type { ContactWrite } from './contact-record.ts'
-import { type PreparedRows, prepareRows, upsertRows } from './contact-upsert.ts'
+import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from './contact-upsert.ts'
 import { readContactRow } from './contact-write.ts'
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
@@ -55,7 +55,7 @@ export async function runImport(
     await writing
     signal.throwIfAborted()
     if (pause()) return false
-    writing = writeBatch(deps, companyId, begun, batch)
+    writing = writeBatch(deps, companyId, begun, batch, signal)
     // Awaited above or below; until then its failure is nobody's.
     writing.catch(() => {})
     place = batch.to
@@ -154,9 +154,15 @@ function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
   return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'source_type'))
 }
 
-async function writeBatch(deps: RunDeps, companyId: number, begun: ContactImport, batch: Batch): Promise<void> {
+async function writeBatch(
+  deps: RunDeps,
+  companyId: number,
+  begun: ContactImport,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<void> {
   const by = { clientId: begun.clientId, source: 'import' }
-  await upsertRows(deps.db, companyId, batch.prepared, by, async (tx, outcomes) => {
+  const keep = async (tx: Db, outcomes: readonly RowOutcome[]) => {
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
       const fault = outcomes[place]?.fault
@@ -171,7 +177,8 @@ async function writeBatch(deps: RunDeps, companyId: number, begun: ContactImport
       refusals: [...batch.refusals, ...full].map(storable),
     })
     if (!isMine) throw new Error('Another process went on with this import')
-  })
+  }
+  await upsertRows(deps.db, companyId, batch.prepared, by, keep, signal)
 }
 
 /** PostgreSQL keeps no NUL. */

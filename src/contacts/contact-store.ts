@@ -160,6 +160,15 @@ export async function updateContacts(
   return row?.at
 }
 
+/** Takes their emails away from contacts for the rest of the transaction, so that others can have them. */
+export async function releaseEmails(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
+  await tx`
+    update contacts
+    set email_key = null
+    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
+  `
+}
+
 /** Keeps changes of consent in their history. */
 export async function insertConsents(
   tx: Db,

@@ -254,6 +254,99 @@ test('a contact that a send made is found by search and renamed by an upsert of 
   await checkHouse(companyId)
 })
 
+/** How often rows of contacts are written while the work is done. No other work goes on meanwhile. */
+async function countWrites(work: () => Promise<unknown>): Promise<number> {
+  const pool = pools[0]!
+  const read = async () => {
+    const [row] = await pool.begin(async (tx) => {
+      await tx`select pg_stat_force_next_flush()`
+      return tx<{ count: number }[]>`
+        select (n_tup_ins + n_tup_upd)::int as count from pg_stat_user_tables where relname = 'contacts'
+      `
+    })
+    return row!.count
+  }
+  const flush = () =>
+    Promise.all(Array.from({ length: 8 }, () => pool`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
+  await flush()
+  const before = await read()
+  await work()
+  await flush()
+  return (await read()) - before
+}
+
+test('an array writes each contact once, however often emails and phones alternate', async () => {
+  const companyId = await newCompany()
+  const phone = '393339990000'
+  const alternating = Array.from({ length: 1000 }, (_, i) => ({ email: `e${i % 2}@x.org`, phone }))
+  expect(await countWrites(() => upsert(companyId, 0, alternating))).toBe(1)
+  expect(await peopleOf(companyId)).toEqual([{ email: 'e1@x.org', phone }])
+
+  const twins = await newCompany()
+  const holders = Array.from({ length: 500 }, (_, i) => ({ email: `t${i}@x.org`, phone: `3933400${1000 + i}` }))
+  await upsert(twins, 0, holders)
+  await upsert(
+    twins,
+    0,
+    holders.map(({ email }) => ({ email, phone })),
+  )
+  // Each holder of the phone is matched by it, takes an email and then leaves for another phone.
+  const leaving = Array.from({ length: 500 }, (_, i) => [
+    { email: `l${i}@x.org`, phone },
+    { email: `l${i}@x.org`, phone: `3933500${1000 + i}` },
+  ]).flat()
+  expect(await countWrites(() => upsert(twins, 0, leaving))).toBe(500)
+  expect(await peopleOf(twins)).toEqual(holders.map((_, i) => ({ email: `l${i}@x.org`, phone: `3933500${1000 + i}` })))
+})
+
+test('contacts hand their emails on within one array', async () => {
+  const companyId = await newCompany()
+  const [a, b] = ['393331000001', '393331000002']
+  await upsert(companyId, 0, [
+    { email: 'a@x.org', phone: a },
+    { email: 'b@x.org', phone: b },
+  ])
+  await upsert(companyId, 0, [
+    { email: 'c@x.org', phone: a },
+    { email: 'a@x.org', phone: b },
+    { email: 'b@x.org', phone: a },
+  ])
+  expect(await peopleOf(companyId)).toEqual([
+    { email: 'b@x.org', phone: a },
+    { email: 'a@x.org', phone: b },
+  ])
+})
+
+test('writes that wait for a lock hold no connection, and do not delay other companies', async () => {
+  const [companyId, other] = [await newCompany(), await newCompany()]
+  const phone = '393331230000'
+  const pool = pools[0]!
+  const holder = await pools[1]!.reserve()
+  await holder`begin`
+  await holder`select lock_customers(array[${companyId}]::bigint[], array[${phone}])`
+  const array = Array.from({ length: 1000 }, (_, i) => ({ email: `w${i}@x.org`, phone }))
+  const waiting = [
+    ...Array.from({ length: 12 }, () => upsert(companyId, 0, array)),
+    ...Array.from({ length: 40 }, (_, i) => upsert(companyId, 0, [{ email: `w${i}@x.org`, phone }])),
+  ]
+  for (let look = 0; look < 20; look += 1) {
+    await upsert(
+      other,
+      0,
+      Array.from({ length: 100 }, (_, i) => ({ email: `o${look}-${i}@x.org`, phone: undefined })),
+    )
+    const [row] = await pool<{ blocked: number }[]>`
+      select count(*) as blocked from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+    `
+    expect(row!.blocked).toBe(0)
+  }
+  await holder`rollback`
+  holder.release()
+  await Promise.all(waiting)
+  expect(await peopleOf(companyId)).toHaveLength(1)
+  await checkHouse(companyId)
+})
+
 test('many large arrays at once hold no more locks than one of them needs', async () => {
   const companyId = await newCompany()
   const arrays = Array.from({ length: 6 }, (_, array) =>

@@ -5,8 +5,8 @@ import { phoneIdentity } from '../phone.ts'
 import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactState, endContact, findContact, findContactByEmail } from './contact-store.ts'
-import { checkLocked, withPeopleLocked } from './people-lock.ts'
-import { hasTwinWithoutEmail, type Known, readMeant } from './people-store.ts'
+import { lockAlso, withMatchesLocked } from './identity-lock.ts'
+import { hasTwinWithoutEmail, type Match } from './identity-store.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<Contact> {
@@ -35,32 +35,33 @@ export async function updateContact(
   write: ContactWrite,
   by: ChangedBy,
 ): Promise<Contact> {
-  const named = {
-    emailKey: write.email ? emailKey(write.email) : null,
-    phoneIdentity: write.phone ? phoneIdentity(write.phone) : null,
-    id,
-  }
-  return withPeopleLocked(db, companyId, [named], async (tx, locked) => {
-    const meant = await readMeant(tx, companyId, [{ ...named, phoneIdentity: null }])
-    const known = meant.find((contact) => contact.id === id)
+  const email = write.email ? emailKey(write.email) : null
+  const phone = write.phone ? phoneIdentity(write.phone) : null
+  return withMatchesLocked(db, companyId, [{ emailKey: email, phoneIdentity: phone, id }], async (tx, matches) => {
+    const known = matches.find((match) => match.id === id)
     if (known === undefined) throw contactNotFound()
-    if (meant.length > 1) throw duplicateResource('Another contact has this email')
-    checkLocked(locked, [known])
+    if (email !== null && matches.some((match) => match !== known && match.emailKey === email)) {
+      throw duplicateResource('Another contact has this email')
+    }
     const state = applyWrite(id, known, write)
     await checkState(tx, companyId, known, state)
-    const [contact] = await writeChanges(tx, companyId, [{ known, state, consents: consentChanges(known, state) }], by)
+    const before = known.phoneIdentity
+    const numbersGivenUp = before === null || before === state.phoneIdentity ? [] : [before]
+    const change = { known, state, consents: consentChanges(known, state), numbersGivenUp }
+    const [contact] = await writeChanges(tx, companyId, [change], by)
     if (contact === undefined) throw contactNotFound()
     return contact
   })
 }
 
-async function checkState(tx: Db, companyId: number, known: Known, state: ContactState): Promise<void> {
+async function checkState(tx: Db, companyId: number, known: Match, state: ContactState): Promise<void> {
   if (state.email === null && state.phone === null) throw badRequest('A contact needs an email or a phone')
   const fault = state.customFields === known.customFields ? undefined : customFieldsFault(state.customFields)
   if (fault !== undefined) throw validationError([{ path: 'customFields', message: fault }])
   if (state.email !== null || state.phoneIdentity === null) return
-  const isAsBefore = known.email === null && known.phoneIdentity === state.phoneIdentity
-  if (!isAsBefore && (await hasTwinWithoutEmail(tx, companyId, state.phoneIdentity, state.id))) {
+  if (known.email === null && known.phoneIdentity === state.phoneIdentity) return
+  await lockAlso(tx, companyId, [state.phoneIdentity])
+  if (await hasTwinWithoutEmail(tx, companyId, state.phoneIdentity, state.id)) {
     throw duplicateResource('Another contact has this phone and no email')
   }
 }
@@ -70,11 +71,8 @@ async function checkState(tx: Db, companyId: number, known: Known, state: Contac
  * who has it. 404 `Contact not found`.
  */
 export async function removeContact(db: Pool, companyId: number, id: number): Promise<void> {
-  const named = { emailKey: null, phoneIdentity: null, id }
-  await withPeopleLocked(db, companyId, [named], async (tx, locked) => {
-    const [known] = await readMeant(tx, companyId, [named])
+  await withMatchesLocked(db, companyId, [{ emailKey: null, phoneIdentity: null, id }], async (tx, [known]) => {
     if (known === undefined) throw contactNotFound()
-    checkLocked(locked, [known])
     await endContact(tx, companyId, id)
   })
 }

@@ -1,0 +1,114 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { applyItems, changesOf, type Item } from './contact-batch.ts'
+import type { Match } from './identity-store.ts'
+
+/** A contact of the model: phones are their own identities, emails are in lower case. */
+type Row = { id: number; email: string | null; phone: string | null; firstName: string | null }
+type World = { rows: Row[]; aliases: Map<string, number> }
+type Write = { email: string | null; phone: string | null; firstName: string }
+
+/** The rules of the specification, one write after another, on the whole company. */
+function upsertOne({ rows, aliases }: World, write: Write, newId: number): Row {
+  const holders = rows.filter((row) => row.phone === write.phone && write.phone !== null)
+  const aliased = rows.find((row) => write.phone !== null && row.id === aliases.get(write.phone))
+  const known =
+    rows.find((row) => row.email === write.email && write.email !== null) ??
+    holders.toSorted((a, b) => a.id - b.id)[0] ??
+    aliased
+  if (known === undefined) {
+    const row = { ...write, id: newId }
+    rows.push(row)
+    return { ...row }
+  }
+  if (write.phone !== null && known.phone !== null && known.phone !== write.phone) {
+    if (aliases.get(known.phone) === known.id) aliases.delete(known.phone)
+  }
+  known.email = write.email ?? known.email
+  known.phone = write.phone ?? known.phone
+  known.firstName = write.firstName
+  return { ...known }
+}
+
+/** What `readMatches` promises, computed naively. */
+function matchesOf({ rows, aliases }: World, writes: readonly Write[]): Match[] {
+  const phones = writes.flatMap(({ phone }) => (phone === null ? [] : [phone]))
+  const isDirect = (row: Row) =>
+    writes.some(({ email }) => email !== null && email === row.email) ||
+    phones.some((phone) => aliases.get(phone) === row.id)
+  const isHolder = (row: Row) => {
+    const others = rows.filter((other) => other.phone === row.phone && !isDirect(other)).map(({ id }) => id)
+    const names = phones.filter((phone) => phone === row.phone).length
+    return others
+      .toSorted((a, b) => a - b)
+      .slice(0, names)
+      .includes(row.id)
+  }
+  return rows
+    .filter((row) => isDirect(row) || isHolder(row))
+    .map((row) => ({
+      ...{ id: row.id, email: row.email, phone: row.phone, firstName: row.firstName, lastName: null },
+      ...{ emailKey: row.email, phoneIdentity: row.phone, status: 'active', source: 'API', sourceType: 'database' },
+      ...{ customFields: {}, tags: [], emailConsent: null, whatsappConsent: null, externalId: null },
+      ...{ externalConnectionId: null, createdAt: new Date(0), updatedAt: new Date(0) },
+      aliases: [...aliases].filter(([identity, id]) => id === row.id && phones.includes(identity)).map(([one]) => one),
+    }))
+}
+
+const toItem = (write: Write): Item => ({
+  write: {
+    ...(write.email !== null && { email: write.email }),
+    ...(write.phone !== null && { phone: write.phone }),
+    firstName: write.firstName,
+  },
+  emailKey: write.email,
+  phoneIdentity: write.phone,
+})
+
+const EMAILS = ['a@x.org', 'b@x.org', 'c@x.org', 'd@x.org', null]
+const PHONES = ['393330000001', '393330000002', '393330000003', null]
+const email = fc.constantFrom(...EMAILS)
+const phone = fc.constantFrom(...PHONES)
+const write = fc
+  .record({ email, phone, firstName: fc.constantFrom('Ada', 'Bob') })
+  .filter((one) => one.email !== null || one.phone !== null)
+const world = fc
+  .record({
+    rows: fc.uniqueArray(fc.record({ email, phone }), {
+      maxLength: 7,
+      comparator: (a, b) => a.email !== null && a.email === b.email,
+    }),
+    aliases: fc.array(fc.tuple(fc.constantFrom('393330000001', '393330000002', '393330000003'), fc.nat(6))),
+  })
+  .map(({ rows, aliases }) => ({
+    rows: rows.map((row, place): Row => ({ ...row, id: place + 1, firstName: null })),
+    aliases: new Map(aliases.filter(([, place]) => place < rows.length).map(([one, place]) => [one, place + 1])),
+  }))
+
+test('a batch on the loaded matches does what its items do one after another on the whole company', () => {
+  fc.assert(
+    fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (given, writes) => {
+      const steps = applyItems(writes.map(toItem), matchesOf(given, writes), 'refuse')
+      const model: World = { rows: given.rows.map((row) => ({ ...row })), aliases: new Map(given.aliases) }
+      const wanted = writes.map((one, place) => upsertOne(model, one, 1_000 + place))
+      const newIds = new Map(steps.map(({ person }, place) => [person.id, 1_000 + place] as const).toReversed())
+      const idOf = (id: number) => (id < 1_000 ? id : newIds.get(id))
+      expect(
+        steps.map(({ person, state }) => ({
+          id: idOf(person.id),
+          email: state.email,
+          phone: state.phone,
+          firstName: state.firstName,
+        })),
+      ).toEqual(wanted)
+      const kept = new Map(given.rows.map((row) => [row.id, row]))
+      for (const { state } of changesOf(steps)) {
+        const id = idOf(state.id)!
+        kept.set(id, { id, email: state.email, phone: state.phone, firstName: state.firstName })
+      }
+      const byId = (rows: Iterable<Row>) => [...rows].toSorted((a, b) => a.id - b.id)
+      expect(byId(kept.values())).toEqual(byId(model.rows))
+    }),
+    { numRuns: 3_000 },
+  )
+})
