@@ -70,6 +70,10 @@ export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded(400, 'bad_request', message, fields && { fields })
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
   coded(422, 'validation_error', message, { fields })
+export const unsupportedContentEncoding = () =>
+  coded(415, 'unsupported_media_type', 'Bodies with a Content-Encoding other than identity are not read')
+export const expectationFailed = () =>
+  coded(417, 'expectation_failed', 'The only Expect that the service meets is 100-continue')
 export const payloadTooLarge = (limitBytes: number) =>
   coded(413, 'payload_too_large', `The body is larger than ${limitBytes} bytes`)
 export const rateLimitExceeded = (retryAfterSeconds: number, message = 'Too many requests') =>

@@ -17,6 +17,7 @@ import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
 import { readJsonBodies } from './json-body.ts'
 import type { RequestLimiter } from './rate-limit.ts'
+import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
 import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
@@ -70,8 +71,13 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   // Hooks of every request call back: a promise each would cost more than most of them do.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    checkProtocol(request.raw)
     const admitted = admit(request, reply)
     return admitted ? inTime(admitted) : done()
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    checkContentEncoding(request.raw)
+    done()
   })
   keepIdempotencyKeys(app, deps.db)
   boundHandlers(app, deps.db)
@@ -90,13 +96,15 @@ async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: Re
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionsCheckingInterval: 5_000,
+    // Refused with a body of our own.
+    requireHostHeader: false,
   }
   const certificate = tls && { cert: await readFile(tls.certFile), key: await readFile(tls.keyFile) }
   return (handler) => {
     const server = certificate
       ? createHttpsServer({ ...timeouts, ...certificate, handshakeTimeout: HEADERS_TIMEOUT_MS }, handler)
       : createHttpServer(timeouts, handler)
-    return server.setTimeout(CONNECTION_TIMEOUT_MS)
+    return server.setTimeout(CONNECTION_TIMEOUT_MS).on('checkExpectation', handler)
   }
 }
 
