@@ -20,7 +20,12 @@ let app: FastifyInstance
 
 beforeAll(async () => {
   const key = randomBytes(32).toString('base64')
-  const config = readConfig({ ADMIN_TOKEN, BASE_URL: 'https://api.example', ENCRYPTION_KEY: key })
+  const config = readConfig({
+    ADMIN_TOKEN,
+    BASE_URL: 'https://api.example',
+    PLAIN_HTTP: 'loopback',
+    ENCRYPTION_KEY: key,
+  })
   const log = pino({ level: 'silent' })
   const vault = await openFolderVault(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
   app = await buildApp(

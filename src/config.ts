@@ -26,6 +26,8 @@ export type Config = {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined
   readonly trustProxy: readonly string[]
   readonly plainHttp: 'loopback' | 'reject'
+  /** Bearer of `/metrics`; absent, loopback and private peers read them without one. */
+  readonly metricsToken: string | undefined
   readonly marketingWindow: Window
   readonly sessionWindow: Window
   readonly whatsappVerifyToken: string | undefined
@@ -81,7 +83,11 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (databaseUrl !== undefined && !read.optional('ADMIN_TOKEN')) {
     faults.push('ADMIN_TOKEN must be set with DATABASE_URL: at least 32 random characters (openssl rand -hex 32)')
   }
-  const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], loopback ? 'loopback' : 'reject')
+  const givenBaseUrl = read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '')
+  const trustProxy = read.addresses('TRUST_PROXY')
+  // Behind a proxy every peer is local, also for requests that came to the proxy over plain HTTP.
+  const isLocalWork = loopback && trustProxy.length === 0 && !givenBaseUrl?.toLowerCase().startsWith('https:')
+  const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLocalWork ? 'loopback' : 'reject')
   if (plainHttp === 'loopback' && !loopback) {
     faults.push(`PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}`)
   }
@@ -91,8 +97,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const config: Config = {
     port,
     host,
-    baseUrl:
-      read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '') ?? ownAddress(tls !== undefined, host, port),
+    baseUrl: givenBaseUrl ?? ownAddress(tls !== undefined, host, port),
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
@@ -109,8 +114,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
       '1 to 32 letters and digits, no hyphen',
     ),
     tls,
-    trustProxy: read.addresses('TRUST_PROXY'),
+    trustProxy,
     plainHttp,
+    metricsToken: read.secret('METRICS_TOKEN', 16),
     marketingWindow: read.oneOf('MARKETING_WINDOW', ['strict', 'provider'], 'strict'),
     sessionWindow: read.oneOf('SESSION_WINDOW', ['strict', 'provider'], 'strict'),
     whatsappVerifyToken: read.optional('WHATSAPP_VERIFY_TOKEN'),

@@ -53,7 +53,10 @@ export const missingCredentials = () => text(401, 'Missing API client ID or API 
 export const unauthorized = (message = 'The credential is missing or wrong') =>
   new AppError(401, { error: { code: 'unauthorized', message } }, { headers: { 'www-authenticate': 'Bearer' } })
 export const forbidden = (message: string) => coded(403, 'forbidden', message)
-export const httpsRequired = () => forbidden('HTTPS is required')
+export const httpsRequired = () =>
+  forbidden(
+    'HTTPS is required: give the service a certificate (TLS_CERT_FILE, TLS_KEY_FILE), or name your proxy in TRUST_PROXY and let it send X-Forwarded-Proto: https. For local work only, PLAIN_HTTP=loopback admits plain HTTP from the same machine',
+  )
 export const notFound = (message = 'There is nothing at this address') => coded(404, 'not_found', message)
 /** 503; with `retryAfterSeconds` also the header `Retry-After`. */
 export const serviceUnavailable = (message: string, retryAfterSeconds?: number) =>

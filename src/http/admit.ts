@@ -11,7 +11,7 @@ import {
   unauthorized,
 } from '../errors.ts'
 import { type AddressRule, addressedTo } from './address-rule.ts'
-import { type ApiKeys, createOperatorCheck } from './authenticate.ts'
+import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, trustedProxies } from './client-address.ts'
 import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
@@ -37,7 +37,7 @@ export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   const isHttps = createHttpsRule(deps.config, isTrusted)
   const ownOrigin = new URL(deps.config.baseUrl).origin
-  const isOperator = createOperatorCheck(deps.config.adminToken)
+  const isOperator = createTokenCheck(deps.config.adminToken)
 
   const admitCaller = async (
     request: FastifyRequest,

@@ -70,9 +70,9 @@ const toCaller = (key: LiveApiKey): Caller =>
     rateLimitPerMinute: key.rateLimitPerMinute,
   })
 
-/** Whether the header carries this token (spec: the operator's API). In constant time, also for another length. */
-export function createOperatorCheck(adminToken: string | undefined): (authorization: string | undefined) => boolean {
-  const expected = adminToken === undefined ? undefined : hash('sha256', adminToken, 'buffer')
+/** Whether the header carries this bearer token; never, when there is none. In constant time, also for another length. */
+export function createTokenCheck(token: string | undefined): (authorization: string | undefined) => boolean {
+  const expected = token === undefined ? undefined : hash('sha256', token, 'buffer')
   return (authorization) => {
     const given = hash('sha256', /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '', 'buffer')
     return timingSafeEqual(given, expected ?? given) && expected !== undefined

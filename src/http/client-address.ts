@@ -33,6 +33,15 @@ export function parseAddress(text: string | undefined): Address | undefined {
 
 export const isLoopback = (text: string | undefined): boolean => parseAddress(text)?.range() === 'loopback'
 
+const NEARBY = new Set<string | undefined>(['loopback', 'private', 'uniqueLocal'])
+
+/** Whether an address is of this machine or of a private network (RFC 1918, RFC 4193). */
+export const isNearby = (text: string | undefined): boolean => NEARBY.has(parseAddress(text)?.range())
+
+/** Whether a proxy says that it passed the request on. */
+export const isForwarded = (headers: Record<string, unknown>): boolean =>
+  Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
+
 /**
  * The address that a stranger's requests count against (decisions: Rate limit): the socket's peer, or behind trusted
  * proxies the last `X-Forwarded-For` address that is none of them. Of IPv6 the network (/64) counts, since one

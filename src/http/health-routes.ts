@@ -1,7 +1,11 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
-import { serviceUnavailable } from '../errors.ts'
+import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
+import { createTokenCheck } from './authenticate.ts'
+import { isForwarded, isNearby } from './client-address.ts'
 
 const DATABASE_DEADLINE_MS = 1_000
 
@@ -9,13 +13,14 @@ const config = { surface: 'health' } as const
 const schema = { hide: true }
 
 type HealthDeps = {
+  config: Pick<Config, 'metricsToken'>
   db: Pool
   metrics: Pick<Metrics, 'registry'>
   /** Faults of mail servers do not make a process unready: they are shown for the operator. */
   mailHealth: { details(): object }
 }
 
-/** `/healthz`: the process lives. `/readyz`: the database answers within a second. `/metrics`: for Prometheus. */
+/** `/healthz`: the process lives. `/readyz`: the database answers within a second. `/metrics`: for Prometheus (decisions: Starting). */
 export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok' }))
@@ -25,10 +30,22 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
       return { status: 'ok', details: { mail: deps.mailHealth.details() } }
     })
 
-    app.get('/metrics', { config, schema }, async (_request, reply) => {
+    const checkReader = createReaderCheck(deps.config.metricsToken)
+    app.get('/metrics', { config, schema }, async (request, reply) => {
+      checkReader(request)
       reply.type(deps.metrics.registry.contentType)
       return await deps.metrics.registry.metrics()
     })
+  }
+}
+
+/** With a token it is required from everyone; without one only this machine and private networks read the metrics. */
+function createReaderCheck(token: string | undefined): (request: FastifyRequest) => void {
+  const hasToken = createTokenCheck(token)
+  return ({ raw: { headers, socket } }) => {
+    if (token !== undefined && !hasToken(headers.authorization)) throw unauthorized()
+    if (token !== undefined || (isNearby(socket.remoteAddress) && !isForwarded(headers))) return
+    throw forbidden('/metrics is read from this machine or a private network without a proxy, or with METRICS_TOKEN')
   }
 }
 

@@ -28,7 +28,9 @@ async function open(config: Partial<Config> = {}): Promise<FastifyInstance> {
       app.get('/public/v1/thing', async () => ({ ok: true }))
       app.post('/public/v1/thing', async (request) => ({ body: request.body }))
       app.post('/public/v1/large', { bodyLimit: 8 * 1024 * 1024 }, async () => ({ ok: true }))
-      await app.register(healthRoutes({ db, metrics: createMetrics(), mailHealth }))
+      await app.register(
+        healthRoutes({ config: { metricsToken: undefined, ...config }, db, metrics: createMetrics(), mailHealth }),
+      )
     },
   })
   opened.push(app)
@@ -48,7 +50,9 @@ describe('plain HTTP', () => {
     const app = await open()
     const reply = await get(app, '203.0.113.9')
     expect(reply.statusCode).toBe(403)
-    expect(reply.json()).toEqual({ error: { code: 'forbidden', message: 'HTTPS is required' } })
+    expect(reply.json()).toEqual({ error: { code: 'forbidden', message: expect.stringMatching(/^HTTPS is required/) } })
+    // Both remedies are named: a certificate or a trusted proxy.
+    expect(reply.json().error.message).toMatch(/TLS_CERT_FILE.*TRUST_PROXY.*PLAIN_HTTP=loopback/)
     expect(reply.headers).not.toHaveProperty('x-ratelimit-limit')
     expect(reply.headers).not.toHaveProperty('location')
     expect(reply.headers['x-request-id']).toMatch(/^req_/)
@@ -58,7 +62,7 @@ describe('plain HTTP', () => {
       remoteAddress: '203.0.113.9',
       headers: { origin: 'https://a.example', 'access-control-request-method': 'GET' },
     })
-    expect(preflight.json().error.message).toBe('HTTPS is required')
+    expect(preflight.json().error.message).toMatch(/^HTTPS is required/)
   })
 
   test('is let in for local work: from this machine, and through no proxy', async () => {
@@ -73,11 +77,45 @@ describe('plain HTTP', () => {
 
   test('is enough for /healthz, /readyz and /metrics', async () => {
     const app = await open({ plainHttp: 'reject' })
-    for (const url of ['/healthz', '/readyz', '/metrics']) {
-      const reply = await app.inject({ url, remoteAddress: '203.0.113.9' })
+    for (const [url, remoteAddress] of [
+      ['/healthz', '203.0.113.9'],
+      ['/readyz', '203.0.113.9'],
+      ['/metrics', '10.0.0.9'],
+    ] as const) {
+      const reply = await app.inject({ url, remoteAddress })
       expect([url, reply.statusCode, reply.headers['x-ratelimit-limit']]).toEqual([url, 200, undefined])
     }
     expect((await app.inject({ url: '/metrics' })).body).toContain('process_cpu_seconds_total')
+  })
+})
+
+describe('/metrics', () => {
+  const read = async (app: FastifyInstance, remoteAddress: string, headers: Record<string, string> = {}) => {
+    const reply = await app.inject({ url: '/metrics', remoteAddress, headers })
+    return [remoteAddress, reply.statusCode, reply.statusCode === 200 ? undefined : codeOf(reply.json())]
+  }
+
+  test('are read by loopback and private peers, and through no proxy', async () => {
+    const app = await open({ trustProxy: ['10.0.0.0/8'] })
+    for (const peer of ['127.0.0.1', '::1', '10.1.2.3', '172.16.0.1', '192.168.1.1', '::ffff:10.0.0.1', 'fd00::1']) {
+      expect(await read(app, peer)).toEqual([peer, 200, undefined])
+      for (const name of ['forwarded', 'x-forwarded-for', 'x-forwarded-proto']) {
+        expect(await read(app, peer, { [name]: 'https' })).toEqual([peer, 403, 'forbidden'])
+      }
+    }
+    for (const peer of ['203.0.113.9', '172.32.0.1', '2001:db8::1']) {
+      expect(await read(app, peer)).toEqual([peer, 403, 'forbidden'])
+    }
+  })
+
+  test('require METRICS_TOKEN from everyone when it is set', async () => {
+    const token = 'metrics-token-for-tests'
+    const app = await open({ metricsToken: token })
+    for (const peer of ['127.0.0.1', '10.1.2.3', '203.0.113.9']) {
+      expect(await read(app, peer)).toEqual([peer, 401, 'unauthorized'])
+      expect(await read(app, peer, { authorization: 'Bearer another' })).toEqual([peer, 401, 'unauthorized'])
+      expect(await read(app, peer, { authorization: `Bearer ${token}` })).toEqual([peer, 200, undefined])
+    }
   })
 })
 
@@ -225,7 +263,9 @@ test('/readyz answers 503 while the database does not', async () => {
   const { app } = await createTestApi({
     db,
     routes: async (app) => {
-      await app.register(healthRoutes({ db: away, metrics: createMetrics(), mailHealth }))
+      await app.register(
+        healthRoutes({ config: { metricsToken: undefined }, db: away, metrics: createMetrics(), mailHealth }),
+      )
     },
   })
   opened.push(app)

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { isLoopback, type TrustedProxies } from './client-address.ts'
+import { isForwarded, isLoopback, type TrustedProxies } from './client-address.ts'
 
 type Peer = { isTrusted: boolean; isLoopback: boolean }
 
@@ -42,6 +42,3 @@ const saysHttps = (header: string | string[] | undefined): boolean =>
   String(header)
     .split(',')
     .every((scheme) => scheme.trim().toLowerCase() === 'https')
-
-const isForwarded = (headers: Record<string, unknown>): boolean =>
-  Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
