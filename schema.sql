@@ -381,6 +381,9 @@ create table inbound_events (
   body bytea not null,
   received_at timestamp with time zone not null default now(),
   done integer not null default 0,
+  signature bytea,
+  secret_mac bytea,
+  is_checked boolean not null default false,
   constraint inbound_events_pkey PRIMARY KEY (lane, id)
 );
 

@@ -11,6 +11,9 @@ create table inbound_events (
   body bytea not null,
   received_at timestamptz not null default now(),
   done integer not null default 0, -- the row's first items, which earlier transactions handled
+  signature bytea, -- of X-Hub-Signature-256: an HMAC-SHA256 of the body
+  secret_mac bytea, -- HMAC-SHA256 of the body under the webhook secret that came with it
+  is_checked boolean not null default false, -- a requeued item whose origin was checked
   primary key (lane, id)
 );
 

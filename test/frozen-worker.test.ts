@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { acceptBodies } from '../src/inbound/accept.ts'
+import { UNPROVEN } from '../src/inbound/signature.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, type ParleyProcess, startParley, until } from './parley-process.ts'
@@ -33,7 +34,7 @@ async function storeEvents(bytesEach: number): Promise<void> {
   })
   await acceptBodies(
     db,
-    bodies.map((body) => ({ body, receivedAt: null })),
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
   )
 }
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { acceptBodies, createAccept } from './accept.ts'
+import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 beforeAll(async () => {
@@ -24,7 +25,7 @@ test('bodies of any bytes are kept as they came, in their order', async () => {
       const bodies = arrays.map((bytes) => Buffer.from(bytes))
       await acceptBodies(
         db,
-        bodies.map((body) => ({ body, receivedAt: null })),
+        bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
       )
       expect(await bodiesKept()).toEqual(bodies)
     }),
@@ -42,7 +43,7 @@ test('a body of several numbers is there once for each, between its neighbours',
   ]
   await acceptBodies(
     db,
-    bodies.map((body) => ({ body, receivedAt: null })),
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
   )
   const rows = await db<{ part: string; body: Buffer }[]>`select part, body from inbound_events order by id`
   const expected = [['1'], ['2', '3', '4'], [''], ['5', '6'], ['5', '6']].flatMap((parts, place) =>
@@ -61,15 +62,15 @@ test('a body that nobody waits for any more is not kept, and not said to be', as
     await released.promise
   })
   await locked.promise
-  const begun = [accept(Buffer.from('1')), accept(Buffer.from('2'))]
+  const begun = [accept(Buffer.from('1'), UNPROVEN), accept(Buffer.from('2'), UNPROVEN)]
   await new Promise((turn) => setImmediate(turn))
-  const late = expect(accept(Buffer.from('3'))).rejects.toMatchObject({ status: 503 })
+  const late = expect(accept(Buffer.from('3'), UNPROVEN)).rejects.toMatchObject({ status: 503 })
   const now = performance.now.bind(performance)
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10_000)
   released.resolve()
   await Promise.all([outage, ...begun, late])
   clock.mockRestore()
   expect((await bodiesKept()).map(String).sort()).toEqual(['1', '2'])
-  await accept(Buffer.from('4'))
+  await accept(Buffer.from('4'), UNPROVEN)
   expect((await bodiesKept()).map(String)).toContain('4')
 })

@@ -4,6 +4,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { type NewEvent, storeEvents } from './event-store.ts'
 import { laneOf } from './lane.ts'
+import type { Proof } from './signature.ts'
 
 /** As providers write their ids. What is written in another way goes with the first number. */
 const NUMBER_NAME = Buffer.from('"phone_number_id"')
@@ -23,13 +24,13 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** Longer than any request waits for its answer: whoever posted it was told to send it again. */
 const GIVEN_UP_AFTER_MS = 5_000
 
-type Waiting = { body: Buffer; sinceMs: number }
+type Waiting = { body: Buffer; proof: Proof; sinceMs: number }
 
 /**
  * Makes the function that keeps one posted body: when it resolves, the bytes are on disk. Bodies that come at the same
  * time share one commit. What nobody waits for any more when its commit would begin is not kept.
  */
-export function createAccept(db: Pool): (body: Buffer) => Promise<void> {
+export function createAccept(db: Pool): (body: Buffer, proof: Proof) => Promise<void> {
   let waitingBytes = 0
   const isStored = createBatcher<Waiting, boolean>({
     run: async (waiting) => {
@@ -42,11 +43,11 @@ export function createAccept(db: Pool): (body: Buffer) => Promise<void> {
     maxItems: MAX_EVENTS,
     maxRunning: MAX_RUNNING,
   })
-  return async (body) => {
+  return async (body, proof) => {
     if (waitingBytes + body.length > MAX_WAITING_BYTES) throw serviceUnavailable('Too much waits to be stored')
     waitingBytes += body.length
     try {
-      if (await isStored({ body, sinceMs: monotonicMs() })) return
+      if (await isStored({ body, proof, sinceMs: monotonicMs() })) return
     } finally {
       waitingBytes -= body.length
     }
@@ -54,23 +55,28 @@ export function createAccept(db: Pool): (body: Buffer) => Promise<void> {
   }
 }
 
-/** A body, and when it came; null: now. */
-export type Arrival = { body: Buffer; receivedAt: Date | null }
+export type Arrival = {
+  body: Buffer
+  /** Null: now. */
+  receivedAt: Date | null
+  /** Null: its origin was checked, and need not be checked again when its number is known. */
+  proof: Proof | null
+}
 
-const arrivedNow = ({ body }: { body: Buffer }): Arrival => ({ body, receivedAt: null })
+const arrivedNow = ({ body, proof }: Waiting): Arrival => ({ body, proof, receivedAt: null })
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
 export const acceptBodies = (db: Db, arrivals: readonly Arrival[]): Promise<void> =>
   storeEvents(
     db,
-    arrivals.flatMap(({ body, receivedAt }) => toEvents(body).map((event) => ({ ...event, receivedAt }))),
+    arrivals.flatMap(({ body, receivedAt, proof }) => toEvents(body).map((event) => ({ ...event, receivedAt, proof }))),
   )
 
 /**
  * One event for each number that the body speaks of, found without reading the body as JSON: it may not be any.
  * What names no number goes with the first, and so do the numbers beyond the limit.
  */
-export function toEvents(body: Buffer): Omit<NewEvent, 'receivedAt'>[] {
+export function toEvents(body: Buffer): Omit<NewEvent, 'receivedAt' | 'proof'>[] {
   const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES_OF_PARTS / (body.length + 1))))
   const numbers = new Set<string>()
   for (let at = body.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = body.indexOf(NUMBER_NAME, at)) {

@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { storeEvents, takeEvents } from './event-store.ts'
+import { UNPROVEN } from './signature.ts'
 
 const { db } = await createTestDatabase()
 const MANY = { limit: 100, bytes: 1_000_000 }
@@ -12,7 +13,14 @@ beforeEach(async () => {
 const store = (...events: [lane: number, body: string][]) =>
   storeEvents(
     db,
-    events.map(([lane, body]) => ({ lane, part: '', others: [], body: Buffer.from(body), receivedAt: null })),
+    events.map(([lane, body]) => ({
+      lane,
+      part: '',
+      others: [],
+      body: Buffer.from(body),
+      receivedAt: null,
+      proof: UNPROVEN,
+    })),
   )
 const take = (lanes: number[], most = MANY) =>
   db.begin(async (tx) => (await takeEvents(tx, lanes, most)).map(({ body }) => String(body)))

@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import type { Proof } from './signature.ts'
 
 /** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
 export type NewEvent = {
@@ -8,9 +9,11 @@ export type NewEvent = {
   body: Buffer
   /** Null: now. */
   receivedAt: Date | null
+  /** Null: its origin was checked. */
+  proof: Proof | null
 }
 
-export type StoredEvent = {
+export type StoredEvent = Proof & {
   lane: number
   id: number
   part: string
@@ -19,6 +22,8 @@ export type StoredEvent = {
   receivedAt: Date
   /** How many of its items earlier transactions handled. */
   done: number
+  /** Its origin was checked when it was requeued. */
+  isChecked: boolean
 }
 
 /**
@@ -28,10 +33,11 @@ export type StoredEvent = {
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   const bodies = joinBodies(events)
   await db`
-    insert into inbound_events (lane, part, others, body, received_at)
+    insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked)
     select
       event.lane, event.part, coalesce(string_to_array(event.others, chr(10)), '{}'),
-      substring(given.bytes from event.first for event.length), coalesce(event.received_at::timestamptz, now())
+      substring(given.bytes from event.first for event.length), coalesce(event.received_at::timestamptz, now()),
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null
     from (select ${bodies.bytes}::bytea as bytes) as given
     cross join unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
@@ -39,8 +45,12 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
       ${unlessEmpty(events.map(({ others }) => (others.length === 0 ? null : others.join('\n'))))}::text[],
       ${bodies.firsts}::integer[],
       ${events.map(({ body }) => body.length)}::integer[],
-      ${unlessEmpty(events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null))}::text[]
-    ) with ordinality as event (lane, part, others, first, length, received_at, place)
+      ${unlessEmpty(events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null))}::text[],
+      ${unlessEmpty(events.map(({ proof }) => proof?.signature?.toString('hex') ?? null))}::text[],
+      ${unlessEmpty(events.map(({ proof }) => proof?.secretMac?.toString('hex') ?? null))}::text[],
+      ${unlessEmpty(events.map(({ proof }) => (proof === null ? 'checked' : null)))}::text[]
+    ) with ordinality
+      as event (lane, part, others, first, length, received_at, signature, secret_mac, checked, place)
     order by event.place
   `
 }
@@ -96,7 +106,7 @@ export function takeEvents(
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
-    select lane, id, part, others, body, received_at, done
+    select lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked
     from take_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
   `
@@ -107,11 +117,12 @@ export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Pro
   if (events.length === 0) return
   const bodies = joinBodies(events)
   await tx`
-    insert into inbound_events (lane, id, part, others, body, received_at, done)
+    insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked)
     overriding system value
     select
       event.lane, event.id, event.part, string_to_array(event.others, chr(10)),
-      substring(given.bytes from event.first for event.length), event.received_at::timestamptz, event.done
+      substring(given.bytes from event.first for event.length), event.received_at::timestamptz, event.done,
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null
     from (select ${bodies.bytes}::bytea as bytes) as given
     cross join unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
@@ -121,8 +132,11 @@ export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Pro
       ${bodies.firsts}::integer[],
       ${events.map(({ body }) => body.length)}::integer[],
       ${events.map(({ receivedAt }) => receivedAt.toISOString())}::text[],
-      ${events.map(({ done }) => done)}::integer[]
-    ) as event (lane, id, part, others, first, length, received_at, done)
+      ${events.map(({ done }) => done)}::integer[],
+      ${events.map(({ signature }) => signature?.toString('hex') ?? null)}::text[],
+      ${events.map(({ secretMac }) => secretMac?.toString('hex') ?? null)}::text[],
+      ${events.map(({ isChecked }) => (isChecked ? 'checked' : null))}::text[]
+    ) as event (lane, id, part, others, first, length, received_at, done, signature, secret_mac, checked)
   `
 }
 
@@ -136,8 +150,8 @@ export async function requeueOldest(db: Db, lane: number): Promise<void> {
       )
       returning *
     )
-    insert into inbound_events (lane, part, others, body, received_at, done)
-    select lane, part, others, body, received_at, done from oldest
+    insert into inbound_events (lane, part, others, body, received_at, done, signature, secret_mac, is_checked)
+    select lane, part, others, body, received_at, done, signature, secret_mac, is_checked from oldest
   `
 }
 

@@ -6,6 +6,7 @@ import { acceptBodies, toEvents } from './accept.ts'
 import { listBusyLanes } from './event-store.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 import { ALL_LANES } from './lane.ts'
+import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 let deps: HandleEventsDeps
@@ -63,7 +64,7 @@ const laneOf = (number: string): number => toEvents(bodyOf(number, 'w'))[0]!.lan
 const accept = (...bodies: Buffer[]) =>
   acceptBodies(
     db,
-    bodies.map((body) => ({ body, receivedAt: null })),
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
   )
 const wamids = async (prefix: string) =>
   (await db<{ wamid: string }[]>`select wamid from messages where wamid like ${`${prefix}%`} order by id`).map(

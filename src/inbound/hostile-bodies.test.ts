@@ -8,6 +8,7 @@ import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events
 import { startInboundWorker } from './inbound-worker.ts'
 import type { Unplaced } from './keep-unplaced.ts'
 import { isIsolated, isolatedLane, laneOf } from './lane.ts'
+import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 let deps: HandleEventsDeps
@@ -58,7 +59,7 @@ const bodyOf = (number: string, ...messages: object[]) =>
 const accept = (...bodies: string[]) =>
   acceptBodies(
     db,
-    bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null })),
+    bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null, proof: UNPROVEN })),
   )
 /** 950 items that the database refuses, of 4 kB each. */
 const badBody = (number: string) =>

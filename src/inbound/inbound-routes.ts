@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { forbidden, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SignatureCheck } from './check-signature.ts'
+import { type Proof, readProof } from './signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers that do not sign: the secret as the last segment. */
@@ -17,7 +18,7 @@ const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': t
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
   /** Resolves when the bytes are on disk. */
-  accept: (body: Buffer) => Promise<void>
+  accept: (body: Buffer, proof: Proof) => Promise<void>
   checkSignature: SignatureCheck
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
@@ -54,12 +55,12 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
 
     const receive = async (request: FastifyRequest, secret: string | undefined) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const proof = { signature: headerOf(request, 'x-hub-signature-256'), secret }
+      const proof = readProof(body, { signature: headerOf(request, 'x-hub-signature-256'), secret })
       const isGenuine = deps.checkSignature(body, proof)
       if (isGenuine !== true && !(await isGenuine)) {
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
-      await deps.accept(body)
+      await deps.accept(body, proof)
       deps.onStored()
       return { success: true as const }
     }

@@ -2,13 +2,11 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { createPromiseCache } from '../promise-cache.ts'
 import { findSecrets, hasSecret, type SenderSecrets } from './routing-store.ts'
+import type { RequiredSecrets } from './signature.ts'
 
 /** Counted from the start of the query, so that a change made by another process counts within 5 s. */
 const TTL_MS = 3_000
 const MAX_IDS = 20_000
-
-/** Secrets in clear: a body must prove every one of them. */
-export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
 
 export type SecretCache = {
   /** Whether any connected sender carries a secret; a promise only while that is looked up. */

@@ -1,13 +1,46 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether `X-Hub-Signature-256` is the HMAC-SHA256 of exactly these bytes under the app secret (decisions:
- * Provider-facing webhook). Constant time; hex in any case. No header, another form of header, or an empty secret is no
- * signature.
+ * What came with a body to prove its origin: HMAC-SHA256 values over its raw bytes, so that it can be checked later, too,
+ * when its number is connected.
  */
-export function verifyHubSignature(rawBody: Buffer, header: string | undefined, appSecret: string): boolean {
-  const given = /^sha256=([0-9a-f]{64})$/i.exec(header ?? '')?.[1]
-  if (given === undefined || appSecret === '') return false
-  const expected = createHmac('sha256', appSecret).update(rawBody).digest()
-  return timingSafeEqual(Buffer.from(given, 'hex'), expected)
+export type Proof = {
+  /** From `X-Hub-Signature-256`: made by the provider with the app secret. */
+  signature: Buffer | null
+  /** Made here with the webhook secret that the request brought: the secret itself is not stored. */
+  secretMac: Buffer | null
 }
+
+/** Nothing came along. */
+export const UNPROVEN: Proof = { signature: null, secretMac: null }
+
+/** Secrets in clear: a body must prove every one of them. */
+export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
+
+/** Reads what a request brought: hex in any case; another form of header, or an empty secret, is no proof. */
+export function readProof(
+  rawBody: Buffer,
+  given: { signature: string | undefined; secret: string | undefined },
+): Proof {
+  const signature = /^sha256=([0-9a-f]{64})$/i.exec(given.signature ?? '')?.[1]
+  return {
+    signature: signature === undefined ? null : Buffer.from(signature, 'hex'),
+    secretMac: given.secret ? macOf(rawBody, given.secret) : null,
+  }
+}
+
+/**
+ * Whether a body is signed with every app secret and came with every webhook secret (decisions: Provider-facing webhook).
+ * Constant time. An empty secret proves nothing.
+ */
+export const isProven = (rawBody: Buffer, proof: Proof, required: RequiredSecrets): boolean =>
+  required.appSecrets.every((secret) => isMacOf(rawBody, proof.signature, secret)) &&
+  required.webhookSecrets.every((secret) => isMacOf(rawBody, proof.secretMac, secret))
+
+function isMacOf(rawBody: Buffer, mac: Buffer | null, secret: string): boolean {
+  if (mac === null || secret === '') return false
+  const expected = macOf(rawBody, secret)
+  return mac.length === expected.length && timingSafeEqual(mac, expected)
+}
+
+const macOf = (rawBody: Buffer, secret: string): Buffer => createHmac('sha256', secret).update(rawBody).digest()

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import { acceptBodies } from './accept.ts'
-import { takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-store.ts'
+import { type TakenUp, takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-store.ts'
 
 /**
  * Puts the events that waited for a number, its account or its app, back among those to be handled: in the transaction
@@ -8,7 +8,7 @@ import { takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-st
  */
 export async function takeUpEvents(tx: Db, _companyId: number, sender: Waited): Promise<void> {
   const taken = await takeUnroutable(tx, sender)
-  if (taken.length > 0) await acceptBodies(tx, taken)
+  await requeue(tx, taken)
 }
 
 /**
@@ -17,7 +17,7 @@ export async function takeUpEvents(tx: Db, _companyId: number, sender: Waited): 
  */
 export async function takeUpLatecomers(tx: Db): Promise<number> {
   const taken = await takeRoutable(tx)
-  if (taken.length > 0) await acceptBodies(tx, taken)
+  await requeue(tx, taken)
   return taken.length
 }
 
@@ -25,6 +25,14 @@ export async function takeUpLatecomers(tx: Db): Promise<number> {
 export async function retryFailed(tx: Db, id: number): Promise<boolean> {
   const taken = await takeFailed(tx, id)
   if (taken === undefined) return false
-  await acceptBodies(tx, [taken])
+  await requeue(tx, [taken])
   return true
+}
+
+async function requeue(tx: Db, items: readonly TakenUp[]): Promise<void> {
+  if (items.length > 0)
+    await acceptBodies(
+      tx,
+      items.map((item) => ({ ...item, proof: null })),
+    )
 }
