@@ -203,6 +203,17 @@ create table customer_aliases (
   constraint customer_aliases_pkey PRIMARY KEY (company_id, sender_id, alias),
   constraint customer_aliases_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
 );
+CREATE INDEX customer_aliases_by_customer ON public.customer_aliases USING btree (company_id, sender_id, customer);
+
+create table customer_user_ids (
+  company_id bigint not null,
+  phone_identity text not null,
+  user_id text not null,
+  reported_at timestamp with time zone not null,
+  constraint customer_user_ids_by_user UNIQUE (company_id, user_id),
+  constraint customer_user_ids_pkey PRIMARY KEY (company_id, phone_identity),
+  constraint customer_user_ids_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
 
 create table deliveries (
   company_id bigint not null,

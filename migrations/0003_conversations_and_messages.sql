@@ -5,7 +5,7 @@ create table conversations (
   company_id bigint not null,
   id bigint generated always as identity,
   sender_id bigint not null,
-  customer text not null, -- the customer's identity: of the phone number, or the user id
+  customer text not null, -- the identity of the phone number, or the user id; ~id: found through customer_aliases alone
   contact_id bigint not null,
   profile_name text,
   status text not null default 'open' check (status in ('open', 'closed', 'snoozed')),
@@ -43,6 +43,17 @@ create table customer_aliases (
   customer text not null,
   primary key (company_id, sender_id, alias),
   foreign key (company_id, sender_id) references senders (company_id, id)
+);
+create index customer_aliases_by_customer on customer_aliases (company_id, sender_id, customer);
+
+-- The user id that the provider last reported with a phone number. Another one means that the number is another person's.
+create table customer_user_ids (
+  company_id bigint not null references companies (id),
+  phone_identity text not null,
+  user_id text not null,
+  reported_at timestamptz not null, -- by the provider's clock: an older message does not move the number
+  primary key (company_id, phone_identity),
+  constraint customer_user_ids_by_user unique (company_id, user_id)
 );
 
 -- All messages of all conversations.

@@ -353,6 +353,121 @@ describe('who a customer is', () => {
     )
     expect(await textsOf(chatId)).toEqual(['old number', 'changed', 'new number'])
   })
+
+  const numberChange = (from: string, to: string, more: object = {}) => ({
+    ...textFrom(from, ''),
+    text: undefined,
+    type: 'system',
+    system: { body: 'changed', type: 'user_changed_number', wa_id: to },
+    ...more,
+  })
+
+  test('after a number change conversation and contact carry the new number, and the old one is a new customer’s', async () => {
+    const [before, after] = [uniquePhone(), uniquePhone()]
+    await provider.messages(company.phoneNumberId, textFrom(before, 'old number'))
+    const { chatId, contact } = await inbox.find(before)
+    const change = numberChange(before, after)
+    await provider.messages(company.phoneNumberId, change)
+    expect((await inbox.find(after)).chatId).toBe(chatId)
+    expect((await company.api('GET', `/contacts/${contact.id}`)).body.data.phone).toBe(`+${after}`)
+    const found = async (search: string) =>
+      (await company.api('GET', `/contacts?search=${search}`)).body.data.map(({ id }: { id: number }) => id)
+    expect([await found(before), await found(after)]).toEqual([[], [contact.id]])
+    expect((await sendTo(after)).chatId).toBe(chatId)
+
+    await provider.messages(company.phoneNumberId, textFrom(before, 'somebody else'))
+    const other = await inbox.find(before)
+    expect([other.chatId === chatId, other.contact.id === contact.id]).toEqual([false, false])
+    // The provider repeats events for days.
+    await provider.messages(company.phoneNumberId, change)
+    expect((await inbox.find(before)).chatId).toBe(other.chatId)
+    expect((await inbox.find(after)).chatId).toBe(chatId)
+  })
+
+  test('a number change to a number with a conversation leaves both, and closes the old one', async () => {
+    const [before, after] = [uniquePhone(), uniquePhone()]
+    await provider.messages(company.phoneNumberId, textFrom(before, 'old number'), textFrom(after, 'new number'))
+    const [old, next] = [await inbox.find(before), await inbox.find(after)]
+    await provider.messages(company.phoneNumberId, numberChange(before, after), textFrom(after, 'again'))
+    const list = await inbox.list()
+    const closed = list.find(({ chatId }) => chatId === old.chatId)
+    expect(closed).toMatchObject({ status: 'closed', contact: { id: old.contact.id, phone: null } })
+    expect(await textsOf(old.chatId)).toEqual(['old number'])
+    expect(list.find(({ chatId }) => chatId === next.chatId)).toMatchObject({ status: 'open', contact: next.contact })
+    expect(await textsOf(next.chatId)).toEqual(['new number', 'changed', 'again'])
+  })
+
+  test('a number change counts for all numbers of the company', async () => {
+    const [before, after] = [uniquePhone(), uniquePhone()]
+    const { phoneNumberId } = (await service.connectSender(company.companyId)).body
+    await provider.messages(phoneNumberId, textFrom(before, 'to the other number'))
+    const { chatId } = await inbox.find(before)
+    await provider.messages(company.phoneNumberId, numberChange(before, after))
+    await provider.messages(phoneNumberId, textFrom(after, 'again'))
+    expect(await textsOf(chatId)).toEqual(['to the other number', 'again'])
+  })
+
+  test.each([
+    true,
+    false,
+  ])('another user id: the number is another person’s now (in one body: %s)', async (isOneBody) => {
+    const [phone, former, next] = [uniquePhone(), newUserId(), newUserId()]
+    const items = [
+      asUser(former, 'before', phone),
+      asUser(next, 'recycled', phone),
+      textFrom(phone, 'by phone alone'),
+      asUser(former, 'hidden'),
+    ]
+    if (isOneBody) await provider.messages(company.phoneNumberId, ...items)
+    else for (const item of items) await provider.messages(company.phoneNumberId, item)
+    const [one, other] = [await conversationOf(former), await conversationOf(next)]
+    expect(await textsOf(one.conversationId)).toEqual(['before', 'hidden'])
+    expect(await textsOf(other.conversationId)).toEqual(['recycled', 'by phone alone'])
+    expect([one.phone, other.phone]).toEqual([null, phone])
+    expect((await sendTo(phone)).chatId).toBe(other.conversationId)
+    const [found] = (await company.api('GET', `/contacts?search=${phone}`)).body.data
+    expect(found.id).toBe((await inbox.find(phone)).contact.id)
+  })
+
+  test('a late message of the former holder of a number goes to the former conversation', async () => {
+    const [phone, former, next] = [uniquePhone(), newUserId(), newUserId()]
+    const anHourAgo = { timestamp: String(secondsNow() - 3600) }
+    await provider.messages(company.phoneNumberId, asUser(former, 'before', phone), asUser(next, 'recycled', phone))
+    await provider.messages(company.phoneNumberId, { ...asUser(former, 'late', phone), ...anHourAgo })
+    expect(await textsOf((await conversationOf(former)).conversationId)).toEqual(['before', 'late'])
+    expect(await textsOf((await conversationOf(next)).conversationId)).toEqual(['recycled'])
+    expect((await inbox.find(phone)).chatId).toBe((await conversationOf(next)).conversationId)
+  })
+
+  test('a user who writes from another number takes it along', async () => {
+    const [before, after, userId] = [uniquePhone(), uniquePhone(), newUserId()]
+    await provider.messages(company.phoneNumberId, asUser(userId, 'one', before), asUser(userId, 'two', after))
+    const { conversationId, phone } = await conversationOf(userId)
+    expect([await textsOf(conversationId), phone]).toEqual([['one', 'two'], after])
+    await provider.messages(company.phoneNumberId, textFrom(before, 'somebody else'))
+    expect((await inbox.find(before)).chatId).not.toBe(conversationId)
+  })
+
+  test('a new user id that the provider announces is the same person’s', async () => {
+    const [phone, former, next] = [uniquePhone(), newUserId(), newUserId()]
+    await provider.messages(company.phoneNumberId, asUser(former, 'one', phone))
+    const update = { wa_id: phone, user_id: { previous: former, current: next }, timestamp: String(secondsNow()) }
+    const change = changeOf(company.phoneNumberId, { user_id_update: [update] }, 'user_id_update')
+    await provider.tell(bodyOf(change))
+    await provider.messages(company.phoneNumberId, asUser(next, 'two', phone), asUser(next, 'three'))
+    expect(await textsOf((await conversationOf(next)).conversationId)).toEqual(['one', 'two', 'three'])
+  })
+
+  test('a contacts[] entry of another number gives no user id', async () => {
+    const [victim, writer, userId] = [uniquePhone(), uniquePhone(), newUserId()]
+    await provider.messages(company.phoneNumberId, asUser(userId, 'mine', victim))
+    const contacts = [{ wa_id: victim, user_id: userId, profile: { name: 'Ida' } }]
+    await provider.tell(bodyOf(changeOf(company.phoneNumberId, { contacts, messages: [textFrom(writer, 'odd')] })))
+    const odd = await inbox.find(writer)
+    expect([await textsOf(odd.chatId), odd.contact.name]).toEqual([['odd'], 'Ida'])
+    expect(await textsOf((await conversationOf(userId)).conversationId)).toEqual(['mine'])
+    expect((await inbox.find(victim)).contact.id).not.toBe(odd.contact.id)
+  })
 })
 
 describe('what cannot be placed', () => {

@@ -18,18 +18,6 @@ export async function recordPreferences(tx: Db, preferences: readonly Preference
   }
 }
 
-/** A customer got another phone number or user id: the new identity means the same contact, unless it is somebody's. */
-export async function addIdentity(tx: Db, companyId: number, from: string, to: string): Promise<void> {
-  await tx`
-    insert into contact_aliases (company_id, identity, contact_id)
-    select company_id, ${to}, contact_id
-    from contact_identities
-    where company_id = ${companyId} and identity = ${from}
-      and not exists (select from contact_identities where company_id = ${companyId} and identity = ${to})
-    on conflict do nothing
-  `
-}
-
 async function findContactOf(tx: Db, companyId: number, identities: readonly string[]): Promise<number | undefined> {
   const rows = await tx<{ contactId: number }[]>`
     select contact_id

@@ -31,7 +31,13 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
   const runs = runsOfSamePeople(records)
   if (runs.length > 1) await lockPeople(tx, records)
   const recorded: Recorded[] = []
-  for (const run of runs) recorded.push(...(await recordRun(tx, run, recorded.length, at)))
+  for (const run of runs) {
+    for (let done = 0; done < run.length; ) {
+      const results = await recordRun(tx, run.slice(done), recorded.length, at)
+      recorded.push(...results)
+      done += results.length
+    }
+  }
   return recorded
 }
 
@@ -63,7 +69,7 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
     [customer, other].filter((identity) => identity !== null).map((identity) => ({ companyId, identity })),
   )
   await tx`
-    select lock_customers(
+    select lock_customers_and_partners(
       ${people.map(({ companyId }) => companyId)}::bigint[],
       ${people.map(({ identity }) => identity)}::text[]
     )
@@ -211,28 +217,4 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   `
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
   if (byProviderId.length > 0) await keepWaiting(tx, byProviderId)
-}
-
-/** A customer got another identity: what he writes under it meets in the conversation he has, unless it has its own. */
-export async function aliasCustomer(
-  tx: Db,
-  { companyId, senderId, from, to }: { companyId: number; senderId: number; from: string; to: string },
-): Promise<void> {
-  await tx`
-    insert into customer_aliases (company_id, sender_id, alias, customer)
-    select ${companyId}::bigint, ${senderId}::bigint, ${to}, coalesce(
-      (
-        select alias.customer
-        from customer_aliases alias
-        where (alias.company_id, alias.sender_id, alias.alias) = (${companyId}, ${senderId}, ${from})
-      ),
-      ${from}
-    )
-    where not exists (
-      select
-      from conversations known
-      where (known.company_id, known.sender_id, known.customer) = (${companyId}, ${senderId}, ${to})
-    )
-    on conflict do nothing
-  `
 }

@@ -1,3 +1,4 @@
+import { phoneIdentity } from '../phone.ts'
 import { NAME_LIMIT } from './bounds.ts'
 import type { Customer } from './inbound-item.ts'
 import {
@@ -22,29 +23,34 @@ export type FoundCustomer = { customer: Customer; contact: number | null }
 export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCustomer
 
 /**
- * Finds the customer of each item of one value: who the item says, completed from the contact that is his. The contacts
- * stand in any order; the only contact belongs to whoever is no one else's, so that nobody takes another's name.
+ * Finds the customer of each item of one value: the identities that the item names, completed by the contact with one of
+ * them. A contact with other identities gives at most the profile name, and only when it is the single one and belongs to
+ * no other item: what it says of phone and user id is about another person (decisions: Identity).
  */
 export function customerFinder(contacts: readonly unknown[], items: readonly unknown[]): CustomerFinder {
   const byIdentity = indexContacts(contacts)
   const lone = contacts.length === 1 && !items.some((item) => isObject(item) && isListed(byIdentity, item)) ? 0 : null
   return (item, names) => {
-    const contact = find(byIdentity, item, names) ?? lone
-    return { customer: toCustomer(item, names, contact === null ? EMPTY : asObject(contacts[contact])), contact }
+    const own = find(byIdentity, item, names)
+    const contact = own ?? lone
+    const found = contact === null ? EMPTY : asObject(contacts[contact])
+    const isSamePerson = own !== null || identitiesOf(item, names).length === 0
+    return { customer: toCustomer(item, names, found, isSamePerson), contact }
   }
 }
 
-function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject): Customer {
+function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject, isSamePerson: boolean): Customer {
   const profile = objectAt(contact, 'profile')
-  const nameAt = (object: JsonObject, member: string) => textAt(object, member, NAME_LIMIT)
+  const name = textAt(profile, 'name') ?? textAt(profile, 'username') ?? textAt(contact, 'username')
+  const told = isSamePerson ? contact : EMPTY
   return {
-    phone: phoneAt(item, names.phone) ?? phoneAt(contact, 'wa_id'),
+    phone: phoneAt(item, names.phone) ?? phoneAt(told, 'wa_id'),
     userId:
       userIdAt(item, names.userId) ??
       userIdInPlaceOfPhone(item, names.phone) ??
-      userIdAt(contact, 'user_id') ??
-      userIdInPlaceOfPhone(contact, 'wa_id'),
-    profileName: nameAt(profile, 'name') ?? nameAt(profile, 'username') ?? nameAt(contact, 'username'),
+      userIdAt(told, 'user_id') ??
+      userIdInPlaceOfPhone(told, 'wa_id'),
+    profileName: name?.slice(0, NAME_LIMIT).toWellFormed() ?? null,
   }
 }
 
@@ -70,7 +76,11 @@ function find(byIdentity: Map<string, number>, item: JsonObject, names: Identity
 const isListed = (byIdentity: Map<string, number>, item: JsonObject): boolean =>
   find(byIdentity, item, SENDER) !== null || find(byIdentity, item, ADDRESSEE) !== null
 
-const identitiesOf = (object: JsonObject, { phone, userId }: IdentityNames): string[] =>
-  [phoneAt(object, phone) ?? textAt(object, phone), userIdAt(object, userId)].filter((identity) => identity !== null)
+function identitiesOf(object: JsonObject, { phone, userId }: IdentityNames): string[] {
+  const number = phoneAt(object, phone)
+  return [number === null ? textAt(object, phone) : phoneIdentity(number), userIdAt(object, userId)].filter(
+    (identity) => identity !== null,
+  )
+}
 
 const asObject = (value: unknown): JsonObject => (isObject(value) ? value : EMPTY)

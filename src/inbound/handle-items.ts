@@ -1,16 +1,11 @@
-import { addIdentity, recordPreferences } from '../contacts/contact-event-store.ts'
-import {
-  aliasCustomer,
-  type InboundRecord,
-  recordInbound,
-  recordStatuses,
-  type StatusRecord,
-} from '../conversations/record-store.ts'
+import { recordPreferences } from '../contacts/contact-event-store.ts'
+import { type InboundRecord, recordInbound, recordStatuses, type StatusRecord } from '../conversations/record-store.ts'
 import type { Db } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
 import { applyNumberLimits } from '../senders/sender-event-store.ts'
 import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
+import { changeNumber, changeUserId } from './identity-store.ts'
 import type {
   Customer,
   InboundItem,
@@ -47,6 +42,7 @@ export type NotHandled = { item: InboundItem; state: 'unroutable' | 'failed'; re
 
 type Routed<T> = { item: T; receivedAt: Date; sender: RoutedSender }
 type Conversing = Routed<MessageItem | ReactionItem>
+type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
 /**
  * Writes everything that follows from items, in their order, and answers those that no connected number wants or that
@@ -119,10 +115,7 @@ async function handlePeople(deps: Handling, tx: Db, routed: readonly Routed<Inbo
     if (!isRenaming(one)) continue
     await handleConversational(deps, tx, conversing, at)
     conversing = []
-    const renaming = toRenaming(one)
-    if (renaming === undefined) continue
-    await aliasCustomer(tx, renaming)
-    await addIdentity(tx, renaming.companyId, renaming.from, renaming.to)
+    await handleRenaming(tx, one, at)
   }
   await handleConversational(deps, tx, conversing, at)
 }
@@ -241,14 +234,16 @@ function toPreference({ item, sender }: Routed<InboundItem>) {
 }
 
 /** A new user id whose old one is not told belongs to the number that is. */
-function toRenaming({ item, sender }: Routed<NumberChangedItem | UserIdChangedItem>) {
-  const place = { companyId: sender.companyId, senderId: sender.id }
+async function handleRenaming(tx: Db, { item, sender, receivedAt }: Renaming, at: Date): Promise<void> {
+  const shared = { companyId: sender.companyId, sentAt: toDate(item.timestamp) ?? receivedAt }
   if (item.kind === 'number-changed') {
-    return { ...place, from: phoneIdentity(item.from), to: phoneIdentity(item.to) }
+    const [from, to] = [phoneIdentity(item.from), phoneIdentity(item.to)]
+    if (from === to) return
+    return changeNumber(tx, { ...shared, from, to, phone: item.to, wamid: item.wamid }, at)
   }
   const { phone } = item.customer
   const from = item.previousUserId ?? (phone === null ? null : phoneIdentity(phone))
-  return from === null ? undefined : { ...place, from, to: item.userId }
+  if (from !== null) await changeUserId(tx, { ...shared, from, to: item.userId })
 }
 
 const identityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : phoneIdentity(phone))
@@ -258,7 +253,7 @@ const toDate = (seconds: number | null): Date | null => {
   return date === null || Number.isNaN(date.getTime()) ? null : date
 }
 
-const isRenaming = (one: Routed<InboundItem>): one is Routed<NumberChangedItem | UserIdChangedItem> =>
+const isRenaming = (one: Routed<InboundItem>): one is Renaming =>
   one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
 const isConversational = (one: Routed<InboundItem>): one is Conversing =>
   one.item.kind === 'message' || one.item.kind === 'reaction'

@@ -172,7 +172,8 @@ export type UserIdChangedItem = Placed & {
   userId: string
 }
 
-export type NumberChangedItem = Placed & { kind: 'number-changed'; from: string; to: string }
+/** `wamid`: of the system message that reports it. */
+export type NumberChangedItem = Placed & { kind: 'number-changed'; wamid: string | null; from: string; to: string }
 
 /** Known or unknown, it asks nothing of us. */
 export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }

@@ -83,10 +83,10 @@ export function phoneAt(object: JsonObject, name: string): string | null {
   return digits.length > 0 && digits.length <= 20 ? digits : null
 }
 
-/** A provider's user id. Its form is not insisted on, only that no phone number is taken for one. */
+/** A provider's user id. Any form counts that is no phone number and begins with a letter or a digit. */
 export function userIdAt(object: JsonObject, name: string): string | null {
   const text = textAt(object, name)
-  return text !== null && text.length <= 256 && /[A-Za-z]/.test(text) ? text : null
+  return text !== null && text.length <= 256 && /^[A-Za-z0-9]/.test(text) && /[A-Za-z]/.test(text) ? text : null
 }
 
 /** A user id that stands where a phone number was expected: there only its strict form counts. */

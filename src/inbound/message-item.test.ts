@@ -166,7 +166,36 @@ describe('who wrote', () => {
       [{ wa_id: '999' }, { user_id: 'DE.1234abcd', profile: { username: 'ida' } }],
       { phone: null, userId: 'DE.1234abcd', profileName: 'ida' },
     ],
-    ['the only contact', { from: '15550001' }, [IDA], { phone: '15550001', userId: 'DE.1234abcd', profileName: 'Ida' }],
+    [
+      'the only contact, with another phone: its name alone',
+      { from: '15550001' },
+      [IDA],
+      { phone: '15550001', userId: null, profileName: 'Ida' },
+    ],
+    [
+      'the only contact, without a phone: its name alone',
+      {},
+      [{ user_id: 'DE.1234abcd', profile: { name: 'Ida' } }],
+      { phone: '4915100000001', userId: null, profileName: 'Ida' },
+    ],
+    [
+      'the only contact, with another user id: its name alone',
+      { from: '', from_user_id: 'DE.other' },
+      [IDA],
+      { phone: null, userId: 'DE.other', profileName: 'Ida' },
+    ],
+    [
+      'a contact with the number in another way of writing',
+      { from: '5511987654321' },
+      [{ ...IDA, wa_id: '551187654321' }],
+      { phone: '5511987654321', userId: 'DE.1234abcd' },
+    ],
+    [
+      'another user id than the contact with the phone: the message decides',
+      { from_user_id: 'DE.other' },
+      [IDA],
+      { phone: '4915100000001', userId: 'DE.other' },
+    ],
     ['the only contact, where from is absent', { from: undefined }, [IDA], { phone: '4915100000001' }],
     ['no contact at all', {}, undefined, { phone: '4915100000001', userId: null, profileName: null }],
     [
@@ -263,7 +292,7 @@ describe('a system message that tells of a new identity', () => {
   it.each(['wa_id', 'new_wa_id'])('number: by %s, ahead of the message itself', (name) => {
     expect(system({ type: 'user_changed_number', [name]: '222', body: 'changed' })).toMatchObject([
       { kind: 'number-changed', key: '0.0.messages.0.change', from: '111', to: '222' },
-      { kind: 'message', key: '0.0.messages.0', recordText: 'changed' },
+      { kind: 'message', key: '0.0.messages.0', recordText: 'changed', customer: { phone: '222', userId: null } },
     ])
   })
 

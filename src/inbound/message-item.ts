@@ -1,6 +1,15 @@
 import { ID_LIMIT, WAMID_LIMIT } from './bounds.ts'
 import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
-import type { Conversational, Customer, InboundItem, MessageItem, Placed, ReactionItem } from './inbound-item.ts'
+import type {
+  Conversational,
+  Customer,
+  InboundItem,
+  MessageItem,
+  NumberChangedItem,
+  Placed,
+  ReactionItem,
+  UserIdChangedItem,
+} from './inbound-item.ts'
 import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
 import { providerTypeOf, readContent } from './message-content.ts'
 import { readError } from './provider-error.ts'
@@ -15,15 +24,16 @@ export type MessagePlace = {
   isEcho: boolean
 }
 
-/** A message, reaction or echo, and before it the change of identity that a system message may tell of. */
+/** A message, reaction or echo, and before it the change of identity that a system message reports. */
 export function readMessage(message: JsonObject, place: MessagePlace): InboundItem[] {
   const providerType = providerTypeOf(message)
   const { customer, contact } = place.findCustomer(message, place.isEcho ? ADDRESSEE : SENDER)
   const placed = place.placed(secondsAt(message, 'timestamp'), contact)
-  const shared = readShared(message, providerType, customer, place)
+  const change = providerType === 'system' ? readIdentityChange(message, placed, customer) : undefined
+  const shared = readShared(message, providerType, change === undefined ? customer : changed(customer, change), place)
   if (providerType === 'reaction') return [{ ...placed, ...shared, ...readReaction(message) }]
-  const changes = providerType === 'system' ? readIdentityChange(message, placed, customer) : []
-  return [...changes, { ...placed, ...shared, ...readOwnMessage(message, providerType) }]
+  const item: InboundItem = { ...placed, ...shared, ...readOwnMessage(message, providerType) }
+  return change === undefined ? [item] : [change, item]
 }
 
 type Shared = Omit<Conversational, keyof Placed>
@@ -62,18 +72,29 @@ function readReaction(message: JsonObject): Omit<ReactionItem, keyof Conversatio
   return { kind: 'reaction', targetWamid: idAt(reaction, 'message_id', WAMID_LIMIT), emoji: textAt(reaction, 'emoji') }
 }
 
-/** A system message that tells of a new number or user id is an item of its own, ahead of the message. */
-function readIdentityChange(message: JsonObject, placed: Placed, customer: Customer): InboundItem[] {
+/** A system message that reports a new number or user id is an item of its own, ahead of the message. */
+function readIdentityChange(
+  message: JsonObject,
+  placed: Placed,
+  customer: Customer,
+): NumberChangedItem | UserIdChangedItem | undefined {
   const system = objectAt(message, 'system')
   const own = { ...placed, key: `${placed.key}.change` }
   const type = textAt(system, 'type')
   if (type === 'user_changed_number') {
     const from = phoneAt(message, 'from')
     const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
-    return from !== null && to !== null && from !== to ? [{ ...own, kind: 'number-changed', from, to }] : []
+    if (from === null || to === null || from === to) return undefined
+    return { ...own, kind: 'number-changed', wamid: textAt(message, 'id'), from, to }
   }
   const userId = userIdAt(system, 'user_id')
-  if (type !== 'user_changed_user_id' || userId === null) return []
+  if (type !== 'user_changed_user_id' || userId === null) return undefined
   const previous = userIdAt(system, 'previous_user_id') ?? customer.userId
-  return [{ ...own, kind: 'user-id-changed', customer, previousUserId: previous === userId ? null : previous, userId }]
+  return { ...own, kind: 'user-id-changed', customer, previousUserId: previous === userId ? null : previous, userId }
 }
+
+/** The customer under the new identity: the old one may be another person's by now. */
+const changed = (customer: Customer, change: NumberChangedItem | UserIdChangedItem): Customer =>
+  change.kind === 'number-changed'
+    ? { ...customer, phone: change.to, userId: null }
+    : { ...customer, userId: change.userId }

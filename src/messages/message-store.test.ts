@@ -171,7 +171,14 @@ describe('an Idempotency-Key', () => {
     if (reserved.state !== 'reserved') throw new Error(reserved.state)
     return { asked, id: reserved.id }
   }
-  const notSent = { status: 'failed', wamid: null, providerMessageId: null, customer: null, error: null } as const
+  const notSent = {
+    status: 'failed',
+    wamid: null,
+    providerMessageId: null,
+    dialled: '393331234567',
+    customer: null,
+    error: null,
+  } as const
 
   test('that was released, or taken over by a repeated request, sends nothing', async () => {
     const { companyId, send, count } = await world()
@@ -300,6 +307,7 @@ describe('settling', () => {
     status: 'sent' as const,
     wamid: `wamid.${companyId}.${messageId}`,
     providerMessageId: null,
+    dialled: '393331234567',
     customer: null,
     error: null,
     hasProviderMedia: false,
@@ -353,6 +361,17 @@ describe('settling', () => {
     const [answer] = await recordInbound(db, [messageFrom(companyId, senderId, '390000000003')], NOON)
     expect(answer).toMatchObject({ isNew: true, conversationId })
     expect(await count('contacts')).toBe(1)
+  })
+
+  test('a user id other than the one known for the number joins nobody: the number was recycled', async () => {
+    const { companyId, messageId, send, count } = await prepareOne()
+    const { senderId } = send()
+    const writing = { ...messageFrom(companyId, senderId, '393331234567'), other: 'US.known' }
+    await recordInbound(db, [writing], NOON)
+    await settleSends(db, [{ ...settled(companyId, messageId), customer: 'US.other' }], NOON)
+    const hidden = { ...messageFrom(companyId, senderId, 'US.other'), phone: null }
+    await recordInbound(db, [hidden], NOON)
+    expect([await count('conversations'), await count('contacts')]).toEqual([2, 2])
   })
 
   test('points the dialled number to the conversation that the customer has already', async () => {

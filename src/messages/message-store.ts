@@ -96,6 +96,8 @@ export type SendToSettle = {
   status: 'sent' | 'failed' | 'unknown'
   wamid: string | null
   providerMessageId: string | null
+  /** The identity of the recipient as given. */
+  dialled: string
   /** The identity under which the provider knows the customer, when it told another than the one dialled. */
   customer: string | null
   error: { code: number | null; title: string; details: string | null } | null
@@ -119,6 +121,7 @@ export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Da
     status: send.status,
     wamid: send.wamid,
     provider_message_id: send.providerMessageId,
+    dialled: send.dialled,
     customer: send.customer,
     error: send.error,
     idempotency_id: send.idempotencyId,

@@ -199,6 +199,7 @@ function toSettle(
     status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
     wamid: isAccepted ? outcome.wamid : null,
     providerMessageId: isAccepted ? outcome.providerMessageId : null,
+    dialled: customerIdentity(message.recipient),
     customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
     error: isAccepted ? null : outcome.error,
     hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',

@@ -19,11 +19,19 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
 
   /** Whoever asked for it was told that nothing was sent, and nothing is. */
-  const giveUp = async ({ companyId, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
+  const giveUp = async ({ companyId, customer: dialled, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
     const nothing = { wamid: null, providerMessageId: null, customer: null, hasProviderMedia: false, answer: null }
-    const failed = { companyId, idempotencyId, messageId, status: 'failed', error: NOT_SENT, ...nothing } as const
+    const failed = {
+      companyId,
+      dialled,
+      idempotencyId,
+      messageId,
+      status: 'failed',
+      error: NOT_SENT,
+      ...nothing,
+    } as const
     await settleSend(failed).catch(onUnsettled)
   }
 

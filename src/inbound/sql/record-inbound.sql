@@ -4,8 +4,9 @@
 -- One element of each array per item, in their order, which `ord` counts from 1. kind: message | echo | reaction. sent and
 -- arrived are epoch seconds, media is JSON. `other` is the customer's second identity (a user id beside a phone number).
 -- `before`: the number of items in earlier calls of the same moment. Returns one row per item, in any order: is_new is false
--- for an item that was known. Within one call the identities of a customer must not change: identities that an item joins
--- are known to the next call only.
+-- for an item that was known. Fewer rows than items: the next one moves a number (identify_customers), so call again with
+-- the rest. Within one call the identities of a customer must not change: identities that an item joins are known to the next
+-- call only.
 create function record_inbound(
   company_ids bigint[],
   sender_ids bigint[],
@@ -35,8 +36,34 @@ set plan_cache_mode = force_generic_plan
 set jit = off
 as $$
 #variable_conflict use_column
+declare
+  stale bigint[] := '{}';
+  upto bigint := cardinality(company_ids);
+  place bigint;
+  known_phone text;
 begin
-  perform lock_customers(company_ids || company_ids, customers || others);
+  if array_remove(others, null) = '{}' and array_to_string(customers, '') ~ '^[0-9]*$' then
+    perform lock_customers(company_ids, customers);
+  else
+    perform lock_customers_and_partners(company_ids || company_ids, customers || others);
+    select identified.stale, identified.upto into stale, upto
+    from identify_customers(company_ids, customers, others, phones, wamids, sent, arrived, at) as identified;
+    foreach place in array stale loop
+      customers[place] := others[place];
+      others[place] := null;
+      phones[place] := null;
+    end loop;
+    -- A customer who hides a phone number that is known is found by both.
+    for place, known_phone in
+      select given.ord, pair.phone_identity
+      from unnest(company_ids, customers, others) with ordinality as given (company_id, customer, other, ord)
+      join customer_user_ids pair on (pair.company_id, pair.user_id) = (given.company_id, given.customer)
+      where given.other is null
+    loop
+      others[place] := customers[place];
+      customers[place] := known_phone;
+    end loop;
+  end if;
 
   return query
   with item as materialized (
@@ -114,6 +141,7 @@ begin
       where (known.company_id, known.identity) = (given.company_id, given.other)
       limit 1
     ) as other_contact on true
+    where given.ord <= upto
   ),
   met as materialized (
     select *

@@ -1,8 +1,8 @@
 -- The second half of a send: the outcomes of many sends at once; see settleSends in src/messages/message-store.ts.
 --
--- items: [{company_id, message_id, status, wamid, provider_message_id, customer, error, idempotency_id, answer_status,
---          answer_body}]. idempotency_id: the key keeps the answer; without an answer nothing was sent, and the key is
---          released, so that the request can be repeated.
+-- items: [{company_id, message_id, status, wamid, provider_message_id, dialled, customer, error, idempotency_id,
+--          answer_status, answer_body}]. idempotency_id: the key keeps the answer; without an answer nothing was sent, and the
+--          key is released, so that the request can be repeated.
 create function settle_sends(items jsonb, at timestamptz)
 returns void
 language plpgsql
@@ -11,6 +11,8 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+  identified identified_send[];
 begin
   update messages message
   set
@@ -30,38 +32,11 @@ begin
   )
   where (message.company_id, message.id) = (outcome.company_id, outcome.message_id);
 
-  if exists (select from jsonb_to_recordset(items) as outcome (customer text) where outcome.customer is not null) then
-    insert into customer_aliases (company_id, sender_id, alias, customer)
-    select distinct
-      conversation.company_id,
-      conversation.sender_id,
-      case when known.id is null then outcome.customer else conversation.customer end,
-      case when known.id is null then conversation.customer else outcome.customer end
-    from jsonb_to_recordset(items) as outcome (company_id bigint, message_id bigint, customer text)
-    join messages message on (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
-    join conversations conversation
-      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    left join conversations known
-      on (known.company_id, known.sender_id, known.customer)
-       = (conversation.company_id, conversation.sender_id, outcome.customer)
-    where outcome.customer <> conversation.customer
-    on conflict do nothing;
-
-    -- The contact is known by the same identity, unless that is another contact's.
-    insert into contact_aliases (company_id, identity, contact_id)
-    select conversation.company_id, outcome.customer, min(conversation.contact_id)
-    from jsonb_to_recordset(items) as outcome (company_id bigint, message_id bigint, customer text)
-    join messages message on (message.company_id, message.id) = (outcome.company_id, outcome.message_id)
-    join conversations conversation
-      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    where outcome.customer <> conversation.customer
-      and not exists (
-        select
-        from contact_identities known
-        where (known.company_id, known.identity) = (conversation.company_id, outcome.customer)
-      )
-    group by conversation.company_id, outcome.customer
-    on conflict do nothing;
+  select array_agg(outcome) into identified
+  from jsonb_populate_recordset(null::identified_send, items) as outcome
+  where outcome.customer is not null;
+  if identified is not null then
+    perform alias_recipients(identified, at);
   end if;
 
   if exists (

@@ -1,0 +1,35 @@
+-- A customer is reached under the phone number `identity` from now on; `former` is the number that led to the customer until
+-- now, and leads nowhere any more, or the user id, which stays. Conversations go on under the new number. Where it has a
+-- conversation already both stay, and the one of `former` is closed.
+create function move_customer(company bigint, former text, identity text, phone text, at timestamptz)
+returns void
+language plpgsql
+as $$
+declare
+  contact bigint := move_contact(company, former, identity, phone, at);
+  thread record;
+begin
+  for thread in
+    select own.id, own.customer, own.sender_id, target.id as target_id, target.customer as target_customer
+    from conversations_of(company, former) as own
+    left join conversations_of(company, move_customer.identity) as target on target.sender_id = own.sender_id
+    order by own.id
+  loop
+    if thread.target_id is distinct from null and thread.target_id <> thread.id then
+      perform rename_customer(company, thread.id, '~' || thread.id, thread.target_customer, at);
+      update conversations set status = 'closed' where (company_id, id) = (company, thread.id);
+      continue;
+    end if;
+    if thread.customer ~ '^[0-9]' then
+      perform rename_customer(company, thread.id, move_customer.identity, move_customer.identity, at);
+    else
+      perform rename_customer(company, thread.id, thread.customer, thread.customer, at);
+      insert into customer_aliases as kept (company_id, sender_id, alias, customer)
+      values (company, thread.sender_id, move_customer.identity, thread.customer)
+      on conflict (company_id, sender_id, alias) do update set customer = excluded.customer;
+    end if;
+    update conversations set contact_id = contact
+    where (company_id, id) = (company, thread.id) and contact_id <> contact;
+  end loop;
+end
+$$;
