@@ -12,6 +12,7 @@ import type { Metrics } from '../metrics.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
+import { createBodyBudget } from './body-budget.ts'
 import { boundHandlers, inTime } from './deadline.ts'
 import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
@@ -75,8 +76,10 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     const admitted = admit(request, reply)
     return admitted ? inTime(admitted) : done()
   })
-  app.addHook('onRequest', (request, _reply, done) => {
+  const countBody = createBodyBudget()
+  app.addHook('onRequest', (request, reply, done) => {
     checkContentEncoding(request.raw)
+    countBody(request, reply)
     done()
   })
   keepIdempotencyKeys(app, deps.db)

@@ -5,6 +5,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../errors.ts'
+import { onAnswerEnd } from './answer-end.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
 type Encoding = (typeof ENCODINGS)[number]
@@ -49,10 +50,10 @@ export async function toStaticFile(contentType: string, content: Uint8Array): Pr
 export function createFileSender({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
   let answers = 0
 
-  const limitAnswer = ({ raw }: FastifyReply): void => {
+  const limitAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
     answers += 1
-    const deadline = setTimeout(() => raw.destroy(), readDeadlineMs)
-    raw.once('close', () => {
+    const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
+    onAnswerEnd(request, reply, () => {
       answers -= 1
       clearTimeout(deadline)
     })
@@ -64,7 +65,7 @@ export function createFileSender({ maxAnswers, readDeadlineMs }: FileLimits = LI
     reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
     if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
     if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
-    limitAnswer(reply)
+    limitAnswer(request, reply)
     const body = file.bodies[encoding]
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
     return reply
