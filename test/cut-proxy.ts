@@ -16,6 +16,7 @@ export async function startCutProxy(databaseUrl: string) {
   const deaf = new WeakSet<Socket>()
   let mode: Mode = 'open'
   let bytesToPass = Number.POSITIVE_INFINITY
+  let repliesToPass = Number.POSITIVE_INFINITY
 
   const proxy = createServer((client) => {
     client.on('error', () => {})
@@ -33,7 +34,9 @@ export async function startCutProxy(databaseUrl: string) {
     server.on('data', (chunk) => {
       if (deaf.has(client)) return
       bytesToPass -= chunk.length
-      if (bytesToPass < 0) end(client, 'rst')
+      repliesToPass -= 1
+      if (repliesToPass === 0) cut('rst')
+      else if (bytesToPass < 0) end(client, 'rst')
       else client.write(chunk)
     })
   }).listen(0, '127.0.0.1')
@@ -59,6 +62,12 @@ export async function startCutProxy(databaseUrl: string) {
       mode = wanted
       if (mode === 'silent') for (const client of pairs.keys()) deaf.add(client)
     },
+    /** Resets all connections when the server answers for the n-th time from now; that answer is lost. */
+    cutAtReply: (n: number) => {
+      repliesToPass = n
+    },
+    /** Whether that answer has come. */
+    hasCut: () => repliesToPass <= 0,
     /** Resets each connection once the server has said so much. */
     cutAfter: (bytes: number) => {
       bytesToPass = bytes

@@ -416,6 +416,25 @@ describe('Idempotency-Key', () => {
     expect(sent.body.filter((message: { to: string }) => message.to === body.recipient)).toHaveLength(1)
   })
 
+  test('503 and 429 that say that nothing was sent can be repeated, and the message goes then, once', async () => {
+    const away = await service.createCompany()
+    const patch = (apiBaseUrl: string) =>
+      service.operator('PATCH', `/companies/${away.companyId}/senders/${away.sender.channelId}`, { apiBaseUrl })
+    const body = { recipient: uniquePhone(), type: 'template', template }
+    const post = () => away.api('POST', SEND, body, { 'idempotency-key': 'repeatable' })
+    await patch('http://127.0.0.1:9')
+    expect((await post()).status).toBe(503)
+    await patch(service.sandbox.url)
+    await service.control('PUT', '/behaviour', { refuseWithCode: 130429 })
+    expect((await post()).status).toBe(429)
+    await service.control('PUT', '/behaviour', { refuseWithCode: null })
+    const answers = [await post(), await post()]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(answers[1]?.headers.get('idempotent-replayed')).toBe('true')
+    const sent = await service.control('GET', '/messages?limit=500')
+    expect(sent.body.filter((message: { to: string }) => message.to === body.recipient)).toHaveLength(1)
+  })
+
   test('a refusal of our own is not kept', async () => {
     const body = { recipient: uniquePhone(), type: 'text', text: 'Hi' }
     expect((await send(body, { 'idempotency-key': 'window-1' })).status).toBe(422)
