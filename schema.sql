@@ -412,6 +412,7 @@ create table inbound_items (
   constraint inbound_items_state_check CHECK ((state = ANY (ARRAY['unroutable'::text, 'failed'::text, 'unreadable'::text])))
 );
 CREATE INDEX inbound_items_by_account ON public.inbound_items USING btree (waba_account_id) WHERE (state = 'unroutable'::text);
+CREATE INDEX inbound_items_by_age ON public.inbound_items USING btree (received_at);
 CREATE INDEX inbound_items_by_app ON public.inbound_items USING btree (app) WHERE (state = 'unroutable'::text);
 CREATE INDEX inbound_items_by_number ON public.inbound_items USING btree (phone_number_id) WHERE (state = 'unroutable'::text);
 CREATE INDEX inbound_items_by_state ON public.inbound_items USING btree (state, id);

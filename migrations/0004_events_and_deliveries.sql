@@ -30,6 +30,7 @@ create table inbound_items (
   created_at timestamptz not null default now(),
   app text
 );
+create index inbound_items_by_age on inbound_items (received_at);
 create index inbound_items_by_state on inbound_items (state, id);
 create index inbound_items_by_number on inbound_items (phone_number_id) where state = 'unroutable';
 create index inbound_items_by_account on inbound_items (waba_account_id) where state = 'unroutable';

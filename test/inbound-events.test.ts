@@ -495,7 +495,7 @@ describe('what cannot be placed', () => {
   })
 
   test('is forgotten after seven days', async () => {
-    const { forgetUnroutable } = await import('../src/inbound/item-store.ts')
+    const { forgetSetAside } = await import('../src/inbound/item-store.ts')
     const phoneNumberId = `7${Date.now()}`
     await provider.messages(phoneNumberId, textFrom(uniquePhone(), 'a'), textFrom(uniquePhone(), 'b'))
     const age = (days: string, id: number) =>
@@ -503,7 +503,7 @@ describe('what cannot be placed', () => {
     const [newer, older] = (await provider.setAside('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     await age('6 days 23 hours', newer!.id)
     await age('7 days 1 minute', older!.id)
-    await forgetUnroutable(service.db)
+    await forgetSetAside(service.db, 1_000)
     const left = (await provider.setAside('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     expect(left.map(({ id }) => id)).toEqual([newer!.id])
   })

@@ -58,7 +58,7 @@ export function providerOf(service: TestService) {
     tell(bodyOf(changeOf(phoneNumberId, { statuses: items })))
 
   const setAside = async (state: 'unroutable' | 'failed') =>
-    (await service.operator('GET', `/${state}-events`)).body as {
+    (await service.operator('GET', `/${state}-events?limit=100`)).body as {
       id: number
       reason: string
       phoneNumberId: string | null

@@ -16,6 +16,14 @@ export function parsePage(query: { page?: unknown; pageSize?: unknown; limit?: u
   return { page, pageSize, offset: (page - 1) * pageSize }
 }
 
+export type Before = { before: number | undefined; limit: number }
+
+/** Reads `before` (an id) and `limit` of a query. Never fails, like `parsePage`; without `before` the list begins anew. */
+export function parseBefore(query: { before?: unknown; limit?: unknown }, limits: Limits): Before {
+  const before = toPositive(query.before)
+  return { before: Number.isSafeInteger(before) ? before : undefined, limit: parsePage(query, limits).pageSize }
+}
+
 function toPositive(value: unknown): number | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
   return /^0*[1-9][0-9]*$/.test(text) ? Number(text) : undefined
@@ -55,5 +63,13 @@ export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
 /** Query members `page` and `limit`, of the general convention. */
 export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
   page: lenientInteger('Page, from 1', 1),
+  limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+})
+
+/** Query members `before` and `limit`, of lists that are ordered by id, newest first. */
+export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
+  before: Type.Optional(
+    Type.Unsafe<unknown>({ type: 'integer', description: 'Only records with smaller ids', 'x-lenient': true }),
+  ),
   limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
 })

@@ -14,7 +14,8 @@ export type SetAside = {
   receivedAt: Date
 }
 
-export type SetAsideRow = Omit<SetAside, 'state'> & { id: number; createdAt: Date }
+/** `bodyBytes`: the length of the whole body. */
+export type SetAsideRow = SetAside & { id: number; createdAt: Date; bodyBytes: number }
 
 /** What is taken out again, to be handled once more. */
 export type TakenUp = { body: Buffer; receivedAt: Date }
@@ -40,15 +41,46 @@ export async function setAside(db: Db, items: readonly SetAside[]): Promise<void
   `
 }
 
-/** What was set aside, newest first, at most 100. */
-export function listSetAside(db: Db, states: readonly SetAsideState[]): Promise<SetAsideRow[]> {
+/** How much of a body a list shows. */
+export const LISTED_BYTES = 4 * 1024
+
+/** A page of the items in some states, newest first, each with the first 4 KiB of its body. */
+export function listSetAside(
+  db: Db,
+  states: readonly SetAsideState[],
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<SetAsideRow[]> {
   return db<SetAsideRow[]>`
-    select id, reason, phone_number_id, waba_account_id, app, body, received_at, created_at
-    from inbound_items
-    where state = any(${states as SetAsideState[]})
-    order by id desc
-    limit 100
+    select item.*
+    from unnest(${states as SetAsideState[]}::text[]) as wanted (state)
+    cross join lateral (
+      select
+        id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at,
+        substring(body for ${LISTED_BYTES}) as body, octet_length(body) as body_bytes
+      from inbound_items known
+      where known.state = wanted.state and known.id < ${before ?? Number.MAX_SAFE_INTEGER}
+      order by known.id desc
+      limit ${limit}
+    ) as item
+    order by item.id desc
+    limit ${limit}
   `
+}
+
+/** One item with its whole body; undefined when there is none of that id in these states. */
+export async function findSetAside(
+  db: Db,
+  states: readonly SetAsideState[],
+  id: number,
+): Promise<SetAsideRow | undefined> {
+  const rows = await db<SetAsideRow[]>`
+    select
+      id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at, body,
+      octet_length(body) as body_bytes
+    from inbound_items
+    where id = ${id} and state = any(${states as SetAsideState[]})
+  `
+  return rows[0]
 }
 
 /** Takes a failed item out of the list; undefined when there is none. */
@@ -98,10 +130,13 @@ type Numbered = TakenUp & { id: number }
 
 const inOrder = (rows: readonly Numbered[]): TakenUp[] => rows.toSorted((one, other) => one.id - other.id)
 
-/** Forgets what no number claimed within seven days of its arrival. */
-export async function forgetUnroutable(db: Db): Promise<number> {
+/** Deletes items that arrived more than seven days ago, at most `most` of them. */
+export async function forgetSetAside(db: Db, most: number): Promise<number> {
   const result = await db`
-    delete from inbound_items where state = 'unroutable' and received_at < now() - interval '7 days'
+    delete from inbound_items
+    where id in (
+      select id from inbound_items where received_at < now() - interval '7 days' order by received_at limit ${most}
+    )
   `
   return result.count
 }

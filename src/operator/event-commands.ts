@@ -1,20 +1,29 @@
 import type { Command } from 'commander'
-import { listSetAside } from '../inbound/item-store.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
-import { toEventReply } from './event-shape.ts'
+import { getEvent, listEvents } from './event.ts'
 import { retryEvent } from './operator.ts'
+
+const LISTS = [
+  { list: 'unroutable', about: 'that no connected number wants' },
+  { list: 'failed', about: 'that could not be read or processed' },
+] as const
 
 /** `parley events …` */
 export function eventCommands(program: Command, open: OpenOperator): void {
-  const about = 'inbound events that could not be placed or processed: unroutable, failed, retry'
+  const about = 'inbound events that could not be placed or processed: unroutable, failed, show, retry'
   const { add, run } = commandGroup(program, 'events', about, open)
 
-  add('unroutable', 'list those that no connected number wants').action((_options: object, command: Command) =>
-    run(command, async ({ db }) => (await listSetAside(db, ['unroutable'])).map(toEventReply)),
-  )
+  for (const { list, about } of LISTS) {
+    add(list, `list those ${about}, newest first`)
+      .option('--before <event>', 'only those with smaller ids')
+      .option('--limit <number>', 'at most 100; 25 when absent')
+      .action((options: { before?: string; limit?: string }, command: Command) =>
+        run(command, (deps) => listEvents(deps, list, options)),
+      )
+  }
 
-  add('failed', 'list those that could not be read or processed').action((_options: object, command: Command) =>
-    run(command, async ({ db }) => (await listSetAside(db, ['failed', 'unreadable'])).map(toEventReply)),
+  add('show <event>', 'show one of them, with its whole body').action(
+    (event: string, _options: object, command: Command) => run(command, (deps) => getEvent(deps, 'all', event)),
   )
 
   add('retry <event>', 'process a failed one once more').action((event: string, _options: object, command: Command) =>

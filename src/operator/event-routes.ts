@@ -1,13 +1,15 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
-import { listSetAside } from '../inbound/item-store.ts'
-import { EventReply, toEventReply } from './event-shape.ts'
+import { getEvent, listEvents } from './event.ts'
+import { EventQuery, EventReply } from './event-shape.ts'
 import { type OperatorDeps, retryEvent } from './operator.ts'
 import { Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
+
+const params = Type.Object({ id: Type.String({ description: 'Id of the event' }) })
 
 /** What inbound could not place or process (decisions: The operator's side). */
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
@@ -19,11 +21,28 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           summary: 'List events that no connected number wants',
-          description: 'Newest first, at most 100. Each is taken up when its number is connected, within seven days.',
+          description:
+            'Newest first. Each is handled when its number is connected, within seven days. `before` the last id gives the next page.',
+          querystring: EventQuery,
           response: { ...operatorErrorResponses(), 200: Type.Array(EventReply) },
         },
       },
-      async () => (await listSetAside(deps.db, ['unroutable'])).map(toEventReply),
+      (request) => listEvents(deps, 'unroutable', request.query),
+    )
+
+    app.get(
+      '/admin/v1/unroutable-events/:id',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Get an event that no connected number wants',
+          description: 'With its whole body.',
+          params,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: EventReply },
+        },
+      },
+      (request) => getEvent(deps, 'unroutable', request.params.id),
     )
 
     app.get(
@@ -33,11 +52,27 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           summary: 'List events that could not be read or processed',
-          description: 'Newest first, at most 100, each with its reason.',
+          description: 'Newest first, each with its reason, for seven days. `before` the last id gives the next page.',
+          querystring: EventQuery,
           response: { ...operatorErrorResponses(), 200: Type.Array(EventReply) },
         },
       },
-      async () => (await listSetAside(deps.db, ['failed', 'unreadable'])).map(toEventReply),
+      (request) => listEvents(deps, 'failed', request.query),
+    )
+
+    app.get(
+      '/admin/v1/failed-events/:id',
+      {
+        config,
+        schema: {
+          tags,
+          summary: 'Get an event that could not be read or processed',
+          description: 'With its whole body.',
+          params,
+          response: { ...operatorErrorResponses({ 404: 'message' }), 200: EventReply },
+        },
+      },
+      (request) => getEvent(deps, 'failed', request.params.id),
     )
 
     app.post(
@@ -48,7 +83,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           summary: 'Process a failed event once more',
           description: 'It leaves the list at once, and comes back to it under a new id if it fails again.',
-          params: Type.Object({ id: Type.String({ description: 'Id of the event' }) }),
+          params,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
         },
       },

@@ -7,7 +7,7 @@ import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/inbound-worker.ts'
-import { forgetUnroutable } from '../inbound/item-store.ts'
+import { forgetSetAside } from '../inbound/item-store.ts'
 import { describeUnplaced } from '../inbound/keep-unplaced.ts'
 import { takeUpLatecomers } from '../inbound/take-up.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
@@ -125,7 +125,7 @@ async function sweep({ db, vault, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
   if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
-  await forgetUnroutable(db)
+  await forgetSetAside(db, EXPIRED_AT_ONCE)
   await forgetWaiting(db)
   await sweepLists({ db, vault })
 }
