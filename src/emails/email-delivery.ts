@@ -28,8 +28,8 @@ const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** Between two writings of how attempts ended: nobody waits for them but what is claimed next. */
 const SETTLING_MS = 20
-/** An outcome that the server has told is worth waiting for the database: without it the mail counts as lost sight of. */
-const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 60 }
+/** An outcome that the server has told is kept for an hour of a database that is away: without it the mail counts as unknown. */
+const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 3_600 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000
 const LONGEST_WAIT_MS = 60 * 60_000

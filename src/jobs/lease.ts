@@ -10,6 +10,9 @@ export const LEASE_MS = 15_000
 const RENEW_EVERY_MS = 5_000
 const RETRY_MS = 1_000
 
+/** The reason of a signal: the lease ran out, or another worker has the job. Outcomes that are known are still written. */
+export class LeaseLost extends Error {}
+
 /** A unit in the hands of this worker. */
 export type Unit = Bagged & { kind: string; jobs: Job[]; leasedAtMs: number; controller: AbortController }
 
@@ -45,7 +48,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     if (!unit.controller.signal.aborted) {
       log.warn({ kind: unit.kind, lane: unit.jobs[0]?.lane, jobs: unit.jobs.length }, 'job.lease_lost')
     }
-    unit.controller.abort(new Error('The lease is lost'))
+    unit.controller.abort(new LeaseLost('The lease is lost'))
   }
 
   const tick = async () => {

@@ -10,6 +10,8 @@ import { claimsOf, createLeases, LEASE_MS, type Unit } from './lease.ts'
 import { type RunDeps, runUnit } from './run.ts'
 
 const RECOVER_EVERY_MS = 1_000
+/** After an outage of the database: for workers to write outcomes that they know, before their jobs go to others. */
+const RECOVER_AFTER_OUTAGE_MS = 5_000
 const MOST_WRITES = 1_000
 const FIRST_RETRY_MS = 50
 const LONGEST_RETRY_MS = 1_000
@@ -166,22 +168,30 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   }
 }
 
-/** Recovers at most once a second, however many loops ask. */
+/** Recovers at most once a second, however many loops ask, and not right after an outage. */
 function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> {
   const byLapses = new Map<number, string[]>()
   for (const kind of kinds) {
     const { mostLapses } = limitsOf(kind)
     byLapses.set(mostLapses, [...(byLapses.get(mostLapses) ?? []), kind.kind])
   }
-  let recoveredAtMs = Number.NEGATIVE_INFINITY
+  let nextAtMs = Number.NEGATIVE_INFINITY
+  let isAway = false
   let running: Promise<void> | undefined
   const recover = async () => {
     const startedAtMs = monotonicMs()
-    for (const [mostLapses, alike] of byLapses) await withDeadline(recoverJobs(db, alike, mostLapses))
-    recoveredAtMs = startedAtMs
+    try {
+      if (isAway) await withDeadline(db`select 1`.execute())
+      else for (const [mostLapses, alike] of byLapses) await withDeadline(recoverJobs(db, alike, mostLapses))
+      nextAtMs = startedAtMs + (isAway ? RECOVER_AFTER_OUTAGE_MS : RECOVER_EVERY_MS)
+      isAway = false
+    } catch (error) {
+      isAway = true
+      throw error
+    }
   }
   return async () => {
-    if (monotonicMs() - recoveredAtMs < RECOVER_EVERY_MS) return
+    if (monotonicMs() < nextAtMs) return
     running ??= recover().finally(() => {
       running = undefined
     })

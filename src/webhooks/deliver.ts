@@ -3,6 +3,7 @@ import { insist } from '../db/insist.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
 import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
+import { LeaseLost } from '../jobs/lease.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import { type AttemptRecord, DELIVER, type DeliveryRef } from './delivery-store.ts'
@@ -19,7 +20,9 @@ const COMPANY_CAP = 200
 const CONCURRENCY = 2_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
 const MOST_LAPSES = 1_000
-const SETTLE_AGAIN_MS = 200
+/** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
+const SETTLE_AGAIN_MS = 1_000
+const SETTLE_TRIES = 3_600
 
 export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
   db: Pool
@@ -64,7 +67,9 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     if (record === 'nothing to do') return done
     // A database that is away must not turn an attempt that was made into one that is made again.
     const settling = { claim: job, record }
-    await insist(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn: () => !signal.aborted })
+    const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
+    const goOn = (tries: number) => tries < SETTLE_TRIES && !isStopping()
+    await insist(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn })
     logAttempt(working, record)
     return settled
   } catch (error) {
