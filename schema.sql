@@ -522,6 +522,16 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table opt_outs (
+  company_id bigint not null,
+  channel text not null,
+  identity text not null,
+  at timestamp with time zone not null default now(),
+  constraint opt_outs_pkey PRIMARY KEY (company_id, channel, identity),
+  constraint opt_outs_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint opt_outs_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'whatsapp'::text])))
+);
+
 create unlogged table rate_limits (
   key character varying(255) not null,
   points integer not null default 0,

@@ -99,6 +99,16 @@ create table consent_changes (
 );
 create index consent_changes_by_contact on consent_changes (company_id, contact_id, id);
 
+-- Who refused marketing on a channel. The row outlives the contact: a new contact with the identity begins without consent,
+-- until a later opt-in deletes the row.
+create table opt_outs (
+  company_id bigint not null references companies (id),
+  channel text not null check (channel in ('email', 'whatsapp')),
+  identity text not null, -- mailto: and the address in lower case, the identity of a phone, or a provider's user id
+  at timestamptz not null default now(),
+  primary key (company_id, channel, identity)
+);
+
 -- Lists of contacts that are written in the background. A row exists before its list is stored.
 create table contact_imports (
   company_id bigint not null references companies (id),

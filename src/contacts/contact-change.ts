@@ -103,7 +103,7 @@ export async function writeChanges(
   )
   const handedOn = handOvers(updated)
   // All statements are sent at once; the server runs them in this order.
-  const [, updatedAt, createdAt] = await Promise.all([
+  const [, updates, additions] = await Promise.all([
     handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
     updated.length > 0 &&
       updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), idsOf(updated.filter(isRenamed))),
@@ -111,11 +111,15 @@ export async function writeChanges(
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
   ])
+  const optedOut = [updates, additions].flatMap((written) => (written ? written.optedOut : []))
+  const consentsOf = new Map(optedOut.map(({ id, ...kept }) => [id, kept]))
   return changes.flatMap(({ known, state }) => {
-    const at = known ? updatedAt : createdAt
-    if (!at) return []
-    const { createdAt: since, externalId, externalConnectionId } = known ?? NEW_CONTACT
-    return [{ ...state, externalId, externalConnectionId, createdAt: since ?? at, updatedAt: at }]
+    const written = known ? updates : additions
+    if (!written) return []
+    const { externalId, externalConnectionId, createdAt = written.at } = known ?? NEW_CONTACT
+    return [
+      { ...state, ...consentsOf.get(state.id), externalId, externalConnectionId, createdAt, updatedAt: written.at },
+    ]
   })
 }
 

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { recordConsent } from './consent-store.ts'
+import { keepOptOuts, recordConsent } from './consent-store.ts'
 
 /** What a customer told the provider about marketing messages. */
 export type Preference = {
@@ -9,9 +9,13 @@ export type Preference = {
   value: boolean
 }
 
-/** Sets the WhatsApp consent of customers who stopped or resumed marketing at the provider. Strangers change nothing. */
+/**
+ * Sets the WhatsApp consent of customers who stopped or resumed marketing at the provider. It is kept under all their
+ * identities, also for customers who are no contacts yet.
+ */
 export async function recordPreferences(tx: Db, preferences: readonly Preference[]): Promise<void> {
   for (const { companyId, identities, value } of preferences) {
+    await keepOptOuts(tx, companyId, 'whatsapp', identities, value)
     const contactId = await findContactOf(tx, companyId, identities)
     if (contactId === undefined) continue
     await recordConsent(tx, companyId, contactId, 'whatsapp', value, { clientId: null, source: 'provider' })

@@ -91,35 +91,67 @@ const tagsOf = (tx: Db) => tx`
   case state.tags when '[]' then '{}' else array(select jsonb_array_elements_text(state.tags::jsonb)) end
 `
 
-/** Adds contacts, and says so to the count and the search. The caller holds their locks. Answers when. */
+/** When contacts were written, and those of them that have an opt-out on a channel. */
+export type Written = { at: Date; optedOut: ConsentsOf[] }
+type ConsentsOf = { id: number; emailConsent: boolean | null; whatsappConsent: boolean | null }
+
+/** The consent that a contact is to have; without one, the opt-out that was kept under its identity. */
+const consentOf = (tx: Db, companyId: number, channel: Channel) => tx`
+  coalesce(
+    ${channel === 'email' ? tx`state.email_consent` : tx`state.whatsapp_consent`},
+    case
+      when is_opted_out(
+        ${companyId}, ${channel}::text, consent_identity(${channel}::text, state.email_key, state.phone_identity)
+      ) then false
+    end
+  )
+`
+
+const optedOut = (tx: Db) => tx`
+  (
+    select coalesce(
+      json_agg(json_build_object('id', id, 'emailConsent', email_consent, 'whatsappConsent', whatsapp_consent)), '[]'
+    )
+    from written
+    where not email_consent or not whatsapp_consent
+  ) as opted_out
+`
+
+/**
+ * Adds contacts, and says so to the count and the search. A contact begins with the opt-outs of its identities unless
+ * it has a consent of its own. The caller holds their locks.
+ */
 export async function insertContacts(
   tx: Db,
   companyId: number,
   ids: readonly number[],
   rows: ContactRows,
-): Promise<Date | undefined> {
-  const [row] = await tx<{ at: Date }[]>`
-    with created as (
+): Promise<Written | undefined> {
+  const [row] = await tx<Written[]>`
+    with written as (
       insert into contacts (
         company_id, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
         source_type, custom_fields, tags, email_consent, whatsapp_consent, created_at, updated_at
       )
       select
         ${companyId}, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
-        source_type, custom_fields::jsonb, ${tagsOf(tx)}, email_consent, whatsapp_consent, statement_timestamp(),
-        statement_timestamp()
+        source_type, custom_fields::jsonb, ${tagsOf(tx)}, ${consentOf(tx, companyId, 'email')},
+        ${consentOf(tx, companyId, 'whatsapp')}, statement_timestamp(), statement_timestamp()
       from ${fromRows(tx, ids, rows)}
+      returning id, email_consent, whatsapp_consent
+    ),
+    told as (
+      insert into contact_changes (company_id, change, contact_ids)
+      values (${companyId}, ${rows.count}, ${[...ids]}::bigint[])
     )
-    insert into contact_changes (company_id, change, contact_ids)
-    values (${companyId}, ${rows.count}, ${[...ids]}::bigint[])
-    returning statement_timestamp() as at
+    select statement_timestamp() as at, ${optedOut(tx)}
   `
-  return row?.at
+  return row
 }
 
 /**
- * Writes known contacts as they are to be; those whose words change are told to the search. The caller holds their locks.
- * Answers when.
+ * Writes known contacts as they are to be; those whose words change are told to the search. A contact that takes
+ * another email or phone without a consent of its own takes the opt-out of that too. The caller holds their locks.
  */
 export async function updateContacts(
   tx: Db,
@@ -127,9 +159,9 @@ export async function updateContacts(
   ids: readonly number[],
   rows: ContactRows,
   renamed: readonly number[],
-): Promise<Date | undefined> {
-  const [row] = await tx<{ at: Date }[]>`
-    with changed as (
+): Promise<Written | undefined> {
+  const [row] = await tx<Written[]>`
+    with written as (
       update contacts
       set
         email = state.email,
@@ -144,20 +176,27 @@ export async function updateContacts(
         source_type = state.source_type,
         custom_fields = state.custom_fields::jsonb,
         tags = ${tagsOf(tx)},
-        email_consent = state.email_consent,
-        whatsapp_consent = state.whatsapp_consent,
+        email_consent = case
+          when contacts.email_key is not distinct from state.email_key then state.email_consent
+          else ${consentOf(tx, companyId, 'email')}
+        end,
+        whatsapp_consent = case
+          when contacts.phone_identity is not distinct from state.phone_identity then state.whatsapp_consent
+          else ${consentOf(tx, companyId, 'whatsapp')}
+        end,
         updated_at = statement_timestamp()
       from ${fromRows(tx, ids, rows)}
       where (contacts.company_id, contacts.id) = (${companyId}, state.id)
+      returning contacts.id, contacts.email_consent, contacts.whatsapp_consent
     ),
     told as (
       insert into contact_changes (company_id, change, contact_ids)
       select ${companyId}, 0, ${[...renamed]}::bigint[]
       where ${renamed.length} > 0
     )
-    select statement_timestamp() as at
+    select statement_timestamp() as at, ${optedOut(tx)}
   `
-  return row?.at
+  return row
 }
 
 /** Takes their emails away from contacts for the rest of the transaction, so that others can have them. */
@@ -169,7 +208,7 @@ export async function releaseEmails(tx: Db, companyId: number, ids: readonly num
   `
 }
 
-/** Keeps changes of consent in their history. */
+/** Keeps changes of consent in their history; an opt-out outlives its contact until a later opt-in. */
 export async function insertConsents(
   tx: Db,
   companyId: number,
@@ -177,14 +216,14 @@ export async function insertConsents(
   by: ChangedBy,
 ): Promise<void> {
   await tx`
-    insert into consent_changes (company_id, contact_id, channel, value, client_id, source, at)
-    select ${companyId}, contact_id, channel, value, ${by.clientId}, ${by.source}, statement_timestamp()
-    from unnest(
+    select record_consents(
+      ${companyId},
       ${consents.map((consent) => consent.contact_id)}::bigint[],
       ${consents.map((consent) => consent.channel)}::text[],
-      ${consents.map((consent) => toText(consent.value))}::text[]::boolean[]
-    ) with ordinality as change (contact_id, channel, value, place)
-    order by place
+      ${consents.map((consent) => toText(consent.value))}::text[]::boolean[],
+      ${by.clientId},
+      ${by.source}
+    )
   `
 }
 
@@ -204,18 +243,38 @@ export async function forgetAliases(
   `
 }
 
-/** Ends a contact's life: nobody is meant by it any more. The caller holds its locks. */
+/** Deletes a contact softly; its opt-outs stay, under all identities that it has now. The caller holds its locks. */
 export async function endContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     with ended as (
       update contacts
       set deleted_at = statement_timestamp(), updated_at = statement_timestamp()
       where (company_id, id) = (${companyId}, ${id})
+      returning email_key, phone_identity, email_consent, whatsapp_consent
     ),
     told as (
       insert into contact_changes (company_id, change, contact_ids) values (${companyId}, -1, array[${id}::bigint])
+    ),
+    forgotten as (
+      delete from contact_aliases
+      where (company_id, contact_id) = (${companyId}, ${id})
+      returning identity
     )
-    delete from contact_aliases
-    where (company_id, contact_id) = (${companyId}, ${id})
+    insert into opt_outs (company_id, channel, identity)
+    select ${companyId}, refused.channel, refused.identity
+    from ended
+    cross join lateral (
+      select 'email', consent_identity('email', ended.email_key, ended.phone_identity)
+      where not ended.email_consent
+      union
+      select 'whatsapp', consent_identity('whatsapp', ended.email_key, ended.phone_identity)
+      where not ended.whatsapp_consent
+      union
+      select 'whatsapp', forgotten.identity
+      from forgotten
+      where not ended.whatsapp_consent
+    ) as refused (channel, identity)
+    where refused.identity is not null
+    on conflict do nothing
   `
 }

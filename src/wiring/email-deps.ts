@@ -1,5 +1,5 @@
 import { createBatcher } from '../batch.ts'
-import { recordConsent } from '../contacts/consent-store.ts'
+import { hasRefusedEmail, recordConsent } from '../contacts/consent-store.ts'
 import { findContactByEmail } from '../contacts/contact-store.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import type { EmailDeps } from '../emails/email.ts'
@@ -25,11 +25,10 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       companyOf: ({ companyId }) => companyId,
     }),
     onAccepted: deps.emailsAccepted.raise,
-    hasRefusedMarketing: async (companyId, address) =>
-      (await findContactByEmail(db, companyId, address))?.emailConsent === false,
+    hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
     unsubscribe: async (companyId, address) => {
       const contact = await findContactByEmail(db, companyId, address)
-      // A stranger's no is kept as well, or the next mail would go out.
+      // An address that is no contact becomes one, so that its opt-out can be seen and changed.
       if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
       else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
     },

@@ -1,6 +1,6 @@
--- Finds or creates the contact of each customer of a message: a known customer keeps its contact unchanged. The caller
--- holds lock_customers for all of them.
--- people: [{company_id, identity, phone, source, source_type}]
+-- Finds or creates the contact of each customer of a message: a known customer keeps its contact unchanged, a new one begins
+-- with the opt-outs of its identities. The caller holds lock_customers for all of them.
+-- people: [{company_id, identity, phone, other, source, source_type}]; other: another identity of the customer
 create function resolve_contacts(people jsonb)
 returns table (company_id bigint, identity text, contact_id bigint)
 language plpgsql
@@ -11,7 +11,7 @@ begin
   with person as (
     select distinct on (person.company_id, person.identity) person.*
     from jsonb_to_recordset(people)
-      as person (company_id bigint, identity text, phone text, source text, source_type text)
+      as person (company_id bigint, identity text, phone text, other text, source text, source_type text)
     order by person.company_id, person.identity
   ),
   met as materialized (
@@ -29,10 +29,17 @@ begin
     ) as known on true
   ),
   created as (
-    insert into contacts (company_id, id, phone, phone_identity, search_text, source, source_type)
+    insert into contacts (
+      company_id, id, phone, phone_identity, search_text, source, source_type, email_consent, whatsapp_consent
+    )
     select
       met.company_id, met.new_id, met.phone, case when met.has_phone then met.identity end,
-      coalesce(met.phone, ''), met.source, met.source_type
+      coalesce(met.phone, ''), met.source, met.source_type,
+      case when is_opted_out(met.company_id, 'email', met.identity) then false end,
+      case
+        when is_opted_out(met.company_id, 'whatsapp', met.identity) or is_opted_out(met.company_id, 'whatsapp', met.other)
+          then false
+      end
     from met
     where met.new_id is not null
   ),

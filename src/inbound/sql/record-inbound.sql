@@ -147,7 +147,7 @@ begin
     select *
     from resolve_contacts((
       select jsonb_agg(jsonb_build_object(
-        'company_id', item.company_id, 'identity', item.person, 'phone', item.phone,
+        'company_id', item.company_id, 'identity', item.person, 'phone', item.phone, 'other', item.other,
         'source', 'WhatsApp', 'source_type', source_type
       ) order by item.ord)
       from item

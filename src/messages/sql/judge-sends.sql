@@ -25,7 +25,10 @@ begin
       coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) as is_outside,
       identity.contact_id is not null as has_contact,
       case
-        when consent.is_refused then 'consent'
+        -- a contact's own word wins; without one, an opt-out that was kept under the identity counts
+        when item.needs_consent and coalesce(
+          not consent.whatsapp_consent, is_opted_out(item.company_id, 'whatsapp', item.customer)
+        ) then 'consent'
         when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
       end as refusal
     from unnest(items) as item
@@ -50,7 +53,7 @@ begin
       limit 1
     ) as identity on true
     left join lateral (
-      select whatsapp_consent is false as is_refused
+      select known.whatsapp_consent
       from contacts known
       where item.needs_consent and (known.company_id, known.id) = (item.company_id, identity.contact_id)
       limit 1

@@ -1,0 +1,24 @@
+-- Keeps what identities said about marketing on a channel, beyond the life of their contacts: false adds an opt-out, true
+-- ends it. Of several answers of one identity the last wins.
+create function keep_opt_outs(company bigint, channels text[], identities text[], consents boolean[])
+returns void
+language sql
+as $$
+  with answer as materialized (
+    select distinct on (given.channel, given.identity) given.channel, given.identity, given.consent
+    from unnest(channels, identities, consents) with ordinality as given (channel, identity, consent, place)
+    where given.identity is not null
+    order by given.channel, given.identity, given.place desc
+  ),
+  ended as (
+    delete from opt_outs
+    using answer
+    where (opt_outs.company_id, opt_outs.channel, opt_outs.identity) = (company, answer.channel, answer.identity)
+      and answer.consent
+  )
+  insert into opt_outs (company_id, channel, identity)
+  select company, answer.channel, answer.identity
+  from answer
+  where not answer.consent
+  on conflict do nothing
+$$;
