@@ -13,6 +13,8 @@ export type Config = {
   /** Absent: the embedded server in `dataDir`. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
+  /** Off: a start only checks that the schema is this version's. */
+  readonly migrate: boolean
   readonly role: Role
   readonly sandbox: boolean
   readonly sandboxPort: number
@@ -100,6 +102,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     baseUrl: givenBaseUrl ?? ownAddress(tls !== undefined, host, port),
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
+    migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
     sandbox,
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),

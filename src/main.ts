@@ -4,17 +4,19 @@ import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { runUntilStopped } from './lifecycle.ts'
 import { createLog } from './log.ts'
+import { migrateCommand } from './migrate-command.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
 import { type Build, type Running, start } from './start.ts'
 import { messageOf, StartError } from './start-error.ts'
+import { VERSION } from './version.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
 import { openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
-const program = new Command('parley').description('Self-hosted messaging and contacts service')
+const program = new Command('parley').description('Self-hosted messaging and contacts service').version(VERSION)
 
 program
   .command('start')
@@ -44,6 +46,7 @@ program
     }, log)
   })
 
+migrateCommand(program, () => readConfig(process.env))
 operatorCommands(program, () => openOperator(readConfig(process.env)))
 
 function greeting({ address, adminTokenFile }: Running): string {

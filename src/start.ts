@@ -5,7 +5,7 @@ import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
 import { isDatabaseDown } from './db/failure.ts'
-import { migrate } from './db/migrate.ts'
+import { checkSchema, migrate } from './db/migrate.ts'
 import type { Vault } from './media/vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
@@ -62,7 +62,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   const parts = createParts(log)
   try {
     const database = await parts.add('database', () => openDatabase(config))
-    await migrateAt(database.url, log)
+    await prepareSchema(database.url, config, log)
     const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS }
     const { db } = await parts.add('pool', () => openPool(database.url, pool))
     const { db: workerDb } = await parts.add('worker pool', () =>
@@ -96,9 +96,10 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
 }
 
 /** On a connection of its own, since a migration may take as long as it needs. */
-async function migrateAt(url: string, log: Log): Promise<void> {
+async function prepareSchema(url: string, { migrate: mayMigrate }: Config, log: Log): Promise<void> {
   const { db, stop } = openPool(url, { max: 1 })
-  await migrate(db, undefined, (message) => log.warn({}, message)).finally(stop)
+  const warn = (message: string) => log.warn({}, message)
+  await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn)).finally(stop)
 }
 
 const wentAway = (error: unknown): StartError =>

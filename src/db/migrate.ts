@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { messageOf, StartError } from '../start-error.ts'
 import type { Db, Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
-import { readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
+import { differFromFiles, readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
 
 /** The folders of the schema: numbered migrations of tables, and the rooms whose `sql/` folders hold functions. */
 export type SchemaSource = { migrations: string; objects: string }
@@ -13,6 +13,7 @@ const SOURCE: SchemaSource = {
   migrations: fileURLToPath(new URL('../../migrations/', import.meta.url)),
   objects: fileURLToPath(new URL('../', import.meta.url)),
 }
+const RUN_MIGRATE = 'run parley migrate as the owner of the schema, or start with MIGRATE=on'
 /** The first migration of databases from before the baseline. */
 const BEFORE_BASELINE = '0001_companies.sql'
 const LOCK = 7_237_455_201
@@ -48,6 +49,30 @@ export async function migrate(
   }
   if (!isLater) await applyObjects(db, await readSqlObjects(source.objects))
   return applied
+}
+
+/**
+ * Checks that the schema is this version's, and changes nothing: a role without DDL rights may call it.
+ *
+ * @throws StartError that names what is missing and the command that adds it, or as `migrate` does.
+ */
+export async function checkSchema(
+  db: Pool,
+  source: SchemaSource = SOURCE,
+  warn: (message: string) => void = () => {},
+): Promise<void> {
+  await checkServer(db)
+  const [row] =
+    await db`select to_regclass('migrations') is not null and to_regclass('sql_objects') is not null as ready`
+  if (!row?.ready) throw new StartError(`The database has no schema yet: ${RUN_MIGRATE}`)
+  const migrations = await readMigrations(source.migrations)
+  const done = await listDone(db)
+  checkBaseline(done)
+  const isLater = checkLater(migrations, done, warn)
+  const missing = migrations.filter(({ name }) => !done.has(name)).map(({ name }) => name)
+  if (missing.length > 0) throw new StartError(`The database lacks ${missing.join(', ')}: ${RUN_MIGRATE}`)
+  if (isLater || !(await differFromFiles(db, await readSqlObjects(source.objects)))) return
+  throw new StartError(`The functions of the database are not this version's: ${RUN_MIGRATE}`)
 }
 
 async function checkServer(db: Db): Promise<void> {

@@ -53,13 +53,8 @@ function isKind(kind: string): kind is SqlObject['kind'] {
  * @throws StartError that names the file when the database refuses one.
  */
 export async function replaceSqlObjects(tx: Db, objects: SqlObject[]): Promise<boolean> {
-  const created = await tx<{ kind: SqlObject['kind']; name: string; checksum: string }[]>`
-    select kind, name, checksum from sql_objects
-  `
-  const checksums = new Map(created.map(({ name, checksum }) => [name, checksum]))
-  if (objects.length === created.length && objects.every((object) => checksums.get(object.name) === checksum(object))) {
-    return false
-  }
+  const created = await listCreated(tx)
+  if (areEqual(created, objects)) return false
   for (const kind of KINDS.toReversed()) {
     for (const { name } of created.filter((object) => object.kind === kind)) {
       // A type takes along the types that are made of it, which may come first.
@@ -74,6 +69,22 @@ export async function replaceSqlObjects(tx: Db, objects: SqlObject[]): Promise<b
     await tx`insert into sql_objects (name, kind, checksum) values (${object.name}, ${object.kind}, ${checksum(object)})`
   }
   return true
+}
+
+/** Whether the objects of the database are not those of the files. */
+export async function differFromFiles(db: Db, objects: SqlObject[]): Promise<boolean> {
+  return !areEqual(await listCreated(db), objects)
+}
+
+type Created = { kind: SqlObject['kind']; name: string; checksum: string }
+
+async function listCreated(db: Db): Promise<Created[]> {
+  return db<Created[]>`select kind, name, checksum from sql_objects`
+}
+
+function areEqual(created: Created[], objects: SqlObject[]): boolean {
+  const checksums = new Map(created.map(({ name, checksum }) => [name, checksum]))
+  return objects.length === created.length && objects.every((object) => checksums.get(object.name) === checksum(object))
 }
 
 async function create(tx: Db, { file, text }: SqlObject): Promise<void> {

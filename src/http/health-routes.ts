@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 import { forbidden, serviceUnavailable, unauthorized } from '../errors.ts'
 import type { Metrics } from '../metrics.ts'
+import { VERSION } from '../version.ts'
 import { createTokenCheck } from './authenticate.ts'
 import { isForwarded, isNearby } from './client-address.ts'
 
@@ -20,10 +21,13 @@ type HealthDeps = {
   mailHealth: { details(): object }
 }
 
-/** `/healthz`: the process lives. `/readyz`: the database answers within a second. `/metrics`: for Prometheus (decisions: Starting). */
+/**
+ * `/healthz`: the process lives, and its version. `/readyz`: the database answers within a second. `/metrics`: for
+ * Prometheus (decisions: Starting).
+ */
 export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    app.get('/healthz', { config, schema }, async () => ({ status: 'ok' }))
+    app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
     app.get('/readyz', { config, schema }, async () => {
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
