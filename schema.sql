@@ -252,6 +252,7 @@ create table delivery_attempts (
   constraint delivery_attempts_pkey PRIMARY KEY (company_id, registration_id, id),
   constraint delivery_attempts_company_id_delivery_id_fkey FOREIGN KEY (company_id, delivery_id) REFERENCES deliveries(company_id, id)
 );
+CREATE INDEX delivery_attempts_failed ON public.delivery_attempts USING btree (company_id, registration_id, id) WHERE (error_message IS NOT NULL);
 
 create table email_clicks (
   company_id bigint not null,

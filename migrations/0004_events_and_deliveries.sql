@@ -136,3 +136,4 @@ create table delivery_attempts (
   constraint delivery_attempts_once unique (company_id, delivery_id, round, attempt),
   foreign key (company_id, delivery_id) references deliveries (company_id, id)
 );
+create index delivery_attempts_failed on delivery_attempts (company_id, registration_id, id) where error_message is not null;

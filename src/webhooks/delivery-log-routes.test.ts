@@ -110,6 +110,46 @@ describe('the logs', () => {
     ])
   })
 
+  it('walk back with before and limit through all attempts, and filter by status', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    for (const n of [1, 2, 3]) await deliver(`walk${n}`, ['failed', 'delivered'])
+    await deliver('walk4', ['failed', 'dead'])
+    const walk = async (query: string) => {
+      const seen: { id: number; attempt: number; deadLettered: boolean; statusCode: number }[] = []
+      for (;;) {
+        const before = seen.length === 0 ? '' : `&before=${seen.at(-1)?.id}`
+        const { status, body } = await call('GET', `${id}/logs?limit=3${query}${before}`)
+        expect(status).toBe(200)
+        expect(body.length).toBeLessThanOrEqual(3)
+        if (body.length === 0) return seen
+        seen.push(...body)
+      }
+    }
+    const all = await walk('')
+    expect(all.map((row) => row.id)).toEqual(
+      (await call('GET', `${id}/logs`)).body.map((row: { id: number }) => row.id),
+    )
+    expect(all).toHaveLength(8)
+    expect((await walk('&status=delivered')).map((row) => row.statusCode)).toEqual([200, 200, 200])
+    expect(await walk('&status=failed')).toHaveLength(5)
+    expect((await walk('&status=dead')).map((row) => [row.attempt, row.deadLettered])).toEqual([[2, true]])
+    expect((await call('GET', `${id}/logs?status=other`)).status).toBe(422)
+    expect((await call('GET', `${id}/logs?before=x&limit=0`)).body).toHaveLength(8)
+  })
+
+  it('find failures by an index of their own among any number of successes', async () => {
+    const { rows } = await db.begin(async (tx) => {
+      await tx`set local enable_seqscan = off`
+      const plan = await tx`
+        explain select * from delivery_attempts
+        where company_id = 1 and registration_id = 1 and error_message is not null and dead_lettered
+        order by id desc limit 100`
+      return { rows: plan.map((row) => Object.values(row)[0]).join('\n') }
+    })
+    expect(rows).toContain('delivery_attempts_failed')
+  })
+
   it('hold the body to the letter, long numbers included', async () => {
     companyId = await createCompany(db)
     const { id } = await register(db, companyId)

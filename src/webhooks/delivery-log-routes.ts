@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { asFinal, testOutcomeUnknown } from '../errors.ts'
 import { completeKey, recordProgress } from '../http/idempotency.ts'
+import { beforeQuery, parseBefore } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
 import { parseRange, type RangeProgress, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
@@ -43,6 +44,17 @@ const TestReply = Type.Object({
   }),
 })
 
+const PAGE = { defaultSize: MAX_LOG_ROWS, maxSize: MAX_LOG_ROWS }
+const LogQuery = Type.Object({
+  ...beforeQuery(PAGE),
+  status: Type.Optional(
+    Type.Union([Type.Literal('delivered'), Type.Literal('failed'), Type.Literal('dead')], {
+      description:
+        '`delivered` or `failed`: attempts with that outcome. `dead`: the last attempts of dead-lettered deliveries',
+    }),
+  ),
+})
+
 const Redeliver = Type.Object({
   since: Type.String({ format: 'date-time', description: 'Deliveries made from here on' }),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'and before this; now when it is absent' })),
@@ -62,15 +74,21 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         config,
         schema: {
           tags,
-          summary: `The last ${MAX_LOG_ROWS} attempts, newest first`,
+          summary: 'List delivery attempts, newest first',
+          description: 'Every attempt that is kept can be reached with `before`, the `id` of the last row of a page.',
           params: ById,
+          querystring: LogQuery,
           response: { 200: Type.Array(LogReply) },
         },
       },
       async (request, reply) => {
         const { companyId } = request.caller
         const registration = await getRegistration(deps, companyId, parseId(request.params.id))
-        const logs = await listLogs(deps.db, companyId, registration.id)
+        const { status } = request.query
+        const logs = await listLogs(deps.db, companyId, registration.id, {
+          ...parseBefore(request.query, PAGE),
+          status,
+        })
         reply.type('application/json; charset=utf-8').serializer(serializeLogs)
         return logs.map(toLogReply)
       },

@@ -17,8 +17,21 @@ export type DeliveryLog = {
   createdAt: Date
 }
 
-/** The most recent attempts of a registration, newest first, at most 100 (spec: Webhook delivery log row). */
-export async function listLogs(db: Db, companyId: number, registrationId: number): Promise<DeliveryLog[]> {
+/** Which attempts a list shows: those that delivered, those that failed, or the last ones of dead-lettered deliveries. */
+export type LogStatus = 'delivered' | 'failed' | 'dead'
+export type LogFilter = { before?: number | undefined; limit?: number; status?: LogStatus | undefined }
+
+/**
+ * Attempts of a registration, newest first (spec: Webhook delivery log row; decisions: Delivery logs).
+ *
+ * @param filter `before`: only rows with smaller ids; `limit`: at most 100
+ */
+export async function listLogs(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  { before, limit = MAX_LOG_ROWS, status }: LogFilter = {},
+): Promise<DeliveryLog[]> {
   return await db<DeliveryLog[]>`
     select
       recent.id, recent.delivery_id, recent.attempt, envelope.body, recent.response, recent.status_code,
@@ -27,8 +40,10 @@ export async function listLogs(db: Db, companyId: number, registrationId: number
       select *
       from delivery_attempts
       where company_id = ${companyId} and registration_id = ${registrationId}
+        ${before === undefined ? db`` : db`and id < ${before}`}
+        ${hasStatus(db, status)}
       order by id desc
-      limit ${MAX_LOG_ROWS}
+      limit ${limit}
     ) as recent
     join deliveries delivery
       on delivery.company_id = ${companyId} and delivery.id = recent.delivery_id
@@ -36,6 +51,13 @@ export async function listLogs(db: Db, companyId: number, registrationId: number
       on envelope.company_id = ${companyId} and envelope.wamid = delivery.wamid
     order by recent.id desc
   `
+}
+
+/** Failures have an index of their own, so that they are found among millions of successes. */
+function hasStatus(db: Db, status: LogStatus | undefined) {
+  if (status === undefined) return db``
+  if (status === 'delivered') return db`and error_message is null`
+  return status === 'failed' ? db`and error_message is not null` : db`and error_message is not null and dead_lettered`
 }
 
 /** The delivery that a log row belongs to. */
