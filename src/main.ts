@@ -1,6 +1,5 @@
 import { Command } from 'commander'
 import { buildApp, buildHealthApp } from './app.ts'
-import { systemClock } from './clock.ts'
 import { ConfigError, readConfig } from './config.ts'
 import { runUntilStopped } from './lifecycle.ts'
 import { createLog } from './log.ts'
@@ -28,7 +27,6 @@ program
     const build: Build = async (given) => {
       const own = createDeps({
         ...given,
-        clock: systemClock,
         providers: createProviders(config),
         mailer: createMailer(),
       })

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import type { Logger } from 'pino'
+import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
+import { startDatabaseClock } from './db/database-clock.ts'
 import { isDatabaseDown } from './db/failure.ts'
 import { checkSchema, migrate } from './db/migrate.ts'
 import type { Vault } from './media/vault.ts'
@@ -14,7 +16,16 @@ import { openVault } from './wiring/open-vault.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
 /** What the app is built from. */
-export type Surroundings = { config: Config; db: Pool; workerDb: Pool; cipher: Cipher; log: Logger; vault: Vault }
+export type Surroundings = {
+  config: Config
+  db: Pool
+  workerDb: Pool
+  /** Tells the database's time. */
+  clock: Clock
+  cipher: Cipher
+  log: Logger
+  vault: Vault
+}
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
 export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
@@ -68,6 +79,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const { db: workerDb } = await parts.add('worker pool', () =>
       openPool(database.url, { ...pool, max: WORKER_CONNECTIONS }),
     )
+    const clock = await parts.add('clock', () => startDatabaseClock(workerDb, systemClock))
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
@@ -81,6 +93,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       config: { ...config, adminToken, encryptionKeys, smtpUrl },
       db,
       workerDb,
+      clock,
       cipher,
       log,
       vault,

@@ -143,7 +143,7 @@ begin
       last_message_at = excluded.last_message_at,
       next_message_at = greatest(kept.next_message_at, present)
         + make_interval(secs => pair_seconds * excluded.message_count),
-      active_at = excluded.active_at,
+      active_at = greatest(kept.active_at, excluded.active_at),
       updated_at = excluded.updated_at
     returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count, xmax = 0 as is_new
   ),
