@@ -1,6 +1,5 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../errors.ts'
-import { onAnswerEnd } from './answer-end.ts'
 import { hasBody } from './request-head.ts'
 
 type Surface = NonNullable<FastifyContextConfig['surface']>
@@ -37,7 +36,8 @@ export function createBodyBudget(): (request: FastifyRequest, reply: FastifyRepl
     if (isOver) throw serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
     surfaces.add(surface, bytes)
     if (companyId !== undefined) companies.add(companyId, bytes)
-    onAnswerEnd(request, reply, () => {
+    // Emitted too for a response that still waits behind another when the connection is closed.
+    reply.raw.once('close', () => {
       surfaces.add(surface, -bytes)
       if (companyId !== undefined) companies.add(companyId, -bytes)
     })

@@ -5,7 +5,6 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../errors.ts'
-import { onAnswerEnd } from './answer-end.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
 type Encoding = (typeof ENCODINGS)[number]
@@ -53,7 +52,7 @@ export function createFileSender({ maxAnswers, readDeadlineMs }: FileLimits = LI
   const limitAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
     answers += 1
     const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
-    onAnswerEnd(request, reply, () => {
+    reply.raw.once('close', () => {
       answers -= 1
       clearTimeout(deadline)
     })
