@@ -297,7 +297,9 @@ describe('an export', () => {
       { phone: '393331110002', marketingConsent: { whatsapp: true } },
     ])
     const { text } = await one.api('GET', '/contacts/export')
-    expect(text).toContain(',=1+1,')
+    expect(text).toContain(",'=1+1,")
+    expect((await one.api('GET', '/contacts/export?raw=true')).text).toContain(',=1+1,')
+    expect((await one.api('GET', '/contacts/export?format=ndjson')).text).toContain('"=1+1"')
     expect(await importList(other, text)).toMatchObject({ created: 2 })
     const plain = async (company: Company) =>
       (await listOf(company)).map(({ id, company: _, created_at, updated_at, ...rest }) => rest)

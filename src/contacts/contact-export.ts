@@ -3,7 +3,7 @@ import { validationError } from '../errors.ts'
 import { exportColumns, toCells, toLine } from './contact-columns.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 import type { Contact } from './contact-record.ts'
-import { toCsvRow } from './csv.ts'
+import { type CsvStyle, toCsvRow } from './csv.ts'
 import { RECORD_MAX_BYTES } from './record-reader.ts'
 
 export type ListFormat = 'csv' | 'ndjson'
@@ -16,17 +16,22 @@ const CONTACTS_AT_ONCE = 1_000
  * unchanged. A contact that is there from beginning to end comes once. 422 when there are more custom fields than a
  * table should have columns.
  */
-export async function exportContacts(db: Db, companyId: number, format: ListFormat): Promise<AsyncGenerator<string>> {
+export async function exportContacts(
+  db: Db,
+  companyId: number,
+  format: ListFormat,
+  style: CsvStyle = {},
+): Promise<AsyncGenerator<string>> {
   if (format === 'ndjson') {
     return writePages(db, companyId, '', (contacts) => contacts.map((contact) => `${toLine(contact)}\n`).join(''))
   }
   const keys = await readCustomKeys(db, companyId, CSV_MAX_CUSTOM_KEYS + 1)
-  const header = toCsvRow(exportColumns(keys))
+  const header = toCsvRow(exportColumns(keys), style)
   if (keys.length > CSV_MAX_CUSTOM_KEYS || Buffer.byteLength(header) > RECORD_MAX_BYTES) {
     throw validationError([{ path: 'format', message: 'must be ndjson: there are too many custom fields for a table' }])
   }
   return writePages(db, companyId, header, (contacts) =>
-    contacts.map((contact) => toCsvRow(toCells(contact, keys))).join(''),
+    contacts.map((contact) => toCsvRow(toCells(contact, keys), style)).join(''),
   )
 }
 

@@ -122,13 +122,21 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
             format: Type.Optional(
               Type.String({ description: '`csv` or `ndjson`; else by the Accept header; default csv.' }),
             ),
+            raw: Type.Optional(
+              Type.Boolean({
+                description:
+                  "CSV cells that a spreadsheet takes for formulas (beginning with =, +, -, @, tab or return, and no number) are written with a leading ', which the import removes. `true` leaves them as they are.",
+              }),
+            ),
           }),
           produces: Object.values(MIME_TYPES),
         },
       },
       async (request, reply) => {
         const format = readFormat(request.query.format, request.headers.accept)
-        const parts = await exportContacts(deps.db, request.caller.companyId, format)
+        const parts = await exportContacts(deps.db, request.caller.companyId, format, {
+          isRaw: request.query.raw === true,
+        })
         return reply
           .type(`${MIME_TYPES[format]}; charset=utf-8`)
           .header('content-disposition', `attachment; filename="contacts.${format}"`)

@@ -18,7 +18,7 @@ const rows = (text: string) => read(Buffer.from(text)).map(({ bytes }) => parseC
 
 const anyField = fc.oneof(
   fc.string({ unit: 'binary' }).map((text) => text.toWellFormed()),
-  fc.string({ unit: fc.constantFrom('a', '"', ',', '\r', '\n', ' ', 'é', '😀', ';') }),
+  fc.string({ unit: fc.constantFrom('a', '=', '-', "'", '1', '"', ',', '\r', '\n', ' ', 'é', '😀', ';') }),
 )
 
 test('what is written is read again, however it is cut', () => {
@@ -27,7 +27,7 @@ test('what is written is read again, however it is cut', () => {
       fc.array(fc.array(anyField, { minLength: 1, maxLength: 5 }), { maxLength: 6 }),
       fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
       (list, sizes) => {
-        const bytes = Buffer.from(list.map(toCsvRow).join(''))
+        const bytes = Buffer.from(list.map((fields) => toCsvRow(fields)).join(''))
         const records = read(bytes, sizes)
         expect(records.map((record) => parseCsvRow(record.bytes.toString()).fields)).toEqual(list)
         expect(records).toEqual(read(bytes))
@@ -40,7 +40,7 @@ test('what is written is read again, however it is cut', () => {
 test('reading can go on at the end of any record, with the same lines', () => {
   fc.assert(
     fc.property(fc.array(fc.array(anyField, { minLength: 1, maxLength: 3 }), { maxLength: 5 }), (list) => {
-      const bytes = Buffer.from(list.map(toCsvRow).join(''))
+      const bytes = Buffer.from(list.map((fields) => toCsvRow(fields)).join(''))
       const records = read(bytes)
       for (const [place, record] of records.entries()) {
         const line = bytes.subarray(0, record.end).toString('latin1').split('\n').length
@@ -109,4 +109,27 @@ test('a field of 64 KiB is read, a larger one is at fault', () => {
 
 test('without quotes a quote is a character like any other', () => {
   expect(read(Buffer.from('{"a":1}\n"\n'), [3], false).map(({ bytes }) => bytes.toString())).toEqual(['{"a":1}', '"'])
+})
+
+test("what a spreadsheet takes for a formula is written with a leading ', which reading removes", () => {
+  for (const [field, written] of [
+    ['=1+1', "'=1+1"],
+    ['@SUM(A1)', "'@SUM(A1)"],
+    ['+cmd', "'+cmd"],
+    ['-2+3', "'-2+3"],
+    ['\t=1', "'\t=1"],
+    ['=HYPERLINK("x")', `"'=HYPERLINK(""x"")"`],
+    // A field that has the ' of its own keeps it.
+    ["'=1+1", "''=1+1"],
+    // Numbers are no formulas, nor is what only contains one.
+    ['+393331234567', '+393331234567'],
+    ['-1.5e3', '-1.5e3'],
+    ["'-5", "'-5"],
+    ["'n", "'n"],
+    ['a=1', 'a=1'],
+  ] as const) {
+    expect(toCsvRow([field])).toBe(`${written}\r\n`)
+    expect(parseCsvRow(written).fields).toEqual([field])
+    expect(toCsvRow([field], { isRaw: true })).toBe(`${field.includes('"') ? '"=HYPERLINK(""x"")"' : field}\r\n`)
+  }
 })
