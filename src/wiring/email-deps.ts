@@ -8,8 +8,34 @@ import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
 import type { TrackingDeps } from '../emails/tracking-routes.ts'
 import type { Deps } from './deps.ts'
 
-const MAX_BATCH = 100
+/** Emails that one statement accepts at most, and their bytes; what waits for a statement, in all companies. */
+const ACCEPTING = {
+  maxItems: 100,
+  maxBytes: 8 * 1024 * 1024,
+  maxWaiting: 2_000,
+  maxWaitingBytes: 32 * 1024 * 1024,
+  // Less than a request may wait for the database: an email whose caller was answered 503 is not accepted later.
+  maxWaitMs: 2_000,
+  maxRunning: 2,
+}
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
+
+function createAccept(db: Deps['db']): EmailDeps['acceptEmail'] {
+  const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
+    ...ACCEPTING,
+    run: (items) =>
+      insertEmails(
+        db,
+        items.map(({ email }) => email),
+      ),
+    companyOf: ({ email }) => email.companyId,
+    bytesOf: ({ bytes }) => bytes,
+  })
+  return (email) => accept({ email, bytes: bytesOf(email) })
+}
+
+const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): number =>
+  Buffer.byteLength(html) + Buffer.byteLength(`${text ?? ''}${subject}${JSON.stringify([headers, tracking])}`)
 
 /** What email works with: accepting, sending and tracking. What it asks about contacts is asked here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
@@ -18,12 +44,7 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     ...deps,
     baseUrl: config.baseUrl,
     smtpUrl: config.smtpUrl,
-    acceptEmail: createBatcher<AcceptedEmail, boolean>({
-      run: (emails) => insertEmails(db, emails),
-      maxItems: MAX_BATCH,
-      maxRunning: 2,
-      companyOf: ({ companyId }) => companyId,
-    }),
+    acceptEmail: createAccept(db),
     onAccepted: deps.emailsAccepted.raise,
     hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
     unsubscribe: async (companyId, address) => {

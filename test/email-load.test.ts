@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { MAIL, startMailing } from './email-world.ts'
+
+const { createCompany, db } = await startMailing()
+
+test('large mails at once: 8 MiB in one statement, and what was refused as too much is not sent', async () => {
+  const { api, companyId } = await createCompany({ isConnected: false })
+  const html = `<p>${'word '.repeat(190_000)}</p>`
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => api('POST', '/emails', { ...MAIL, html, subject: `Mail ${n}` })),
+  )
+  const accepted = answers.filter(({ status }) => status === 201)
+  const refused = answers.filter(({ headers }) => headers.get('retry-after') !== null)
+  // On a machine that is busy, a statement that has begun may outlast its callers: their outcome is unknown.
+  const unknown = answers.length - accepted.length - refused.length
+  const rows = await db<{ uid: string }[]>`select uid from emails where company_id = ${companyId}`
+  const uids = new Set(rows.map(({ uid }) => uid))
+  for (const { body } of accepted) expect(uids).toContain(body.data.id)
+  expect(uids.size).toBeGreaterThan(8)
+  expect(uids.size).toBeLessThanOrEqual(accepted.length + unknown)
+
+  const statements = await db<{ mails: number }[]>`
+    select count(*) as mails from emails where company_id = ${companyId} group by created_at
+  `
+  expect(Math.max(...statements.map(({ mails }) => mails))).toBeLessThanOrEqual(8)
+}, 60_000)
