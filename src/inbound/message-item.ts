@@ -85,7 +85,7 @@ function readIdentityChange(
     const from = phoneAt(message, 'from')
     const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
     if (from === null || to === null || from === to) return undefined
-    return { ...own, kind: 'number-changed', wamid: textAt(message, 'id'), from, to }
+    return { ...own, kind: 'number-changed', wamid: idAt(message, 'id', WAMID_LIMIT), from, to }
   }
   const userId = userIdAt(system, 'user_id')
   if (type !== 'user_changed_user_id' || userId === null) return undefined

@@ -4,7 +4,7 @@ import type { InboundItem, ParsedInbound, Placed } from './inbound-item.ts'
 import { itemSlicer } from './item-slice.ts'
 import { idAt, isDeeper, isObject, type JsonObject, memberAt, parseJson, secondsAt, textAt } from './json-member.ts'
 import { type OpenBody, readEntry } from './parse-change.ts'
-import { readGupshupTemplateStatus } from './template-item.ts'
+import { readGupshupTemplateEvent } from './template-item.ts'
 import { guarded, NOWHERE, TOO_DEEP, unreadable } from './unreadable.ts'
 
 /**
@@ -55,7 +55,7 @@ function readWholeBody(body: JsonObject, text: string): InboundItem {
     route: gupshupAppId === null ? NOWHERE : { by: 'app', gupshupAppId },
     timestamp: secondsAt(body, 'timestamp'),
   }
-  if (name === 'template-event') return readGupshupTemplateStatus(body, placed)
+  if (name === 'template-event') return readGupshupTemplateEvent(body, placed)
   if (textAt(body, 'version') === '2' && isObject(memberAt(body, 'payload'))) {
     return unreadable(placed, 'Gupshup version 2: subscribe with version=3')
   }

@@ -71,6 +71,33 @@ describe('a template event', () => {
     ])
   })
 
+  it("tells category and quality in Gupshup's own form", () => {
+    const read = (payload: object) =>
+      itemsOf({
+        app: 'Shop',
+        version: 2,
+        type: 'template-event',
+        payload: { id: 'uuid', elementName: 'welcome', languageCode: 'en-US', ...payload },
+      })
+    const place = { templateId: 'uuid', name: 'welcome', language: 'en_US', route: { by: 'app', gupshupAppId: 'Shop' } }
+    expect(read({ type: 'category-update', category: { old: 'MARKETING', new: 'utility' } })).toMatchObject([
+      { kind: 'template-category', category: 'UTILITY', previousCategory: 'MARKETING', ...place },
+    ])
+    expect(read({ type: 'category-update', category: { current: 'MARKETING', correct: 'UTILITY' } })).toMatchObject([
+      { kind: 'ignored' },
+    ])
+    expect(read({ type: 'quality-update', quality: 'yellow' })).toMatchObject([
+      { kind: 'template-quality', score: 'YELLOW', previousScore: null, ...place },
+    ])
+    expect(read({ type: 'quality-update', quality: { old: 'GREEN', new: 'RED' } })).toMatchObject([
+      { kind: 'template-quality', score: 'RED', previousScore: 'GREEN' },
+    ])
+    expect(read({ type: 'quality-update' })).toMatchObject([{ kind: 'ignored' }])
+    expect(read({ type: 'status-update', status: 'paused', description: 'for 3 hours' })).toMatchObject([
+      { kind: 'template-status', status: 'DISABLED', event: 'PAUSED', explanation: 'for 3 hours' },
+    ])
+  })
+
   it('tells quality, category and components', () => {
     expect(
       read('message_template_quality_update', { ...named, previous_quality_score: 'GREEN', new_quality_score: 'RED' }),

@@ -38,21 +38,43 @@ export const readTemplateStatus: TemplateReader = (value, placed) => {
   }
 }
 
-/** The same news in Gupshup's own form: a body of type `template-event`. */
-export const readGupshupTemplateStatus: TemplateReader = (body, placed) => {
+/** The same events in Gupshup's own form: a body of type `template-event`, whose payload names the kind of event. */
+export const readGupshupTemplateEvent: TemplateReader = (body, placed) => {
   const payload = objectAt(body, 'payload')
-  const event = textAt(payload, 'status')?.toUpperCase()
   const named = {
     templateId: idAt(payload, 'id', ID_LIMIT),
     name: textAt(payload, 'elementName'),
     language: toLanguage(textAt(payload, 'languageCode')),
   }
-  if (event === undefined || isNameless(named)) return ignored(placed, 'it names no template or no status')
+  if (isNameless(named)) return ignored(placed, 'it names no template')
+  const type = textAt(payload, 'type')
+  if (type === 'category-update') return readGupshupCategory(payload, { ...placed, ...named })
+  if (type === 'quality-update') return readGupshupQuality(payload, { ...placed, ...named })
+  const event = textAt(payload, 'status')?.toUpperCase()
+  if (event === undefined) return ignored(placed, 'it names no status')
   const reason = toReason(textAt(payload, 'rejectedReason'))
-  const status = STATUSES.get(event) ?? null
+  const explanation = textAt(payload, 'description')
   const category = textAt(payload, 'category')
-  return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation: null, category }
+  const status = STATUSES.get(event) ?? null
+  return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation, category }
 }
+
+/** `category` is `{old, new}`; an announcement, `{current, correct}`, changes nothing yet. */
+function readGupshupCategory(payload: JsonObject, placed: Placed & Name): InboundItem {
+  const category = wordAt(payload, 'category', 'new')
+  if (category === null) return ignored(placed, 'it names no new category')
+  return { ...placed, kind: 'template-category', category, previousCategory: wordAt(payload, 'category', 'old') }
+}
+
+/** `quality` is `{old, new}` or the score alone. */
+function readGupshupQuality(payload: JsonObject, placed: Placed & Name): InboundItem {
+  const score = wordAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
+  if (score === null) return ignored(placed, 'it names no score')
+  return { ...placed, kind: 'template-quality', score, previousScore: wordAt(payload, 'quality', 'old') }
+}
+
+const wordAt = (payload: JsonObject, object: string, name: string): string | null =>
+  textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
 
 /** `message_template_quality_update`. */
 export const readTemplateQuality: TemplateReader = (value, placed) => {
