@@ -5,7 +5,7 @@ create table conversations (
   company_id bigint not null,
   id bigint generated always as identity,
   sender_id bigint not null,
-  customer text not null, -- the identity of the phone number, or the user id; ~id: found through customer_aliases alone
+  customer text not null, -- identity of the number, or user id; #id: a group; ~id: found through customer_aliases alone
   contact_id bigint not null,
   profile_name text,
   status text not null default 'open' check (status in ('open', 'closed', 'snoozed')),

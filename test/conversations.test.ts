@@ -19,7 +19,7 @@ const idsOf = (rows: { id: number }[]) => rows.map(({ id }) => id)
 const chatsOf = (rows: { chatId: number }[]) => rows.map(({ chatId }) => chatId)
 
 describe('the records', () => {
-  test('of a conversation and its messages are exactly those of the specification', async () => {
+  test('of a conversation and its messages are exactly those of the specification and the decisions', async () => {
     const company = await service.createCompany()
     const inbox = inboxOf(company)
     const from = uniquePhone()
@@ -50,6 +50,7 @@ describe('the records', () => {
           {
             chatId: expect.any(Number),
             contact: { id: expect.any(Number), phone: from, name: 'Ada' },
+            groupId: null,
             status: 'open',
             unreadMessages: 1,
             lastMessage: {

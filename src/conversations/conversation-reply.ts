@@ -8,9 +8,14 @@ export const ConversationRecord = Type.Object({
   chatId: Type.Integer(),
   contact: Type.Object({
     id: Type.Integer(),
-    phone: Nullable(Type.String({ description: 'Digits; null while the customer hides the phone' })),
-    name: NullableText,
+    phone: Nullable(
+      Type.String({ description: 'Digits; null for a group, and while the customer’s phone number is not known' }),
+    ),
+    name: Nullable(Type.String({ description: 'For a group its id' })),
   }),
+  groupId: Nullable(
+    Type.String({ description: 'The provider’s id of the group; null for a conversation with one customer' }),
+  ),
   status: Type.Enum(['open', 'closed', 'snoozed']),
   unreadMessages: Type.Integer({ description: 'Inbound since the last outbound, or since it was marked read' }),
   lastMessage: Nullable(
@@ -49,7 +54,9 @@ export const MessageRecord = Type.Object({
       },
     ),
   ),
-  senderName: NullableText,
+  senderName: Nullable(
+    Type.String({ description: 'In a group the writer’s profile name and phone number: `Ada (+16505551234)`' }),
+  ),
   timestamp: Nullable(Type.Integer({ description: 'Epoch seconds' })),
   timestampIso: Nullable(Type.String({ format: 'date-time' })),
 })
@@ -61,6 +68,7 @@ export type MediaAddress = (companyId: number, messageId: number) => string
 export const toConversationRecord = (row: Conversation): ConversationRecord => ({
   chatId: row.id,
   contact: { id: row.contactId, phone: row.contactPhone, name: nameOf(row) },
+  groupId: row.groupId,
   status: row.status,
   unreadMessages: row.unreadMessages,
   lastMessage:

@@ -10,6 +10,7 @@ export type Conversation = {
   firstName: string | null
   lastName: string | null
   profileName: string | null
+  groupId: string | null
   status: ConversationStatus
   unreadMessages: number
   messageCount: number
@@ -82,7 +83,8 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
   return db<Conversation[]>`
     select
       conversation.id, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
-      conversation.profile_name, conversation.status, conversation.unread_messages, conversation.message_count,
+      conversation.profile_name,
+      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id, conversation.status, conversation.unread_messages, conversation.message_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.created_at,
       conversation.updated_at
     from (

@@ -60,7 +60,7 @@ export async function handleItems(
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
-  const nameless = routed.filter((one) => isConversational(one) && identityOf(one.item.customer) === null)
+  const nameless = routed.filter((one) => isConversational(one) && toPlace(one.item) === undefined)
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
     ...nameless.map(({ item }): NotHandled => ({ item, state: 'failed', reason: 'it names no customer' })),
@@ -139,18 +139,14 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
 }
 
 function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): InboundRecord | undefined {
-  const { phone, userId, profileName } = item.customer
-  const customer = identityOf(item.customer)
-  if (customer === null) return undefined
+  const place = toPlace(item)
+  if (place === undefined) return undefined
   const isMessage = item.kind === 'message'
   return {
     companyId: sender.companyId,
     senderId: sender.id,
     kind: item.kind === 'reaction' ? 'reaction' : item.isEcho ? 'echo' : 'message',
-    customer,
-    other: phone !== null && userId !== null ? userId : null,
-    phone,
-    profileName: item.isEcho ? null : profileName,
+    ...place,
     wamid: item.wamid,
     type: isMessage ? item.recordType : 'text',
     text: isMessage ? item.recordText : null,
@@ -160,9 +156,27 @@ function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): I
     sentAt: toDate(item.timestamp),
     arrivedAt: receivedAt,
     opensWindow: item.opensWindow,
-    senderName: item.isEcho ? sender.phoneName : profileName,
+    senderName: item.isEcho ? sender.phoneName : writerOf(item),
     sourceType: deps.sourceType,
   }
+}
+
+/** Whose conversation an item belongs to: a group's own, never that of the person who wrote there. */
+function toPlace(item: MessageItem | ReactionItem) {
+  const { groupId, isEcho } = item
+  if (groupId !== null) return { customer: `#${groupId}`, other: null, phone: null, profileName: groupId }
+  const { phone, userId, profileName } = item.customer
+  const customer = identityOf(item.customer)
+  if (customer === null) return undefined
+  const other = phone !== null && userId !== null ? userId : null
+  return { customer, other, phone, profileName: isEcho ? null : profileName }
+}
+
+/** In a group the phone tells who wrote, since the conversation does not. */
+function writerOf({ groupId, customer: { phone, userId, profileName } }: MessageItem | ReactionItem): string | null {
+  if (groupId === null) return profileName
+  const identity = phone === null ? userId : `+${phone}`
+  return profileName === null || identity === null ? (profileName ?? identity) : `${profileName} (${identity})`
 }
 
 const toMedia = ({ item, sender, messageId }: Conversing & { messageId: number | null }) =>

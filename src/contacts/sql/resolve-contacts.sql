@@ -1,5 +1,6 @@
 -- Finds or creates the contact of each customer of a message: a known customer keeps its contact unchanged, a new one begins
--- with the opt-outs of its identities. The caller holds lock_customers for all of them.
+-- with the opt-outs of its identities. The caller holds lock_customers for all of them. An identity
+-- #id is a WhatsApp group, which has its id as first name.
 -- people: [{company_id, identity, phone, other, source, source_type}]; other: another identity of the customer
 create function resolve_contacts(people jsonb)
 returns table (company_id bigint, identity text, contact_id bigint)
@@ -18,6 +19,7 @@ begin
     select
       person.*,
       person.phone is not null and person.identity ~ '^[0-9]' as has_phone,
+      case when person.identity ~ '^#' then substr(person.identity, 2) end as group_id,
       known.contact_id as known_id,
       case when known.contact_id is null then nextval('contacts_id_seq') end as new_id
     from person
@@ -30,11 +32,11 @@ begin
   ),
   created as (
     insert into contacts (
-      company_id, id, phone, phone_identity, search_text, source, source_type, email_consent, whatsapp_consent
+      company_id, id, phone, phone_identity, first_name, search_text, source, source_type, email_consent, whatsapp_consent
     )
     select
-      met.company_id, met.new_id, met.phone, case when met.has_phone then met.identity end,
-      coalesce(met.phone, ''), met.source, met.source_type,
+      met.company_id, met.new_id, met.phone, case when met.has_phone then met.identity end, met.group_id,
+      coalesce(met.phone, lower(met.group_id), ''), met.source, met.source_type,
       case when is_opted_out(met.company_id, 'email', met.identity) then false end,
       case
         when is_opted_out(met.company_id, 'whatsapp', met.identity) or is_opted_out(met.company_id, 'whatsapp', met.other)
