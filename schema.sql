@@ -396,6 +396,7 @@ create table inbound_events (
   signature bytea,
   secret_mac bytea,
   is_checked boolean not null default false,
+  address text,
   constraint inbound_events_pkey PRIMARY KEY (lane, id)
 );
 
@@ -671,6 +672,16 @@ create table templates (
   constraint templates_status_check CHECK ((status = ANY (ARRAY['APPROVED'::text, 'PENDING'::text, 'REJECTED'::text, 'DISABLED'::text])))
 );
 CREATE INDEX templates_by_external_id ON public.templates USING btree (company_id, external_id);
+
+create table unplaced_counts (
+  address text not null,
+  bytes bigint not null,
+  items bigint not null,
+  window_ends_at timestamp with time zone not null,
+  is_spent boolean generated always as (((bytes > ((16 * 1024) * 1024)) OR (items > 10000))) stored,
+  constraint unplaced_counts_pkey PRIMARY KEY (address)
+);
+CREATE INDEX unplaced_counts_spent ON public.unplaced_counts USING btree (window_ends_at) WHERE is_spent;
 
 create table waiting_statuses (
   company_id bigint not null,

@@ -14,6 +14,7 @@ create table inbound_events (
   signature bytea, -- of X-Hub-Signature-256: an HMAC-SHA256 of the body
   secret_mac bytea, -- HMAC-SHA256 of the body under the webhook secret that came with it
   is_checked boolean not null default false, -- a requeued item whose origin was checked
+  address text, -- the client that posted it; null: requeued
   primary key (lane, id)
 );
 
@@ -35,6 +36,16 @@ create index inbound_items_by_state on inbound_items (state, id);
 create index inbound_items_by_number on inbound_items (phone_number_id) where state = 'unroutable';
 create index inbound_items_by_account on inbound_items (waba_account_id) where state = 'unroutable';
 create index inbound_items_by_app on inbound_items (app) where state = 'unroutable';
+
+-- What clients posted that could not be placed, in windows of an hour that begin with the first of it.
+create table unplaced_counts (
+  address text primary key,
+  bytes bigint not null,
+  items bigint not null,
+  window_ends_at timestamptz not null,
+  is_spent boolean generated always as (bytes > 16 * 1024 * 1024 or items > 10000) stored
+);
+create index unplaced_counts_spent on unplaced_counts (window_ends_at) where is_spent;
 
 -- Leased jobs (docs/decisions/0001-leased-jobs.md). A job is waiting (no claim_id, no failed_at), leased (lease_until),
 -- or failed (failed_at). Each state has its own index.

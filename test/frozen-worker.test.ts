@@ -34,7 +34,7 @@ async function storeEvents(bytesEach: number): Promise<void> {
   })
   await acceptBodies(
     db,
-    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
   )
 }
 

@@ -1,7 +1,5 @@
 import { createBatcher } from '../batch.ts'
-import { monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { serviceUnavailable } from '../errors.ts'
 import { type NewEvent, storeEvents } from './event-store.ts'
 import { laneOf } from './lane.ts'
 import type { Proof } from './signature.ts'
@@ -11,48 +9,42 @@ const NUMBER_NAME = Buffer.from('"phone_number_id"')
 const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
 /** Longer than the longest value with the spaces that anybody would put before it. */
 const VALUE_WINDOW = 160
+/** What one statement carries. */
 const MAX_EVENTS = 500
+const MAX_BYTES = 8 * 1024 * 1024
 /** What comes while one commits goes together: two at a time would each be half as large. */
 const MAX_RUNNING = 1
 
-/** A body is here once for each of its numbers: so many at most, and no more bytes in all than this. */
+/** A body is here once for each of its numbers: so many at most, and no more bytes in all than one statement carries. */
 const MAX_PARTS = 64
-const MAX_BYTES_OF_PARTS = 32 * 1024 * 1024
 
 /** Bodies that wait while the database does not take them; beyond it they are refused at once. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
-/** Longer than any request waits for its answer: whoever posted it was told to send it again. */
-const GIVEN_UP_AFTER_MS = 5_000
+/** As long as any request waits for its answer: after it, the client has been told to send the body again. */
+const MAX_WAIT_MS = 5_000
 
-type Waiting = { body: Buffer; proof: Proof; sinceMs: number }
+/** A posted body, what proves its origin, and the address of the client that posted it. */
+export type Posted = { body: Buffer; proof: Proof; address: string }
 
 /**
- * Makes the function that keeps one posted body: when it resolves, the bytes are on disk. Bodies that come at the same
- * time share one commit. What nobody waits for any more when its commit would begin is not kept.
+ * Makes the function that stores one posted body: when it resolves, the bytes are on disk. Bodies that arrive at the same
+ * time share one commit, of at most 8 MiB.
+ *
+ * @throws {AppError} 503 when too much waits, or the body waited for 5 s; then it is not stored
  */
-export function createAccept(db: Pool): (body: Buffer, proof: Proof) => Promise<void> {
-  let waitingBytes = 0
-  const isStored = createBatcher<Waiting, boolean>({
-    run: async (waiting) => {
-      const atMs = monotonicMs()
-      const isAwaited = ({ sinceMs }: Waiting) => atMs - sinceMs < GIVEN_UP_AFTER_MS
-      const awaited = waiting.filter(isAwaited)
-      if (awaited.length > 0) await acceptBodies(db, awaited.map(arrivedNow))
-      return waiting.map(isAwaited)
+export function createAccept(db: Pool): (posted: Posted) => Promise<void> {
+  return createBatcher<Posted, void>({
+    run: async (posted) => {
+      await acceptBodies(db, posted.map(arrivedNow))
+      return posted.map(() => undefined)
     },
     maxItems: MAX_EVENTS,
+    maxBytes: MAX_BYTES,
     maxRunning: MAX_RUNNING,
+    maxWaitingBytes: MAX_WAITING_BYTES,
+    maxWaitMs: MAX_WAIT_MS,
+    bytesOf: ({ body }) => body.length,
   })
-  return async (body, proof) => {
-    if (waitingBytes + body.length > MAX_WAITING_BYTES) throw serviceUnavailable('Too much waits to be stored')
-    waitingBytes += body.length
-    try {
-      if (await isStored({ body, proof, sinceMs: monotonicMs() })) return
-    } finally {
-      waitingBytes -= body.length
-    }
-    throw serviceUnavailable('The event could not be stored in time: send it again')
-  }
 }
 
 export type Arrival = {
@@ -61,23 +53,25 @@ export type Arrival = {
   receivedAt: Date | null
   /** Null: its origin was checked, and need not be checked again when its number is known. */
   proof: Proof | null
+  /** The client that posted it; null: it is requeued. */
+  address: string | null
 }
 
-const arrivedNow = ({ body, proof }: Waiting): Arrival => ({ body, proof, receivedAt: null })
+const arrivedNow = (posted: Posted): Arrival => ({ ...posted, receivedAt: null })
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
 export const acceptBodies = (db: Db, arrivals: readonly Arrival[]): Promise<void> =>
   storeEvents(
     db,
-    arrivals.flatMap(({ body, receivedAt, proof }) => toEvents(body).map((event) => ({ ...event, receivedAt, proof }))),
+    arrivals.flatMap((arrival) => toEvents(arrival.body).map((event) => ({ ...arrival, ...event }))),
   )
 
 /**
  * One event for each number that the body speaks of, found without reading the body as JSON: it may not be any.
  * What names no number goes with the first, and so do the numbers beyond the limit.
  */
-export function toEvents(body: Buffer): Omit<NewEvent, 'receivedAt' | 'proof'>[] {
-  const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES_OF_PARTS / (body.length + 1))))
+export function toEvents(body: Buffer): Pick<NewEvent, 'lane' | 'part' | 'others' | 'body'>[] {
+  const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES / (body.length + 1))))
   const numbers = new Set<string>()
   for (let at = body.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = body.indexOf(NUMBER_NAME, at)) {
     at += NUMBER_NAME.length

@@ -20,6 +20,7 @@ const store = (...events: [lane: number, body: string][]) =>
       body: Buffer.from(body),
       receivedAt: null,
       proof: UNPROVEN,
+      address: null,
     })),
   )
 const take = (lanes: number[], most = MANY) =>

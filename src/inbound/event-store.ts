@@ -11,6 +11,8 @@ export type NewEvent = {
   receivedAt: Date | null
   /** Null: its origin was checked. */
   proof: Proof | null
+  /** The client that posted it; null: it was requeued. */
+  address: string | null
 }
 
 export type StoredEvent = Proof & {
@@ -24,6 +26,7 @@ export type StoredEvent = Proof & {
   done: number
   /** Its origin was checked when it was requeued. */
   isChecked: boolean
+  address: string | null
 }
 
 /**
@@ -33,11 +36,12 @@ export type StoredEvent = Proof & {
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   const bodies = joinBodies(events)
   await db`
-    insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked)
+    insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, address)
     select
       event.lane, event.part, coalesce(string_to_array(event.others, chr(10)), '{}'),
       substring(given.bytes from event.first for event.length), coalesce(event.received_at::timestamptz, now()),
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null,
+      event.address
     from (select ${bodies.bytes}::bytea as bytes) as given
     cross join unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
@@ -48,9 +52,10 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
       ${unlessEmpty(events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null))}::text[],
       ${unlessEmpty(events.map(({ proof }) => proof?.signature?.toString('hex') ?? null))}::text[],
       ${unlessEmpty(events.map(({ proof }) => proof?.secretMac?.toString('hex') ?? null))}::text[],
-      ${unlessEmpty(events.map(({ proof }) => (proof === null ? 'checked' : null)))}::text[]
+      ${unlessEmpty(events.map(({ proof }) => (proof === null ? 'checked' : null)))}::text[],
+      ${unlessEmpty(events.map(({ address }) => address))}::text[]
     ) with ordinality
-      as event (lane, part, others, first, length, received_at, signature, secret_mac, checked, place)
+      as event (lane, part, others, first, length, received_at, signature, secret_mac, checked, address, place)
     order by event.place
   `
 }
@@ -106,7 +111,7 @@ export function takeEvents(
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
-    select lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked
+    select lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address
     from take_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
   `
@@ -117,12 +122,13 @@ export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Pro
   if (events.length === 0) return
   const bodies = joinBodies(events)
   await tx`
-    insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked)
+    insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
     overriding system value
     select
       event.lane, event.id, event.part, string_to_array(event.others, chr(10)),
       substring(given.bytes from event.first for event.length), event.received_at::timestamptz, event.done,
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null,
+      event.address
     from (select ${bodies.bytes}::bytea as bytes) as given
     cross join unnest(
       ${events.map(({ lane }) => lane)}::smallint[],
@@ -135,8 +141,9 @@ export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Pro
       ${events.map(({ done }) => done)}::integer[],
       ${events.map(({ signature }) => signature?.toString('hex') ?? null)}::text[],
       ${events.map(({ secretMac }) => secretMac?.toString('hex') ?? null)}::text[],
-      ${events.map(({ isChecked }) => (isChecked ? 'checked' : null))}::text[]
-    ) as event (lane, id, part, others, first, length, received_at, done, signature, secret_mac, checked)
+      ${events.map(({ isChecked }) => (isChecked ? 'checked' : null))}::text[],
+      ${events.map(({ address }) => address)}::text[]
+    ) as event (lane, id, part, others, first, length, received_at, done, signature, secret_mac, checked, address)
   `
 }
 
@@ -150,8 +157,8 @@ export async function requeueOldest(db: Db, lane: number): Promise<void> {
       )
       returning *
     )
-    insert into inbound_events (lane, part, others, body, received_at, done, signature, secret_mac, is_checked)
-    select lane, part, others, body, received_at, done, signature, secret_mac, is_checked from oldest
+    insert into inbound_events (lane, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
+    select lane, part, others, body, received_at, done, signature, secret_mac, is_checked, address from oldest
   `
 }
 

@@ -64,7 +64,7 @@ const laneOf = (number: string): number => toEvents(bodyOf(number, 'w'))[0]!.lan
 const accept = (...bodies: Buffer[]) =>
   acceptBodies(
     db,
-    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN })),
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
   )
 const wamids = async (prefix: string) =>
   (await db<{ wamid: string }[]>`select wamid from messages where wamid like ${`${prefix}%`} order by id`).map(

@@ -59,7 +59,7 @@ const bodyOf = (number: string, ...messages: object[]) =>
 const accept = (...bodies: string[]) =>
   acceptBodies(
     db,
-    bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null, proof: UNPROVEN })),
+    bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null, proof: UNPROVEN, address: null })),
   )
 /** 950 items that the database refuses, of 4 kB each. */
 const badBody = (number: string) =>

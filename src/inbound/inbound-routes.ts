@@ -1,11 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { forbidden, unauthorized } from '../errors.ts'
+import { forbidden, rateLimitExceeded, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
+import type { Posted } from './accept.ts'
 import type { SignatureCheck } from './check-signature.ts'
-import { type Proof, readProof } from './signature.ts'
+import { readProof } from './signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers that do not sign: the secret as the last segment. */
@@ -18,7 +20,10 @@ const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': t
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
   /** Resolves when the bytes are on disk. */
-  accept: (body: Buffer, proof: Proof) => Promise<void>
+  accept: (posted: Posted) => Promise<void>
+  addressOf: (request: IncomingMessage) => string
+  /** Seconds for which a client that posted too much that could not be placed is refused; 0: it is not refused. */
+  refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
@@ -53,6 +58,12 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       },
     )
 
+    /** Before the body is read. */
+    const refuseSpent = async (request: FastifyRequest) => {
+      const seconds = await deps.refusedFor(deps.addressOf(request.raw))
+      if (seconds > 0) throw rateLimitExceeded(seconds, 'Too much of what you posted could not be placed')
+    }
+
     const receive = async (request: FastifyRequest, secret: string | undefined) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       const proof = readProof(body, { signature: headerOf(request, 'x-hub-signature-256'), secret })
@@ -60,7 +71,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       if (isGenuine !== true && !(await isGenuine)) {
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
-      await deps.accept(body, proof)
+      await deps.accept({ body, proof, address: deps.addressOf(request.raw) })
       deps.onStored()
       return { success: true as const }
     }
@@ -70,15 +81,16 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: { surface: 'provider' },
         bodyLimit: BODY_LIMIT,
+        onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
           summary: 'Receive events',
           security: [],
           description:
-            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is wrong. 503: it could not be stored, send it again.',
+            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is wrong. 429: too much of what this client posted in an hour belongs to no connected number or is unreadable. 503: it could not be stored, send it again.',
           response: {
             200: Type.Object({ success: Type.Literal(true) }),
-            ...errorResponses({ 401: 'coded', 413: 'coded' }),
+            ...errorResponses({ 401: 'coded', 413: 'coded', 429: 'coded' }),
           },
         },
       },
@@ -90,6 +102,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: { surface: 'provider' },
         bodyLimit: BODY_LIMIT,
+        onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
           summary: 'Receive events, with the secret in the path',
@@ -98,7 +111,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender' }) }),
           response: {
             200: Type.Object({ success: Type.Literal(true) }),
-            ...errorResponses({ 401: 'coded', 413: 'coded' }),
+            ...errorResponses({ 401: 'coded', 413: 'coded', 429: 'coded' }),
           },
         },
       },

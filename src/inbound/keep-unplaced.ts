@@ -4,6 +4,7 @@ import type { StoredEvent } from './event-store.ts'
 import type { InboundItem, Route } from './inbound-item.ts'
 import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
 import { savepoint } from './savepoint.ts'
+import { countUnplaced, type UnplacedCount } from './unplaced-store.ts'
 
 /** An item that could not be placed or processed; null: the whole body. */
 export type Unplaced = {
@@ -19,13 +20,14 @@ export type Unplaced = {
 const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 
-/** Keeps what could not be placed, as part of the transaction that removes the events. */
+/** Keeps what could not be placed or processed, and counts what could not be placed, as the last step of a transaction. */
 export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
-  const groups = Map.groupBy(unplaced, groupOf)
+  const counts: UnplacedCount[] = []
   let batch: SetAside[] = []
   let bytes = 0
-  for (const group of groups.values()) {
+  for (const group of Map.groupBy(unplaced, groupOf).values()) {
     const row = toRow(group)
+    counts.push(...countOf(group, row))
     if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
       await keep(tx, batch)
       batch = []
@@ -35,6 +37,13 @@ export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promi
     bytes += row.body.length
   }
   await keep(tx, batch)
+  await countUnplaced(tx, counts)
+}
+
+/** Of a connected number nothing is counted, nor what was requeued. */
+function countOf(group: readonly Unplaced[], row: SetAside): UnplacedCount[] {
+  const address = group[0]?.event.address ?? null
+  return address === null || row.state === 'failed' ? [] : [{ address, bytes: row.body.length, items: group.length }]
 }
 
 /** How many items could not be placed or processed, by state, and the first reason: one log line for all of them. */

@@ -103,6 +103,25 @@ describe('a body', () => {
     expect(parseInbound(bodyWith(nested(50))).kind).toBe('items')
   })
 
+  it('multiplies what stands around its items at most to a few times its own size', () => {
+    const big = 'x'.repeat(4_000)
+    const messages = Array.from({ length: 4_900 }, (_, n) => ({ id: `wamid.${n}`, from: '1', type: 'text' }))
+    const change = { field: 'messages', big, value: { metadata: METADATA, big, messages } }
+    const body = JSON.stringify({ entry: [{ changes: [change], big }], big })
+    const raws = itemsOf(body).map((item) => item.raw())
+    expect(raws.reduce((sum, raw) => sum + raw.length, 0)).toBeLessThan(6 * body.length)
+    expect(JSON.parse(raws[7]!).entry[0].changes[0].value.messages).toEqual([messages[7]])
+  })
+
+  it('can be cut to several items of one list, with all contacts', () => {
+    const contacts = [{ wa_id: '1' }, { wa_id: '2' }]
+    const statuses = [1, 2, 3].map((n) => ({ id: `wamid.${n}`, status: 'read', recipient_id: '1' }))
+    const value = { metadata: METADATA, contacts, statuses, messages: [{ id: 'm' }] }
+    const items = read('messages', value).filter(({ kind }) => kind === 'status')
+    const cut = JSON.parse(items[0]!.raw([items[2]!])).entry[0].changes[0].value
+    expect(cut).toEqual({ metadata: METADATA, contacts, statuses: [statuses[0], statuses[2]] })
+  })
+
   it('of Gupshup version 2 says how to subscribe', () => {
     const body = { app: 'Shop', timestamp: 1760000000000, version: 2, type: 'message', payload: { id: 'a' } }
     expect(itemsOf(JSON.stringify(body))).toMatchObject([

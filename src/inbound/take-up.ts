@@ -33,6 +33,6 @@ async function requeue(tx: Db, items: readonly TakenUp[]): Promise<void> {
   if (items.length > 0)
     await acceptBodies(
       tx,
-      items.map((item) => ({ ...item, proof: null })),
+      items.map((item) => ({ ...item, proof: null, address: null })),
     )
 }

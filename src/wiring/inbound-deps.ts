@@ -1,12 +1,19 @@
+import { clientAddress, trustedProxies } from '../http/client-address.ts'
 import { createAccept } from '../inbound/accept.ts'
 import { createSignatureCheck } from '../inbound/check-signature.ts'
 import type { InboundRoutesDeps } from '../inbound/inbound-routes.ts'
+import { createUnplacedBudget } from '../inbound/unplaced-budget.ts'
 import type { Deps } from './deps.ts'
 
 /** What the provider-facing webhook works with. */
-export const createInboundDeps = (deps: Deps): InboundRoutesDeps => ({
-  verifyToken: deps.config.whatsappVerifyToken,
-  accept: createAccept(deps.db),
-  checkSignature: createSignatureCheck(deps.senderSecrets),
-  onStored: deps.eventsStored.raise,
-})
+export function createInboundDeps(deps: Deps): InboundRoutesDeps {
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  return {
+    verifyToken: deps.config.whatsappVerifyToken,
+    accept: createAccept(deps.db),
+    addressOf: (request) => clientAddress(request, isTrusted),
+    refusedFor: createUnplacedBudget(deps.db),
+    checkSignature: createSignatureCheck(deps.senderSecrets),
+    onStored: deps.eventsStored.raise,
+  }
+}

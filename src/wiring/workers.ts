@@ -10,6 +10,7 @@ import { startInboundWorker } from '../inbound/inbound-worker.ts'
 import { forgetSetAside } from '../inbound/item-store.ts'
 import { describeUnplaced } from '../inbound/keep-unplaced.ts'
 import { takeUpLatecomers } from '../inbound/take-up.ts'
+import { forgetCounts } from '../inbound/unplaced-store.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
@@ -126,6 +127,7 @@ async function sweep({ db, vault, eventsStored }: Deps): Promise<void> {
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
   if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
   await forgetSetAside(db, EXPIRED_AT_ONCE)
+  await forgetCounts(db, EXPIRED_AT_ONCE)
   await forgetWaiting(db)
   await sweepLists({ db, vault })
 }

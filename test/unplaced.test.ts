@@ -1,0 +1,40 @@
+import { beforeAll, expect, test } from 'vitest'
+import { bodyOf, changeOf, providerOf, textFrom } from './provider-webhook.ts'
+import { startTestService, type TestService } from './service.ts'
+
+let service: TestService
+let provider: ReturnType<typeof providerOf>
+beforeAll(async () => {
+  service = await startTestService()
+  provider = providerOf(service)
+})
+
+test('what a client posts for unknown numbers is kept in few rows, and refused after 10,000 items in an hour', {
+  timeout: 120_000,
+}, async () => {
+  const items = Array.from({ length: 4_000 }, () => textFrom('393331', 'x'))
+  const body = JSON.stringify(bodyOf(changeOf('unknown', { messages: items })))
+  for (let n = 0; n < 3; n += 1) await provider.tell(body)
+  const [kept] = await service.db`
+    select count(*)::int as rows, sum(octet_length(body))::float8 / ${body.length} as bodies
+    from inbound_items where phone_number_id = 'unknown'
+  `
+  expect(kept!.rows).toBeLessThan(400)
+  expect(kept!.bodies).toBeGreaterThanOrEqual(2.5)
+  expect(kept!.bodies).toBeLessThan(4)
+
+  await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(429)
+  const refused = await provider.post(body)
+  expect(refused.body).toMatchObject({ error: { code: 'rate_limit_exceeded', retry_after: expect.any(Number) } })
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000)
+
+  await service.db`update unplaced_counts set window_ends_at = now()`
+  await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(200)
+  await provider.handled()
+  const owner = await service.createCompany({ sender: { phoneNumberId: 'unknown' } })
+  await provider.handled()
+  const [taken] = await service.db`
+    select count(*)::int as messages from messages where company_id = ${owner.companyId} and direction = 'inbound'
+  `
+  expect(taken!.messages).toBe(4_000)
+})
