@@ -13,6 +13,7 @@ const GLOBAL: Record<string, string> = {
   inbound_items: 'items of which the company is not known, or which failed',
   jobs: 'work of any company, claimed across all of them',
   rate_limits: 'counts by company or by address',
+  unplaced_counts: 'counts by address',
 }
 
 /** Unique keys of company tables that are global on purpose. */
