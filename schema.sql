@@ -385,6 +385,16 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
 
+create table inbound_bodies (
+  event_id bigint not null,
+  body bytea not null,
+  signature bytea,
+  secret_mac bytea,
+  received_at timestamp with time zone not null,
+  constraint inbound_bodies_pkey PRIMARY KEY (event_id)
+);
+CREATE INDEX inbound_bodies_by_age ON public.inbound_bodies USING btree (received_at);
+
 create table inbound_events (
   lane smallint not null,
   id bigint not null generated always as identity,
@@ -410,13 +420,16 @@ create table inbound_items (
   received_at timestamp with time zone not null,
   created_at timestamp with time zone not null default now(),
   app text,
+  event_id bigint,
   constraint inbound_items_pkey PRIMARY KEY (id),
-  constraint inbound_items_state_check CHECK ((state = ANY (ARRAY['unroutable'::text, 'failed'::text, 'unreadable'::text])))
+  constraint inbound_items_event_id_fkey FOREIGN KEY (event_id) REFERENCES inbound_bodies(event_id) ON DELETE SET NULL,
+  constraint inbound_items_state_check CHECK ((state = ANY (ARRAY['unroutable'::text, 'unverified'::text, 'failed'::text, 'unreadable'::text])))
 );
-CREATE INDEX inbound_items_by_account ON public.inbound_items USING btree (waba_account_id) WHERE (state = 'unroutable'::text);
+CREATE INDEX inbound_items_by_account ON public.inbound_items USING btree (waba_account_id) WHERE (state = ANY (ARRAY['unroutable'::text, 'unverified'::text]));
 CREATE INDEX inbound_items_by_age ON public.inbound_items USING btree (received_at);
-CREATE INDEX inbound_items_by_app ON public.inbound_items USING btree (app) WHERE (state = 'unroutable'::text);
-CREATE INDEX inbound_items_by_number ON public.inbound_items USING btree (phone_number_id) WHERE (state = 'unroutable'::text);
+CREATE INDEX inbound_items_by_app ON public.inbound_items USING btree (app) WHERE (state = ANY (ARRAY['unroutable'::text, 'unverified'::text]));
+CREATE INDEX inbound_items_by_event ON public.inbound_items USING btree (event_id) WHERE (event_id IS NOT NULL);
+CREATE INDEX inbound_items_by_number ON public.inbound_items USING btree (phone_number_id) WHERE (state = ANY (ARRAY['unroutable'::text, 'unverified'::text]));
 CREATE INDEX inbound_items_by_state ON public.inbound_items USING btree (state, id);
 
 create table jobs (
@@ -613,6 +626,7 @@ create table senders (
   app_id text,
   app_name text,
   webhook_secret text,
+  connected_at timestamp with time zone not null default now(),
   throughput_per_second integer,
   is_shared_with_app boolean not null default false,
   constraint senders_pkey PRIMARY KEY (company_id, id),

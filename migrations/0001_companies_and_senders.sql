@@ -75,6 +75,7 @@ create table senders (
   app_id text, -- the provider's app that holds the number; its events name it
   app_name text, -- the same app as template events name it
   webhook_secret text, -- encrypted; events about the number must carry it
+  connected_at timestamptz not null default now(), -- under its present number id, account and app
   throughput_per_second integer check (throughput_per_second > 0), -- null: the provider's usual throughput
   is_shared_with_app boolean not null default false, -- also used in the phone app: a lower usual throughput
   primary key (company_id, id)

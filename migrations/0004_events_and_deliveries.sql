@@ -18,24 +18,37 @@ create table inbound_events (
   primary key (lane, id)
 );
 
+-- Bodies of which items could not be routed, as posted, once for all their items, with what came along to prove their
+-- origin: checked when the number is connected. They live seven days.
+create table inbound_bodies (
+  event_id bigint primary key, -- of inbound_events
+  body bytea not null,
+  signature bytea,
+  secret_mac bytea,
+  received_at timestamptz not null
+);
+create index inbound_bodies_by_age on inbound_bodies (received_at);
+
 -- Items that could not be routed or processed, each with the provider's JSON for it. They are requeued when the
 -- number is connected or when the operator asks.
 create table inbound_items (
   id bigint generated always as identity primary key,
-  state text not null check (state in ('unroutable', 'failed', 'unreadable')),
+  state text not null check (state in ('unroutable', 'unverified', 'failed', 'unreadable')),
   reason text not null,
   phone_number_id text,
   waba_account_id text,
   body bytea not null,
   received_at timestamptz not null,
   created_at timestamptz not null default now(),
-  app text
+  app text,
+  event_id bigint references inbound_bodies (event_id) on delete set null -- null: nothing proves its origin
 );
 create index inbound_items_by_age on inbound_items (received_at);
+create index inbound_items_by_event on inbound_items (event_id) where event_id is not null;
 create index inbound_items_by_state on inbound_items (state, id);
-create index inbound_items_by_number on inbound_items (phone_number_id) where state = 'unroutable';
-create index inbound_items_by_account on inbound_items (waba_account_id) where state = 'unroutable';
-create index inbound_items_by_app on inbound_items (app) where state = 'unroutable';
+create index inbound_items_by_number on inbound_items (phone_number_id) where state in ('unroutable', 'unverified');
+create index inbound_items_by_account on inbound_items (waba_account_id) where state in ('unroutable', 'unverified');
+create index inbound_items_by_app on inbound_items (app) where state in ('unroutable', 'unverified');
 
 -- What clients posted that could not be placed, in windows of an hour that begin with the first of it.
 create table unplaced_counts (

@@ -517,7 +517,7 @@ describe('what cannot be placed', () => {
       insert into inbound_items (state, reason, phone_number_id, body, received_at)
       values ('unroutable', 'no connected number wants it', ${company.phoneNumberId}, ${Buffer.from(body)}, now())
     `
-    expect(await service.db.begin(takeUpLatecomers)).toBe(1)
+    expect(await service.db.begin((tx) => takeUpLatecomers(service.deps.cipher, tx))).toBe(1)
     await provider.handled()
     expect(await inbox.texts(from)).toEqual(['in between'])
   })

@@ -64,7 +64,7 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
 const unlessEmpty = (column: (string | null)[]) => (column.some((value) => value !== null) ? column : null)
 
 /** All bodies behind each other, the parts of one body sharing it, and where each event's begins, counted from 1. */
-function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
+export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
   const bodies: Buffer[] = []
   let end = 1
   const firsts = events.map(({ body }) => {

@@ -16,6 +16,7 @@ beforeAll(async () => {
     db,
     clock: systemClock,
     sourceType: 'parley',
+    decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
     onUnplaced: () => {},

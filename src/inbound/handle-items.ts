@@ -5,6 +5,7 @@ import { phoneIdentity } from '../phone.ts'
 import { applyNumberLimits } from '../senders/sender-event-store.ts'
 import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
+import type { StoredEvent } from './event-store.ts'
 import { changeNumber, changeUserId } from './identity-store.ts'
 import type {
   Customer,
@@ -16,6 +17,7 @@ import type {
   UserIdChangedItem,
 } from './inbound-item.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
+import { verifyEarly } from './verify-early.ts'
 
 /** What is to be done when the transaction has committed. */
 export type AfterCommit = () => void
@@ -31,16 +33,16 @@ export type Follow = {
 export type ForwardedMessage = { companyId: number; wamid: string; messageId: number | null; body: string }
 export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
-export type HandleDeps = Follow & { sourceType: string }
+export type HandleDeps = Follow & { sourceType: string; decrypt: (sealed: string) => string }
 /** With what is to be done after the commit, which grows as items are handled. */
 export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
 /** An item, and when its event came. */
-export type Arrived = { item: InboundItem; receivedAt: Date }
+export type Arrived = { item: InboundItem; receivedAt: Date; event: StoredEvent }
 /** An item that nothing could be made of, and why. */
-export type NotHandled = { item: InboundItem; state: 'unroutable' | 'failed'; reason: string }
+export type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
-type Routed<T> = { item: T; receivedAt: Date; sender: RoutedSender }
+type Routed<T> = Omit<Arrived, 'item'> & { item: T; sender: RoutedSender }
 type Conversing = Routed<MessageItem | ReactionItem>
 type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
@@ -54,7 +56,8 @@ export async function handleItems(
   arrived: readonly Arrived[],
   at: Date,
 ): Promise<NotHandled[]> {
-  const { routed, unroutable } = await routeItems(tx, arrived)
+  const { routed: all, unroutable } = await routeItems(tx, arrived)
+  const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handlePeople(deps, tx, routed, at)
   await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
@@ -63,9 +66,13 @@ export async function handleItems(
   const nameless = routed.filter((one) => isConversational(one) && toPlace(one.item) === undefined)
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
+    ...distinctItems(unverified).map((item): NotHandled => ({ item, state: 'unverified', reason: UNVERIFIED })),
     ...nameless.map(({ item }): NotHandled => ({ item, state: 'failed', reason: 'it names no customer' })),
   ]
 }
+
+const UNVERIFIED = 'neither signature nor secret proves where it is from'
+const distinctItems = (routed: readonly Routed<InboundItem>[]) => [...new Set(routed.map(({ item }) => item))]
 
 async function routeItems(tx: Db, arrived: readonly Arrived[]) {
   const wanted = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')

@@ -19,6 +19,7 @@ beforeAll(async () => {
     db,
     clock: systemClock,
     sourceType: 'parley',
+    decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
     onUnplaced: (items) => unplaced.push(items),

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-export type SetAsideState = 'unroutable' | 'failed' | 'unreadable'
+export type SetAsideState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 
 /** An item that could not be placed or processed, with the provider's JSON for it alone. */
 export type SetAside = {
@@ -12,10 +12,12 @@ export type SetAside = {
   app: string | null
   body: Buffer
   receivedAt: Date
+  /** The event whose whole body is kept. */
+  eventId: number | null
 }
 
 /** `bodyBytes`: the length of the whole body. */
-export type SetAsideRow = SetAside & { id: number; createdAt: Date; bodyBytes: number }
+export type SetAsideRow = Omit<SetAside, 'eventId'> & { id: number; createdAt: Date; bodyBytes: number }
 
 /** What is taken out again, to be handled once more. */
 export type TakenUp = { body: Buffer; receivedAt: Date }
@@ -26,9 +28,10 @@ const REASON_LENGTH = 500
 export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
   if (items.length === 0) return
   await db`
-    insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at)
+    insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
     select
-      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'), item.received_at::timestamptz
+      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'),
+      item.received_at::timestamptz, item.event_id
     from unnest(
       ${items.map(({ state }) => state)}::text[],
       ${items.map(({ reason }) => reason.replaceAll('\0', '').slice(0, REASON_LENGTH))}::text[],
@@ -36,8 +39,9 @@ export async function setAside(db: Db, items: readonly SetAside[]): Promise<void
       ${items.map(({ wabaAccountId }) => wabaAccountId)}::text[],
       ${items.map(({ app }) => app)}::text[],
       ${items.map(({ body }) => body.toString('hex'))}::text[],
-      ${items.map(({ receivedAt }) => receivedAt.toISOString())}::text[]
-    ) as item (state, reason, phone_number_id, waba_account_id, app, body, received_at)
+      ${items.map(({ receivedAt }) => receivedAt.toISOString())}::text[],
+      ${items.map(({ eventId }) => eventId)}::bigint[]
+    ) as item (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
   `
 }
 
@@ -93,37 +97,70 @@ export async function takeFailed(db: Db, id: number): Promise<TakenUp | undefine
 
 export type Waited = { phoneNumberId: string; wabaAccountId: string; appId: string | null; appName: string | null }
 
-/** Takes out what waits for a number, its account or its app, oldest first. */
-export async function takeUnroutable(db: Db, sender: Waited): Promise<TakenUp[]> {
-  const { phoneNumberId, wabaAccountId } = sender
-  const apps = [sender.appId, sender.appName].filter((app) => app !== null)
-  const rows = await db<Numbered[]>`
-    delete from inbound_items
-    where state = 'unroutable'
-      and (
-        phone_number_id = ${phoneNumberId}
-        or (phone_number_id is null and waba_account_id = ${wabaAccountId})
-        or app = any(${apps}::text[])
-      )
-    returning id, body, received_at
+/** An item waits for its number; one without a number waits for its account or its app. */
+export const waitsFor = (tx: Db, { phoneNumberId, wabaAccountId, appId, appName }: Waited) => tx`(
+  item.phone_number_id = ${phoneNumberId}
+  or (item.phone_number_id is null and item.waba_account_id = ${wabaAccountId})
+  or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
+)`
+
+/** Takes out the unroutable items that wait for a number, its account or its app, oldest first. */
+export async function takeUnroutable(tx: Db, sender: Waited): Promise<TakenUp[]> {
+  const rows = await tx<Numbered[]>`
+    delete from inbound_items item
+    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+    returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
 }
 
-/** Takes out what waits for a number or an account that is connected meanwhile, oldest first. */
-export async function takeRoutable(db: Db): Promise<TakenUp[]> {
-  const rows = await db<Numbered[]>`
+/** Takes out the items of these events, whose origin is proven, oldest first. */
+export async function takeVerified(tx: Db, sender: Waited, eventIds: readonly number[]): Promise<TakenUp[]> {
+  const rows = await tx<Numbered[]>`
     delete from inbound_items item
-    where item.state = 'unroutable'
-      and (
-        exists (select from sender_routes route where route.phone_number_id = item.phone_number_id)
-        or item.phone_number_id is null and exists (
-          select from senders sender where sender.waba_account_id = item.waba_account_id and sender.deleted_at is null
-        )
-      )
+    where item.event_id = any(${eventIds as number[]}::bigint[])
+      and item.state in ('unroutable', 'unverified')
+      and ${waitsFor(tx, sender)}
     returning item.id, item.body, item.received_at
   `
   return inOrder(rows)
+}
+
+/** What still waits for a number whose secrets were checked is listed as unverified. */
+export async function markUnverified(tx: Db, sender: Waited): Promise<void> {
+  await tx`
+    update inbound_items item
+    set state = 'unverified', reason = 'neither signature nor secret proves where it is from'
+    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+  `
+}
+
+const MOST_SENDERS = 100
+
+/** Connected senders that unroutable items wait for; those with secrets first, so that none is passed by. */
+export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: number; id: number })[]> {
+  return db`
+    select sender.company_id, sender.id, sender.phone_number_id, sender.waba_account_id, sender.app_id, sender.app_name
+    from senders sender
+    where (sender.company_id, sender.id) in (
+      select route.company_id, route.sender_id
+      from inbound_items item
+      join sender_routes route on route.phone_number_id = item.phone_number_id
+      where item.state = 'unroutable'
+      union
+      select other.company_id, other.id
+      from inbound_items item
+      join senders other on other.waba_account_id = item.waba_account_id and other.deleted_at is null
+      where item.state = 'unroutable' and item.phone_number_id is null
+      union
+      select other.company_id, other.id
+      from inbound_items item
+      join senders other on (other.app_id = item.app or other.app_name = item.app) and other.deleted_at is null
+      where item.state = 'unroutable'
+    )
+    order by coalesce(sender.app_secret, sender.webhook_secret) is null, sender.company_id, sender.id
+    limit ${MOST_SENDERS}
+  `
 }
 
 type Numbered = TakenUp & { id: number }

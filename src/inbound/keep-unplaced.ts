@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import { isTemporary } from '../db/failure.ts'
+import { keepBodies } from './body-store.ts'
 import type { StoredEvent } from './event-store.ts'
 import type { InboundItem, Route } from './inbound-item.ts'
 import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
@@ -22,7 +23,11 @@ const STATEMENT_BYTES = 4 * 1024 * 1024
 
 /** Keeps what could not be placed or processed, and counts what could not be placed, as the last step of a transaction. */
 export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
-  const counts: UnplacedCount[] = []
+  const kept = [...new Set(unplaced.filter(needsBody).map(({ event }) => event))]
+  await keepBodies(tx, kept)
+  const counts: UnplacedCount[] = kept.flatMap(({ address, body }) =>
+    address === null ? [] : [{ address, bytes: body.length, items: 0 }],
+  )
   let batch: SetAside[] = []
   let bytes = 0
   for (const group of Map.groupBy(unplaced, groupOf).values()) {
@@ -98,8 +103,13 @@ function toRow([first, ...others]: Unplaced[]): SetAside {
     app: route?.by === 'app' ? route.gupshupAppId : null,
     body: textOf(event, item, others),
     receivedAt: event.receivedAt,
+    eventId: needsBody(first) ? event.id : null,
   }
 }
+
+/** The whole body is checked when the number is connected. A requeued item has lost it. */
+const needsBody = ({ event, state }: Unplaced): boolean =>
+  (state === 'unroutable' || state === 'unverified') && !event.isChecked
 
 /** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as known. */
 function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unplaced[]): Buffer {

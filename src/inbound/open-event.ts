@@ -5,7 +5,7 @@ import type { Unplaced } from './keep-unplaced.ts'
 import { parseInbound } from './parse-inbound.ts'
 
 /** An item of a stored event, and its index among the items of that row. */
-export type Owned = Arrived & { event: StoredEvent; index: number }
+export type Owned = Arrived & { index: number }
 
 /** `rest`: events of which items are left, as they are to be put back. */
 export type OpenedEvents = { owned: Owned[]; unplaced: Unplaced[]; rest: StoredEvent[] }

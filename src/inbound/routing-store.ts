@@ -12,11 +12,13 @@ export type RoutedSender = {
   wabaAccountId: string
   /** Whether its company has any active receiver: for others nothing need be written out. */
   hasReceivers: boolean
+  /** Events that were received before have to prove its secrets; null: it has none. */
+  proofUntil: Date | null
 }
 
 const columns = (db: Db) => db`
   sender.company_id, sender.id, sender.provider, sender.phone, sender.phone_name, sender.phone_number_id,
-  sender.waba_account_id, sender.has_receivers
+  sender.waba_account_id, sender.has_receivers, sender.proof_until
 `
 
 /** The senders behind the provider's number ids. */
@@ -66,6 +68,21 @@ export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecre
         or app_id = any(${ids as string[]})
         or app_name = any(${ids as string[]})
       )
+  `
+}
+
+/** The secrets of senders, still encrypted. */
+export function findSecretsOf(
+  db: Db,
+  senders: readonly { companyId: number; id: number }[],
+): Promise<{ id: number; appSecret: string | null; webhookSecret: string | null }[]> {
+  return db`
+    select sender.id, sender.app_secret, sender.webhook_secret
+    from unnest(
+      ${senders.map(({ companyId }) => companyId)}::bigint[],
+      ${senders.map(({ id }) => id)}::bigint[]
+    ) as wanted (company_id, id)
+    join senders sender on (sender.company_id, sender.id) = (wanted.company_id, wanted.id)
   `
 }
 

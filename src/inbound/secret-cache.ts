@@ -72,7 +72,11 @@ function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
   return named
 }
 
-const openSecrets = (rows: readonly SenderSecrets[], decrypt: (sealed: string) => string): RequiredSecrets => ({
+/** The secrets of senders, in clear. */
+export const openSecrets = (
+  rows: readonly Pick<SenderSecrets, 'appSecret' | 'webhookSecret'>[],
+  decrypt: (sealed: string) => string,
+): RequiredSecrets => ({
   appSecrets: rows.flatMap(({ appSecret }) => (appSecret === null ? [] : [decrypt(appSecret)])),
   webhookSecrets: rows.flatMap(({ webhookSecret }) => (webhookSecret === null ? [] : [decrypt(webhookSecret)])),
 })

@@ -1,38 +1,77 @@
 import type { Db } from '../db/connect.ts'
 import { acceptBodies } from './accept.ts'
-import { type TakenUp, takeFailed, takeRoutable, takeUnroutable, type Waited } from './item-store.ts'
+import { listWaitingBodies } from './body-store.ts'
+import {
+  listAwaitedSenders,
+  markUnverified,
+  type TakenUp,
+  takeFailed,
+  takeUnroutable,
+  takeVerified,
+  type Waited,
+} from './item-store.ts'
+import { findSecretsOf } from './routing-store.ts'
+import { openSecrets } from './secret-cache.ts'
+import { isProven, type RequiredSecrets } from './signature.ts'
+
+export type TakeUpDeps = { decrypt: (sealed: string) => string }
 
 /**
- * Puts the events that waited for a number, its account or its app, back among those to be handled: in the transaction
- * that connects the number.
+ * Requeues the items that waited for a number, its account or its app: in the transaction that connects the number or
+ * changes its secrets. For a number with an app secret or webhook secret only items of bodies that prove these secrets
+ * are requeued; the others become `unverified` and are tried again when the secrets change. Returns how many items were
+ * requeued.
  */
-export async function takeUpEvents(tx: Db, _companyId: number, sender: Waited): Promise<void> {
-  const taken = await takeUnroutable(tx, sender)
-  await requeue(tx, taken)
+export async function takeUpEvents(
+  deps: TakeUpDeps,
+  tx: Db,
+  companyId: number,
+  sender: AwaitedSender,
+): Promise<number> {
+  const rows = await findSecretsOf(tx, [{ companyId, id: sender.id }])
+  const required = openSecrets(rows, deps.decrypt)
+  const hasSecret = required.appSecrets.length + required.webhookSecrets.length > 0
+  return hasSecret ? takeUpVerified(tx, sender, required) : requeue(tx, await takeUnroutable(tx, sender))
 }
 
+type AwaitedSender = Waited & { id: number }
+
 /**
- * The same for what was set aside while its number was being connected, which that transaction could not see. Answers
- * how many events there were.
+ * The same for items that became unroutable while their number was being connected, which that transaction could not
+ * see.
  */
-export async function takeUpLatecomers(tx: Db): Promise<number> {
-  const taken = await takeRoutable(tx)
-  await requeue(tx, taken)
-  return taken.length
+export async function takeUpLatecomers(deps: TakeUpDeps, tx: Db): Promise<number> {
+  let count = 0
+  for (const sender of await listAwaitedSenders(tx)) count += await takeUpEvents(deps, tx, sender.companyId, sender)
+  return count
 }
 
 /** Puts one failed item back; false when there is none of that id. */
 export async function retryFailed(tx: Db, id: number): Promise<boolean> {
   const taken = await takeFailed(tx, id)
-  if (taken === undefined) return false
-  await requeue(tx, [taken])
-  return true
+  return taken !== undefined && (await requeue(tx, [taken])) > 0
 }
 
-async function requeue(tx: Db, items: readonly TakenUp[]): Promise<void> {
-  if (items.length > 0)
-    await acceptBodies(
-      tx,
-      items.map((item) => ({ ...item, proof: null, address: null })),
-    )
+async function takeUpVerified(tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
+  let count = 0
+  let last = 0
+  for (;;) {
+    const bodies = await listWaitingBodies(tx, sender, last)
+    const proven = bodies.filter((one) => one.body !== null && isProven(one.body, one, required))
+    if (proven.length > 0) {
+      const eventIds = proven.map(({ eventId }) => eventId)
+      count += await requeue(tx, await takeVerified(tx, sender, eventIds))
+    }
+    const end = bodies.at(-1)
+    if (end === undefined) break
+    last = end.eventId
+  }
+  await markUnverified(tx, sender)
+  return count
+}
+
+async function requeue(tx: Db, items: readonly TakenUp[]): Promise<number> {
+  const arrivals = items.map((item) => ({ ...item, proof: null, address: null }))
+  if (arrivals.length > 0) await acceptBodies(tx, arrivals)
+  return arrivals.length
 }

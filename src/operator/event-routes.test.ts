@@ -20,7 +20,16 @@ async function get(path: string) {
 }
 const keep = (state: SetAsideState, body: string, receivedAt = new Date()) =>
   setAside(db, [
-    { state, reason: state, phoneNumberId: '5', wabaAccountId: null, app: null, body: Buffer.from(body), receivedAt },
+    {
+      state,
+      reason: state,
+      phoneNumberId: '5',
+      wabaAccountId: null,
+      app: null,
+      body: Buffer.from(body),
+      receivedAt,
+      eventId: null,
+    },
   ])
 const bodiesOf = async (path: string) => (await get(path)).body.map(({ body }: { body: string }) => body)
 
@@ -48,6 +57,7 @@ test('at most 100 are listed', async () => {
       ...{ state: 'failed' as const, reason: '', phoneNumberId: null, wabaAccountId: null, app: null },
       body: Buffer.from('x'),
       receivedAt: new Date(),
+      eventId: null,
     })),
   )
   expect(await bodiesOf('/failed-events?limit=101')).toHaveLength(100)

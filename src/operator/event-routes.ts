@@ -22,7 +22,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           summary: 'List events that no connected number wants',
           description:
-            'Newest first. Each is handled when its number is connected, within seven days. `before` the last id gives the next page.',
+            'Newest first. Each is handled when its number is connected, within seven days; `unverified` ones do not prove the secret of their number, and are checked again when it changes. `before` the last id gives the next page.',
           querystring: EventQuery,
           response: { ...operatorErrorResponses(), 200: Type.Array(EventReply) },
         },

@@ -10,7 +10,9 @@ const Id = Type.Union([Type.String(), Type.Null()])
 /** An inbound item that could not be placed or processed, as the operator sees it. */
 export const EventReply = Type.Object({
   id: Type.Integer(),
-  state: Type.String({ description: '`unroutable`, `failed` or `unreadable`' }),
+  state: Type.String({
+    description: '`unroutable`, `unverified` (nothing proves its number’s secret), `failed` or `unreadable`',
+  }),
   reason: Type.String(),
   phoneNumberId: Id,
   wabaAccountId: Id,

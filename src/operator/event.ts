@@ -8,9 +8,9 @@ import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'
 
 /** A list of the operator, and the states of the events in it. */
 const STATES: Record<EventList, readonly SetAsideState[]> = {
-  unroutable: ['unroutable'],
+  unroutable: ['unroutable', 'unverified'],
   failed: ['failed', 'unreadable'],
-  all: ['unroutable', 'failed', 'unreadable'],
+  all: ['unroutable', 'unverified', 'failed', 'unreadable'],
 }
 export type EventList = 'unroutable' | 'failed' | 'all'
 

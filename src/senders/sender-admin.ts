@@ -10,6 +10,7 @@ import {
   lockCompany,
   lockSender,
   markAllSendersRemoved,
+  markConnected,
   markSenderRemoved,
   preferOldestSender,
   preferSender,
@@ -28,8 +29,8 @@ export type SenderAdminDeps = ConnectionDeps & {
   /** Makes the process forget what it remembers of the company's senders; called after the commit. */
   onSendersChanged(companyId: number): void
   /**
-   * Runs inside the transaction that connects a number or moves a sender to another number or account: the place
-   * to enqueue what follows from it (template sync, events that had no place yet).
+   * Runs inside the transaction that connects a number, moves a sender to another number or account, or changes its
+   * secrets: the place to enqueue what follows from it (template sync, events that could not be routed or verified).
    */
   onSenderConnected(tx: Db, companyId: number, sender: SenderRecord): Promise<void>
   /** Runs after that commit and before the answer: the place to read the account's templates. Never fails. */
@@ -94,7 +95,9 @@ export async function updateSender(
     }
     const changed = await getSender(tx, companyId, senderId)
     isMoved = rerouted || values.wabaAccountId !== before.wabaAccountId || values.appId !== before.appId
-    if (isMoved) await deps.onSenderConnected(tx, companyId, changed)
+    if (isMoved) await markConnected(tx, companyId, senderId)
+    const hasNewSecret = given.appSecret !== undefined || given.webhookSecret !== undefined
+    if (isMoved || hasNewSecret) await deps.onSenderConnected(tx, companyId, changed)
     return changed
   })
   if (isMoved) await deps.afterSenderConnected(companyId)

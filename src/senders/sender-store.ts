@@ -133,6 +133,16 @@ export async function updateSenderRow(
       and deleted_at is null`
 }
 
+/** From now on events find the sender by its present number id, account and app. */
+export async function markConnected(tx: Db, companyId: number, senderId: number): Promise<void> {
+  await tx`
+    update senders
+    set connected_at = now()
+    where company_id = ${companyId}
+      and id = ${senderId}
+      and deleted_at is null`
+}
+
 /** Makes one living sender the preferred one. Two statements: the index allows no two at any moment. */
 export async function preferSender(tx: Db, companyId: number, senderId: number): Promise<void> {
   await tx`

@@ -26,7 +26,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     },
     onEventsStored: deps.eventsStored.raise,
     onSenderConnected: async (tx, companyId, sender) => {
-      await takeUpEvents(tx, companyId, sender)
+      await takeUpEvents(deps.cipher, tx, companyId, sender)
       await enqueueRefresh(tx, companyId)
     },
     afterSenderConnected: async (companyId) => {

@@ -5,6 +5,7 @@ import { forgetWaiting } from '../conversations/waiting-status-store.ts'
 import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
+import { forgetBodies } from '../inbound/body-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/inbound-worker.ts'
 import { forgetSetAside } from '../inbound/item-store.ts'
@@ -58,6 +59,7 @@ export function startWorkers(deps: Deps): Workers {
   const inbound = startInboundWorker({
     ...deps,
     sourceType: deps.config.serviceName.toLowerCase(),
+    decrypt: deps.cipher.decrypt,
     forward: async (tx, messages) => {
       const offer = jobs.offer(DELIVER)
       const { taken, waiting } = await forwardMessages(tx, messages, offer)
@@ -122,12 +124,13 @@ function jobKinds(deps: Deps): JobKind[] {
 }
 
 /** What nobody waits for: sends of dead processes, answers and events past their time. */
-async function sweep({ db, vault, eventsStored }: Deps): Promise<void> {
+async function sweep({ db, vault, cipher, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
-  if ((await db.begin(takeUpLatecomers)) > 0) eventsStored.raise()
+  if ((await db.begin((tx) => takeUpLatecomers(cipher, tx))) > 0) eventsStored.raise()
   await forgetSetAside(db, EXPIRED_AT_ONCE)
   await forgetCounts(db, EXPIRED_AT_ONCE)
+  await forgetBodies(db, EXPIRED_AT_ONCE)
   await forgetWaiting(db)
   await sweepLists({ db, vault })
 }
