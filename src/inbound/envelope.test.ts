@@ -12,13 +12,24 @@ const around = (value: string) =>
   `{"object":"whatsapp_business_account","entry":[{"id":"901","changes":[{"field":"messages","value":{${value}}}]}]}`
 const META = '"metadata":{"display_phone_number":"4930777","phone_number_id":"555"}'
 
+const ABSENT = {
+  reply: null,
+  quotedWamid: null,
+  originalWamid: null,
+  groupId: null,
+  referral: null,
+  location: null,
+  contacts: null,
+  order: null,
+}
+
 describe('the envelope', () => {
   it('of a text has every member in the order of the specification', () => {
     const raw = around(
       `${META},"contacts":[{"wa_id":"491","profile":{"name":"Ida"},"user_id":"DE.1"}],"messages":[{"from":"491","id":"w1","timestamp":"1760000000","type":"text","text":{"body":"Hi"}}]`,
     )
     expect(envelopesOf(raw)).toEqual([
-      `{"version":"1","event":"whatsapp.message.received","companyId":7,"channel":{"provider":"meta","phoneNumber":"49301234567","channelId":3},"contact":{"phone":"491","name":"Ida","userId":"DE.1"},"message":{"wamid":"w1","type":"text","text":"Hi","isEcho":false,"timestamp":1760000000,"timestampIso":"2025-10-09T08:53:20.000Z"},"raw":${raw}}`,
+      `{"version":"1","event":"whatsapp.message.received","companyId":7,"channel":{"provider":"meta","phoneNumber":"49301234567","channelId":3},"contact":{"phone":"491","name":"Ida","userId":"DE.1"},"message":{"wamid":"w1","type":"text","text":"Hi","isEcho":false,"timestamp":1760000000,"timestampIso":"2025-10-09T08:53:20.000Z","reply":null,"quotedWamid":null,"originalWamid":null,"groupId":null,"referral":null,"location":null,"contacts":null,"order":null},"raw":${raw}}`,
     ])
   })
 
@@ -43,6 +54,7 @@ describe('the envelope', () => {
       isEcho: false,
       timestamp: null,
       timestampIso: null,
+      ...ABSENT,
     })
   })
 
@@ -68,6 +80,75 @@ describe('the envelope', () => {
         around('"messages":[{"id":"w1","type":"system"},{"id":"w2","type":"request_welcome"},{"type":"text"}]'),
       ),
     ).toEqual([])
+  })
+})
+
+describe('beside text and media, the envelope', () => {
+  const messageOf = (message: object) => {
+    const body = around(`${META},"messages":[${JSON.stringify({ id: 'w1', from: '1', ...message })}]`)
+    return JSON.parse(envelopesOf(body)[0]!).message
+  }
+  const reply = { id: null, title: null, payload: null, responseJson: null }
+  const interactive = (type: string, answer: object) => ({ type: 'interactive', interactive: { type, [type]: answer } })
+  const order = { catalog_id: '7', product_items: [{ product_retailer_id: 'a', quantity: 2, item_price: 9.5 }] }
+  const contacts = [{ name: { formatted_name: 'Ida' }, phones: [{ phone: '+49 1', wa_id: '491' }] }]
+
+  it.each<[string, object, object]>([
+    [
+      'a button',
+      interactive('button_reply', { id: 'b', title: 'Yes' }),
+      { reply: { ...reply, id: 'b', title: 'Yes' } },
+    ],
+    ['a list', interactive('list_reply', { id: 'r', title: 'Row' }), { reply: { ...reply, id: 'r', title: 'Row' } }],
+    [
+      "a template's button",
+      { type: 'button', button: { text: 'Stop', payload: 'STOP' } },
+      { reply: { ...reply, title: 'Stop', payload: 'STOP' } },
+    ],
+    [
+      'a flow',
+      interactive('nfm_reply', { name: 'flow', body: 'Sent', response_json: '{"a":1}' }),
+      { reply: { ...reply, title: 'Sent', responseJson: '{"a":1}' } },
+    ],
+    ['a quotation', { type: 'text', context: { from: '2', id: 'w0' } }, { quotedWamid: 'w0' }],
+    ['an edit', { type: 'edit', edit: { original_message_id: 'w0', message: {} } }, { originalWamid: 'w0' }],
+    ['a revocation', { type: 'revoke', revoke: { original_message_id: 'w0' } }, { originalWamid: 'w0' }],
+    ['a group', { type: 'text', group_id: 'G1' }, { groupId: 'G1' }],
+    [
+      'an ad',
+      { type: 'text', referral: { source_id: '5', headline: 'x' } },
+      { referral: { source_id: '5', headline: 'x' } },
+    ],
+    [
+      'a location',
+      { type: 'location', location: { latitude: 1.5, longitude: -2, name: 'Here' } },
+      { location: { latitude: 1.5, longitude: -2, name: 'Here' } },
+    ],
+    ['contacts', { type: 'contacts', contacts }, { contacts }],
+    ['an order', { type: 'order', order }, { order }],
+  ])('tells of %s, and of nothing else', (_name, message, told) => {
+    expect(messageOf(message)).toMatchObject({ ...ABSENT, ...told })
+  })
+
+  it('of a reaction has none of it but the group', () => {
+    const reaction = { type: 'reaction', reaction: { message_id: 'w0', emoji: 'x' }, group_id: 'G1' }
+    expect(messageOf(reaction)).toMatchObject({ ...ABSENT, groupId: 'G1' })
+  })
+
+  it.each<[string, object]>([
+    [
+      'of another kind',
+      { referral: 'x', location: [], contacts: {}, order: 5, button: 'x', interactive: null, context: 7 },
+    ],
+    ['longer than 65,536 characters', { referral: { x: 'y'.repeat(65_536) }, contacts: ['y'.repeat(65_536)] }],
+  ])('has null for what is %s', (_name, message) => {
+    expect(messageOf({ type: 'text', ...message })).toMatchObject(ABSENT)
+  })
+
+  it('never cuts the answers of a flow', () => {
+    const answer = (length: number) => interactive('nfm_reply', { response_json: 'x'.repeat(length) })
+    expect(messageOf(answer(65_536)).reply.responseJson).toHaveLength(65_536)
+    expect(messageOf(answer(65_537)).reply.responseJson).toBeNull()
   })
 })
 

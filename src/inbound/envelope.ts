@@ -1,5 +1,6 @@
 import { digitsOf } from '../phone.ts'
 import type { InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
+import { NO_DETAILS } from './message-details.ts'
 
 /** An item that receivers get. */
 export type Forwardable = (MessageItem | ReactionItem) & { wamid: string; isForwarded: true }
@@ -43,7 +44,17 @@ const toMessage = (item: Forwardable) => ({
   isEcho: item.isEcho,
   timestamp: item.timestamp,
   timestampIso: item.timestamp === null ? null : new Date(item.timestamp * 1000).toISOString(),
+  ...toAdditions(item),
 })
+
+/** Members that the specification does not know (decisions: Envelope); null where they are absent. */
+function toAdditions(item: Forwardable) {
+  const { quotedWamid, originalWamid, details } = item.kind === 'message' ? item : NOTHING_MORE
+  const { reply, referral, location, contacts, order } = details
+  return { reply, quotedWamid, originalWamid, groupId: item.groupId, referral, location, contacts, order }
+}
+
+const NOTHING_MORE = { quotedWamid: null, originalWamid: null, details: NO_DETAILS }
 
 const toContent = ({ type, text, media }: MessageItem) => ({ type, text, ...(media && { media: toMedia(media) }) })
 

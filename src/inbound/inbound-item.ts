@@ -1,4 +1,5 @@
 import type { Position } from './item-slice.ts'
+import type { MessageDetails } from './message-details.ts'
 
 /** How an item finds its company: each kind of event names something else (decisions: Provider-facing webhook). */
 export type Route =
@@ -82,6 +83,7 @@ export type MessageItem = Conversational & {
   quotedWamid: string | null
   /** The message which this one edits or revokes. */
   originalWamid: string | null
+  details: MessageDetails
   error: ProviderError | null
 }
 

@@ -12,6 +12,7 @@ import type {
 } from './inbound-item.ts'
 import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
 import { providerTypeOf, readContent } from './message-content.ts'
+import { readDetails } from './message-details.ts'
 import { readError } from './provider-error.ts'
 
 /** What the provider tells by itself: neither the customer's act nor the receivers' concern. */
@@ -63,6 +64,7 @@ function readOwnMessage(message: JsonObject, providerType: string): Omit<Message
     originalWamid:
       idAt(objectAt(message, 'edit'), 'original_message_id', WAMID_LIMIT) ??
       idAt(objectAt(message, 'revoke'), 'original_message_id', WAMID_LIMIT),
+    details: readDetails(message),
     error: readError(listAt(message, 'errors')[0]),
   }
 }

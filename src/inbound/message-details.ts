@@ -1,0 +1,52 @@
+import { TEXT_LIMIT } from './bounds.ts'
+import { isObject, type JsonObject, listAt, memberAt, objectAt, textAt } from './json-member.ts'
+
+/** What the customer chose: a button, a row of a list, or the answers of a flow as the JSON text that it gave. */
+export type Reply = { id: string | null; title: string | null; payload: string | null; responseJson: string | null }
+
+/** What a message has beside its text and media (decisions: Envelope); objects and lists are the provider's own. */
+export type MessageDetails = {
+  reply: Reply | null
+  referral: JsonObject | null
+  location: JsonObject | null
+  contacts: readonly unknown[] | null
+  order: JsonObject | null
+}
+
+export const NO_DETAILS: MessageDetails = { reply: null, referral: null, location: null, contacts: null, order: null }
+
+/** Each detail of one message; null where it is absent, or longer than 65,536 characters: then only `raw` has it. */
+export function readDetails(message: JsonObject): MessageDetails {
+  const contacts = listAt(message, 'contacts')
+  return {
+    reply: readReply(message),
+    referral: detailAt(message, 'referral'),
+    location: detailAt(message, 'location'),
+    contacts: contacts.length > 0 && isWithinLimit(contacts) ? contacts : null,
+    order: detailAt(message, 'order'),
+  }
+}
+
+function readReply(message: JsonObject): Reply | null {
+  const interactive = objectAt(message, 'interactive')
+  const chosen = memberAt(interactive, 'button_reply') ?? memberAt(interactive, 'list_reply')
+  const flow = memberAt(interactive, 'nfm_reply')
+  const button = memberAt(message, 'button')
+  const reply: Reply = { id: null, title: null, payload: null, responseJson: null }
+  if (isObject(chosen)) return { ...reply, id: textAt(chosen, 'id'), title: textAt(chosen, 'title') }
+  if (isObject(flow)) return { ...reply, title: textAt(flow, 'body'), responseJson: wholeTextAt(flow, 'response_json') }
+  return isObject(button) ? { ...reply, title: textAt(button, 'text'), payload: wholeTextAt(button, 'payload') } : null
+}
+
+function detailAt(message: JsonObject, name: string): JsonObject | null {
+  const value = memberAt(message, name)
+  return isObject(value) && isWithinLimit(value) ? value : null
+}
+
+const isWithinLimit = (value: object): boolean => JSON.stringify(value).length <= TEXT_LIMIT
+
+/** A text that means nothing once it is cut. */
+function wholeTextAt(object: JsonObject, name: string): string | null {
+  const text = textAt(object, name, TEXT_LIMIT + 1)
+  return text === null || text.length > TEXT_LIMIT ? null : text
+}
