@@ -28,6 +28,7 @@ export async function createTestApi({ db, routes, config = {}, clock = systemClo
   const deps = {
     config: { ...readConfig({ ADMIN_TOKEN, HOST: '127.0.0.1' }), ...config },
     db,
+    pool: db,
     clock,
     metrics: createMetrics(),
     log: pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) }),

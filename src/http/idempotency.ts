@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { FastifyInstance, FastifyReply, FastifyRequest, preHandlerHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Json, Pool } from '../db/connect.ts'
 import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
 import { inTime } from './deadline.ts'
@@ -42,28 +42,28 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /**
  * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
  * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
- * answered 503 before: then an error releases it, and a kept answer stays.
+ * answered 503 before: then an error releases it, and a kept answer stays. `db` reserves keys in the turns of companies;
+ * `pool` settles them at once.
  */
-export function keepIdempotencyKeys(app: FastifyInstance, db: Db): void {
+export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {
   app.decorateRequest('idempotency')
-  const running = createRunning(app, db)
-  const begin: preHandlerHookHandler = (request, reply, done) => {
-    const header = request.headers['idempotency-key']
-    if (header === undefined) return done()
-    return reserve(db, request, reply, parseKey(String(header)))
+  const running = createRunning(app, pool)
+
+  const once = async (request: FastifyRequest, reply: FastifyReply, key: string, work: () => Promise<unknown>) => {
+    const reservation = await reserve({ db, pool }, request, reply, key)
+    if (reservation === undefined) return reply
+    request.idempotency = reservation
+    return running.during(reservation, () => endReservation(pool, request, reservation, work))
   }
 
   app.addHook('onRoute', (route) => {
     const isPost = [route.method].flat().includes('POST')
     if (!isPost || (route.config?.surface ?? 'api-key') !== 'api-key') return
-    // Nothing runs between the reservation and the handler that ends it.
-    route.preHandler = [...[route.preHandler ?? []].flat(), begin]
     const { handler } = route
     route.handler = function (request, reply) {
-      const { idempotency } = request
-      if (idempotency === undefined) return handler.call(this, request, reply)
       const work = async () => handler.call(this, request, reply)
-      return running.during(idempotency, () => endReservation(db, request, idempotency, work))
+      const header = request.headers['idempotency-key']
+      return header === undefined ? work() : once(request, reply, parseKey(String(header)), work)
     }
   })
 }
@@ -175,26 +175,35 @@ export function parseKey(header: string): string {
   ])
 }
 
-async function reserve(db: Db, request: FastifyRequest, reply: FastifyReply, key: string) {
+/** The reservation of a request's key; undefined when the first answer has been sent again. */
+async function reserve(
+  { db, pool }: { db: Db; pool: Db },
+  request: FastifyRequest,
+  reply: FastifyReply,
+  key: string,
+): Promise<IdempotencyReservation | undefined> {
   const { companyId, clientId } = request.caller
   const [path = ''] = request.url.split('?', 1)
   const asked = { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
   const found = await inTime(
     reserveKey(db, asked),
-    (late) => late.state === 'reserved' && free(db, request, companyId, late.id),
+    (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
   )
   if (found.state === 'reserved') {
-    request.idempotency = { id: found.id, companyId, progress: found.progress, isCompleted: false }
-    return
+    return { id: found.id, companyId, progress: found.progress, isCompleted: false }
   }
   if (found.state === 'reused') throw idempotencyKeyReused()
-  if (found.state === 'answered') return replay(reply, found.status, found.text)
+  if (found.state === 'answered') {
+    replay(reply, found.status, found.text)
+    return undefined
+  }
   const { recoverAnswer } = request.routeOptions.config
   if (found.state === 'running' || recoverAnswer === undefined) throw idempotencyKeyInUse()
 
   const answer = await recoverAnswer(companyId, found.messageId)
   await storeAnswer(db, companyId, found.id, answer)
-  return replay(reply, answer.status, JSON.stringify(answer.body))
+  replay(reply, answer.status, JSON.stringify(answer.body))
+  return undefined
 }
 
 /** Of method, address and body; a form, whose bytes differ from one attempt to the next, counts by its fields. */

@@ -9,6 +9,7 @@ import type { Pool } from '../db/connect.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
+import { actForCompanies } from './act-for-company.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
@@ -25,7 +26,10 @@ import { createValidatorCompiler } from './validate.ts'
 
 export type ServerDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
+  /** Shared fairly among companies. */
   db: Pool
+  /** The pool itself. */
+  pool: Pool
   log: Logger
   metrics: Metrics
   apiKeys: ApiKeys
@@ -82,7 +86,8 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     countBody(request, reply)
     done()
   })
-  keepIdempotencyKeys(app, deps.db)
+  keepIdempotencyKeys(app, deps)
+  actForCompanies(app)
   boundHandlers(app, deps.db)
   recordRequests(app, deps.metrics)
   app.setNotFoundHandler(() => {

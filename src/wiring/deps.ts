@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { createCompanyTurns } from '../db/company-turns.ts'
 import type { Pool } from '../db/connect.ts'
+import { shareFairly } from '../db/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool-metric.ts'
 import { createMailHealth, type MailHealth } from '../emails/mail-health.ts'
 import { registerMailGauge } from '../emails/mail-metric.ts'
@@ -19,6 +21,9 @@ import { createTemplateCache, type TemplateCache } from '../templates/template-c
 import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
 
 const SENDER_TTL_MS = 3_000
+/** Connections that requests leave to shared statements: counts, sends, mails, provider events. */
+const FREE_CONNECTIONS = 1
+const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000 }
 
 /** What the process is handed. */
 export type Given = {
@@ -37,6 +42,10 @@ export type Given = {
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */
 export type Deps = Given & {
+  /** For requests: shared fairly among companies. */
+  db: Pool
+  /** The pool itself, for statements that several companies share. */
+  pool: Pool
   metrics: Metrics
   apiKeys: ApiKeys
   senders: SenderCache
@@ -63,6 +72,8 @@ export function createDeps(given: Given): Deps {
   registerMailGauge(metrics.registry, mailHealth)
   return {
     ...given,
+    db: shareFairly(given.db, createCompanyTurns({ slots: given.db.options.max - FREE_CONNECTIONS, ...WAITING })),
+    pool: given.db,
     metrics,
     apiKeys: createApiKeys(given),
     senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),

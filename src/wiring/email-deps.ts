@@ -20,12 +20,12 @@ const ACCEPTING = {
 }
 const UNSUBSCRIBED = { clientId: null, source: 'unsubscribe' }
 
-function createAccept(db: Deps['db']): EmailDeps['acceptEmail'] {
+function createAccept(pool: Deps['pool']): EmailDeps['acceptEmail'] {
   const accept = createBatcher<{ email: AcceptedEmail; bytes: number }, boolean>({
     ...ACCEPTING,
     run: (items) =>
       insertEmails(
-        db,
+        pool,
         items.map(({ email }) => email),
       ),
     companyOf: ({ email }) => email.companyId,
@@ -39,12 +39,12 @@ const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): num
 
 /** What email works with: accepting, sending and tracking. What it asks about contacts is asked here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
-  const { db, config, log } = deps
+  const { db, pool, config, log } = deps
   return {
     ...deps,
     baseUrl: config.baseUrl,
     smtpUrl: config.smtpUrl,
-    acceptEmail: createAccept(db),
+    acceptEmail: createAccept(pool),
     onAccepted: deps.emailsAccepted.raise,
     hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
     unsubscribe: async (companyId, address) => {

@@ -15,7 +15,7 @@ const NOT_SENT = { code: null, title: 'The database answered too late: nothing w
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
   const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
-  const { prepareSend, settleSend } = createSendBatches(deps.db, deps.clock, copyMedia)
+  const { prepareSend, settleSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
   const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
 
   /** Whoever asked for it was told that nothing was sent, and nothing is. */

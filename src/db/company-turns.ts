@@ -1,0 +1,127 @@
+import { monotonicMs } from '../clock.ts'
+import { overloaded } from '../errors.ts'
+
+export type TurnLimits = {
+  /** Requests that work at the same time at most, of all companies. */
+  slots: number
+  /** Requests that wait at most; a third of them one company's. */
+  maxWaiting: number
+  /** How long a request waits at most; then it is refused, and never runs. */
+  maxWaitMs: number
+}
+
+export type Turn = {
+  companyId: number
+  /** Work that keeps a core of the database busy: always held to the company's share. */
+  isHeavy: boolean
+  /** Whether the caller is still there when the turn comes. */
+  isWanted: () => boolean
+}
+
+export type CompanyTurns = {
+  /**
+   * Runs work when its company's turn comes; the slot is held until the work ends, whether or not its caller still waits.
+   * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too many wait, or it waited too long
+   */
+  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>
+}
+
+type Waiting = { turn: Turn; sinceMs: number; start: () => void; refuse: (error: unknown) => void }
+type Company = { running: number; waiting: Waiting[] }
+
+/** The part of all slots, and of all places to wait, that one company has at most. */
+const COMPANY_SHARE = 1 / 3
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * Shares slots among companies. While others wait, a company has at most a third of the slots; alone it may have more, as
+ * long as a third stays free for whichever company comes next. Companies that wait are served in turn.
+ */
+export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits): CompanyTurns {
+  const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
+  const companies = new Map<number, Company>()
+  /** Companies with requests that wait, in the order of their turns. */
+  const queue = new Set<number>()
+  let running = 0
+  let waiting = 0
+  let isExpiring = false
+
+  const mayRun = (companyId: number, company: Company, isHeavy: boolean): boolean => {
+    if (running >= slots) return false
+    if (company.running < share) return true
+    const othersWait = queue.size > (queue.has(companyId) ? 1 : 0)
+    return !isHeavy && !othersWait && slots - running > share
+  }
+
+  const execute = async <T>(companyId: number, company: Company, work: () => Promise<T>): Promise<T> => {
+    running += 1
+    company.running += 1
+    try {
+      return await work()
+    } finally {
+      running -= 1
+      company.running -= 1
+      startNext()
+      if (company.running === 0 && company.waiting.length === 0) companies.delete(companyId)
+    }
+  }
+
+  const remove = (companyId: number, company: Company): Waiting | undefined => {
+    const first = company.waiting.shift()
+    if (first !== undefined) waiting -= 1
+    queue.delete(companyId)
+    if (company.waiting.length > 0) queue.add(companyId)
+    return first
+  }
+
+  const startNext = (): void => {
+    for (const companyId of [...queue]) {
+      if (running >= slots) return
+      const company = companies.get(companyId)
+      const first = company?.waiting[0]
+      if (company === undefined || first === undefined || !mayRun(companyId, company, first.turn.isHeavy)) continue
+      remove(companyId, company)
+      if (first.turn.isWanted()) first.start()
+      else first.refuse(overloaded(RETRY_AFTER_SECONDS))
+    }
+  }
+
+  const expire = (): void => {
+    isExpiring = false
+    const oldestMs = monotonicMs() - maxWaitMs
+    for (const companyId of [...queue]) {
+      const company = companies.get(companyId)
+      while (company?.waiting[0] !== undefined && company.waiting[0].sinceMs <= oldestMs) {
+        remove(companyId, company)?.refuse(overloaded(RETRY_AFTER_SECONDS))
+      }
+    }
+    if (waiting > 0) expireLater()
+  }
+
+  const expireLater = (): void => {
+    if (isExpiring) return
+    isExpiring = true
+    setTimeout(expire, maxWaitMs / 4)
+  }
+
+  return {
+    run: <T>(turn: Turn, work: () => Promise<T>): Promise<T> => {
+      const { companyId } = turn
+      const company = companies.get(companyId) ?? { running: 0, waiting: [] }
+      companies.set(companyId, company)
+      if (company.waiting.length === 0 && mayRun(companyId, company, turn.isHeavy)) {
+        return execute(companyId, company, work)
+      }
+      if (waiting >= maxWaiting || company.waiting.length >= maxWaiting * COMPANY_SHARE) {
+        return Promise.reject(overloaded(RETRY_AFTER_SECONDS))
+      }
+      return new Promise<T>((resolve, reject) => {
+        const start = () => void execute(companyId, company, work).then(resolve, reject)
+        company.waiting.push({ turn, sinceMs: monotonicMs(), start, refuse: reject })
+        waiting += 1
+        queue.add(companyId)
+        expireLater()
+      })
+    },
+  }
+}

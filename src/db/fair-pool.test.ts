@@ -1,0 +1,122 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompanyTurns, type Turn, type TurnLimits } from './company-turns.ts'
+import { onBehalfOf, shareFairly } from './fair-pool.ts'
+
+const { db: pool } = await createTestDatabase()
+await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`
+
+const make = (limits: Partial<TurnLimits> = {}) => {
+  const db = shareFairly(pool, createCompanyTurns({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, ...limits }))
+  const as = (companyId: number, turn: Partial<Turn> = {}) => {
+    const caller = { companyId, isHeavy: false, isWanted: () => true, ...turn }
+    return {
+      sleep: (seconds: number) =>
+        onBehalfOf(caller, async () => db`select pg_sleep(${seconds}), ${`company ${companyId}`}::text`),
+      work: () => onBehalfOf(caller, async () => db`insert into work (company_id) values (${companyId})`),
+      begin: () =>
+        onBehalfOf(caller, () => db.begin(async (tx) => tx`insert into work (company_id) values (${companyId})`)),
+    }
+  }
+  return { db, as }
+}
+
+/** Statements that run now. */
+const running = async (): Promise<number> => {
+  const [row] = await pool<{ n: number }[]>`
+    select count(*)::int as n from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`
+  return row?.n ?? 0
+}
+
+test('a company alone leaves a third free, and one with heavy work takes no more than a third', async () => {
+  const { as } = make()
+  const light = Array.from({ length: 30 }, () => as(1).sleep(0.3))
+  await expect.poll(running).toBe(6)
+  await Promise.all(light)
+  const heavy = Array.from({ length: 9 }, () => as(1, { isHeavy: true }).sleep(0.3))
+  await expect.poll(running).toBe(3)
+  await Promise.all(heavy)
+})
+
+test('a company that floods the pool does not delay another', async () => {
+  const { as } = make()
+  let ended = 0
+  const flood = Array.from({ length: 60 }, () =>
+    as(1)
+      .sleep(0.3)
+      .then(() => {
+        ended += 1
+      }),
+  )
+  await expect.poll(running).toBe(6)
+  for (let n = 0; n < 20; n += 1) await Promise.all([as(2).work(), as(2).begin()])
+  expect(ended).toBeLessThan(60)
+  await Promise.all(flood)
+})
+
+test('companies that wait are served in turn, and a flood has a third of the pool at most while others wait', async () => {
+  const { as } = make()
+  const order: number[] = []
+  const flood = (companyId: number) =>
+    Array.from({ length: 12 }, () =>
+      as(companyId)
+        .sleep(0.2)
+        .then(() => order.push(companyId)),
+    )
+  const all = [1, 2, 3].flatMap(flood)
+  await Promise.all(all)
+  const firstHalf = order.slice(0, 18)
+  for (const companyId of [1, 2, 3]) expect(firstHalf.filter((one) => one === companyId).length).toBeLessThan(13)
+  for (const companyId of [1, 2, 3]) expect(firstHalf.filter((one) => one === companyId).length).toBeGreaterThan(2)
+})
+
+test('a statement that waits too long, or behind too many, is refused with 503 and never runs', async () => {
+  const busy = { status: 503, headers: { 'retry-after': '1' } }
+  const { as } = make({ maxWaiting: 30, maxWaitMs: 400 })
+  const held = Array.from({ length: 6 }, () => as(1).sleep(2))
+  await expect.poll(running).toBe(6)
+  const waiting = Array.from({ length: 11 }, () => as(1).work())
+  const outcomes = await Promise.allSettled(waiting)
+  expect(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined))).toEqual(
+    outcomes.map(() => expect.objectContaining(busy)),
+  )
+  await Promise.all(held)
+  expect(await pool`select from work where company_id = 1`).toHaveLength(0)
+})
+
+test('work whose caller has gone is dropped when its turn comes', async () => {
+  const { as } = make()
+  const held = Array.from({ length: 6 }, () => as(7).sleep(0.3))
+  await expect.poll(running).toBe(6)
+  const dropped = as(7, { isWanted: () => false }).work()
+  const kept = as(7).work()
+  await expect(dropped).rejects.toMatchObject({ status: 503 })
+  await Promise.all([...held, kept])
+  expect(await pool`select from work where company_id = 7`).toHaveLength(1)
+})
+
+test('fragments take no turn, and work of no company waits for none', async () => {
+  const { db, as } = make()
+  const held = Array.from({ length: 6 }, () => as(8).sleep(0.3))
+  const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isWanted: () => true }, async () => {
+    const columns = db`company_id, at`
+    await pause(1)
+    return db`select ${columns} from work where company_id = ${9}`
+  })
+  expect(await ofCompany).toEqual([])
+  expect(await db`select 1 as one`).toEqual([{ one: 1 }])
+  expect(await db.unsafe('select 1 as one')).toEqual([{ one: 1 }])
+  await Promise.all(held)
+})
+
+test('a failed statement or transaction gives its slot back', async () => {
+  const { db, as } = make()
+  const caller = { companyId: 5, isHeavy: true, isWanted: () => true }
+  for (let n = 0; n < 12; n += 1) {
+    await expect(onBehalfOf(caller, async () => db`select 1 / 0`)).rejects.toMatchObject({ code: '22012' })
+    await expect(onBehalfOf(caller, () => db.begin((tx) => tx`select 1 / 0`))).rejects.toMatchObject({ code: '22012' })
+  }
+  await as(5).work()
+  expect(await pool`select from work where company_id = 5`).toHaveLength(1)
+})
