@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest'
+import { total } from './counters.ts'
+import { CONTROL, QUICK } from './plan.ts'
+import { run } from './run.ts'
+
+const TIMEOUT = 900_000
+const quiet = () => {}
+
+test(
+  'among kills, restarts and a promotion nothing acknowledged is lost, doubled, out of order or another person’s',
+  async () => {
+    const counts = await run({ ...QUICK, seed: 16 }, quiet)
+    expect(total(counts), JSON.stringify(counts)).toBe(0)
+  },
+  TIMEOUT,
+)
+
+test(
+  'a service that answers before it has stored an event loses some, and the counters see it',
+  async () => {
+    const counts = await run({ ...CONTROL, seed: 16 }, quiet)
+    expect(counts['messages lost']).toBeGreaterThan(0)
+  },
+  TIMEOUT,
+)

@@ -1,0 +1,66 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, ask } from './client.ts'
+import type { Company } from './company.ts'
+import type { Keyed } from './evidence.ts'
+import type { Pace } from './pace.ts'
+import type { Random } from './random.ts'
+
+const CALLERS = 6
+const RETRY_MS = 500
+/** Longer than any key stays reserved. */
+const GIVE_UP_MS = 120_000
+/** Of requests that succeeded: repeated once more, for the same outcome. */
+const REPEATED = 0.1
+
+export type KeyedLoad = {
+  addresses: string[]
+  companies: Company[]
+  random: Random
+  pace: Pace
+  wanted: number
+  path: string
+  recipients: string[]
+  bodyOf: (recipient: string, text: string) => object
+  idOf: (body: Answer['body']) => unknown
+}
+
+/** Requests with an Idempotency-Key, each repeated until its outcome is known, or known to be unknown. */
+export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]> {
+  const { random, companies, pace, wanted, recipients } = load
+  const asked: Keyed[] = []
+  const callers = Array.from({ length: CALLERS }, async () => {
+    while (asked.length < wanted) {
+      const number = asked.length
+      const company = companies[number % companies.length]
+      const recipient = recipients[number % recipients.length]
+      if (company === undefined || recipient === undefined) return
+      const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [] }
+      asked.push(keyed)
+      await pace.wait(number / wanted)
+      await settle(load, company, keyed)
+      if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await settle(load, company, keyed)
+    }
+  })
+  await Promise.all(callers)
+  return asked
+}
+
+async function settle(load: KeyedLoad, company: Company, keyed: Keyed): Promise<void> {
+  const body = JSON.stringify(load.bodyOf(keyed.recipient, keyed.text))
+  const headers = { authorization: `Bearer ${company.token}`, 'idempotency-key': keyed.text }
+  const deadline = performance.now() + GIVE_UP_MS
+  for (;;) {
+    const answer = await ask(load.addresses, load.random, load.path, body, headers)
+    if (answer.status >= 200 && answer.status < 300) {
+      keyed.outcome = 'acknowledged'
+      keyed.ids.push(String(load.idOf(answer.body)))
+      return
+    }
+    if (answer.body?.error?.code === 'send_outcome_unknown') {
+      keyed.outcome = 'unknown'
+      return
+    }
+    if (performance.now() > deadline) return
+    await sleep(RETRY_MS)
+  }
+}

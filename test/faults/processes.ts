@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Random } from './random.ts'
+import { freePort } from './wait.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+const SKEW = new URL('./skew.mjs', import.meta.url).href
+/** Processes of the service have clocks that differ by up to twice this. */
+const SKEW_MS = 120_000
+const STOP_DEADLINE_MS = 30_000
+const START_DEADLINE_MS = 120_000
+
+type Slot = { role: 'api' | 'worker'; port: number; skewMs: number; child?: ChildProcess; output: string }
+
+/** Two api and two worker processes of the service on one database. */
+export type Processes = {
+  /** Where the api processes answer. */
+  addresses: string[]
+  /** Kills one with SIGKILL and starts it again. */
+  kill(): Promise<void>
+  /** Stops each in turn with SIGTERM and starts it again. */
+  roll(): Promise<void>
+  /** Lines of processes that crashed by themselves. */
+  crashes(): string[]
+  stop(): Promise<void>
+}
+
+export async function startProcesses(env: Record<string, string>, random: Random): Promise<Processes> {
+  // One listener for each process that was ever started.
+  process.setMaxListeners(0)
+  const slots: Slot[] = []
+  for (const [place, role] of (['api', 'api', 'worker', 'worker'] as const).entries()) {
+    slots.push({ role, port: await freePort(), skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS, output: '' })
+  }
+  const start = (slot: Slot) => startSlot(slot, env)
+  await Promise.all(slots.map(start))
+  return {
+    addresses: slots.filter(({ role }) => role === 'api').map(({ port }) => `http://127.0.0.1:${port}`),
+    kill: async () => {
+      const slot = random.pick(slots)
+      await end(slot, 'SIGKILL')
+      await start(slot)
+    },
+    roll: async () => {
+      for (const slot of slots) {
+        await end(slot, 'SIGTERM')
+        await start(slot)
+      }
+    },
+    crashes: () => slots.flatMap(({ output }) => output.split('\n').filter((line) => line.includes('parley.crashed'))),
+    stop: async () => void (await Promise.all(slots.map((slot) => end(slot, 'SIGTERM')))),
+  }
+}
+
+/** A start that finds no database ends by itself, as documented: it is tried again, as by any supervisor. */
+async function startSlot(slot: Slot, env: Record<string, string>): Promise<void> {
+  const deadline = performance.now() + START_DEADLINE_MS
+  for (;;) {
+    const child = spawn(process.execPath, ['--import', SKEW, MAIN, 'start'], {
+      env: {
+        PATH: process.env.PATH ?? '',
+        ...env,
+        ROLE: slot.role,
+        PORT: String(slot.port),
+        CLOCK_SKEW_MS: String(slot.skewMs),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    slot.child = child
+    process.once('exit', () => child.kill('SIGKILL'))
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said = (said + String(chunk)).slice(-10_000)
+        slot.output = (slot.output + String(chunk)).slice(-100_000)
+      })
+    }
+    while (!said.includes('Parley listens on') && child.exitCode === null && child.signalCode === null) await sleep(50)
+    if (said.includes('Parley listens on')) return
+    if (performance.now() > deadline) throw new Error(`A process of the service does not start:\n${said}`)
+    await sleep(500)
+  }
+}
+
+async function end({ child }: Slot, signal: NodeJS.Signals): Promise<void> {
+  if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.kill(signal)
+  const late = setTimeout(() => child.kill('SIGKILL'), STOP_DEADLINE_MS)
+  await exited
+  clearTimeout(late)
+}
