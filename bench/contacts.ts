@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Place, toCursor } from '../src/contacts/contact-cursor.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
@@ -71,8 +72,6 @@ async function measureImport({ report, quick, say }: BenchContext, stage: Stage)
   const seconds = (performance.now() - startedAt) / 1_000
   const used = await stage.cpu()
   if (created !== rows) throw new Error(`${created} of ${rows} were created`)
-  await waitForIndex(stage)
-  say(`all of it in the search index ${Math.round(performance.now() - startedAt) - seconds * 1_000} ms later`)
   bare.push(await insertBare(stage, rows))
   say(
     `taken in after ${Math.round(takenMs)} ms; bare insert: ${bare.map((rate) => Math.round(rate)).join(', ')} rows/s`,
@@ -100,15 +99,6 @@ async function waitForEnd(stage: Stage, { headers }: Company, id: number): Promi
     const { data } = (await answer.json()) as { data: { status: string; created: number; failure: string } }
     if (data.status === 'completed') return data.created
     if (data.status === 'failed') throw new Error(data.failure)
-    await sleep(50)
-  }
-}
-
-/** Whoever searches finds everything at once; this is how long it takes until the index alone does. */
-async function waitForIndex({ db }: Stage): Promise<void> {
-  for (;;) {
-    const rows = await db`select from contact_changes limit 1`
-    if (rows.length === 0) return
     await sleep(50)
   }
 }
@@ -144,21 +134,17 @@ async function measurePages({ report, quick, say }: BenchContext, stage: Stage):
   const contacts = quick ? CONTACTS.quick : CONTACTS.full
   const company = await fillCompany(stage, contacts, say)
   const { companyId } = company
-  const [ends] = await stage.db<{ deep: number; rare: number }[]>`
-    select
-      (select id from contacts where company_id = ${companyId} order by created_at, id offset 30 limit 1) as deep,
-      (select id from contacts where company_id = ${companyId} and strpos(search_text, 'lovelace 3933100077') > 0
-        order by created_at, id offset 30 limit 1) as rare
-  `
+  const deep = await cursorAt(stage, companyId, '')
+  const rare = await cursorAt(stage, companyId, 'lovelace 3933100077')
   const lists = {
-    list: { first: '', deepest: `&before=${ends?.deep}` },
+    list: { first: '', deepest: `&before=${deep}` },
     'list by page number': { first: '', deepest: `&page=${contacts / 25}` },
     'search with few matches': {
       first: '&search=lovelace%203933100077',
-      deepest: `&search=lovelace%203933100077&before=${ends?.rare}`,
+      deepest: `&search=lovelace%203933100077&before=${rare}`,
     },
-    'search that all match': { first: '&search=ada', deepest: `&search=ada&before=${ends?.deep}` },
-    'search of one letter': { first: '&search=a', deepest: `&search=a&before=${ends?.deep}` },
+    'search that all match': { first: '&search=ada', deepest: `&search=ada&before=${deep}` },
+    'search of one letter': { first: '&search=a', deepest: `&search=a&before=${deep}` },
   }
   for (const [name, pages] of Object.entries(lists)) {
     const reports = { first: [] as LoadReport[], deepest: [] as LoadReport[] }
@@ -184,20 +170,38 @@ async function measurePages({ report, quick, say }: BenchContext, stage: Stage):
   }
 }
 
+/** The place of the 31st oldest contact that holds a text. */
+async function cursorAt({ db }: Stage, companyId: number, text: string): Promise<string> {
+  const [place] = await db<Place[]>`
+    select (extract(epoch from created_at) * 1000000)::bigint as value, id
+    from contacts
+    where company_id = ${companyId} and strpos(search_text, ${text}) > 0
+    order by created_at, id
+    offset 30
+    limit 1
+  `
+  if (place === undefined) throw new Error('There are too few contacts')
+  return toCursor('created_at', place)
+}
+
 async function countScans({ db }: Stage): Promise<number> {
   // Sessions tell what they did at most once a second.
   await sleep(1_500)
   const [row] = await db<{ scans: number }[]>`
-    select sum(seq_scan)::int as scans from pg_stat_user_tables where relname in ('contacts', 'contact_words')
+    select sum(seq_scan)::int as scans from pg_stat_user_tables where relname = 'contacts'
   `
   return row?.scans ?? 0
 }
 
-/** Filled by SQL; the index of runs is made afterwards, as it would take most of the time. */
+/** Filled by SQL; the index of words is created afterwards, since it would take most of the time. */
 async function fillCompany(stage: Stage, contacts: number, say: BenchContext['say']): Promise<Company> {
   const company = await stage.createCompany(0)
   const { companyId } = company
   say(`filling in ${contacts} contacts`)
+  const [index] = await stage.db<{ definition: string }[]>`
+    select pg_get_indexdef('contacts_by_words'::regclass) as definition
+  `
+  await stage.db`drop index contacts_by_words`
   await stage.db`
     insert into contacts (
       company_id, email, email_key, phone, phone_identity, first_name, last_name, search_text, source, source_type,
@@ -210,21 +214,11 @@ async function fillCompany(stage: Stage, contacts: number, say: BenchContext['sa
     from generate_series(393310000000, 393310000000 + ${contacts}::bigint - 1) as i
   `
   await stage.db`insert into contact_counts (company_id, living) values (${companyId}, ${contacts})`
-  say('making the index of runs')
+  say('creating the index of words')
   await stage.db.begin(async (tx) => {
-    const [index] = await tx<{ definition: string }[]>`
-      select pg_get_indexdef('contact_words_by_gram'::regclass) as definition
-    `
     await tx`set local maintenance_work_mem = '2GB'`
-    await tx`drop index contact_words_by_gram`
-    await tx`
-      insert into contact_words (company_id, contact_id, words)
-      select company_id, id, search_text
-      from contacts
-      where company_id = ${companyId}
-    `
     await tx.unsafe(index?.definition ?? '')
   })
-  await stage.db`vacuum analyze contacts, contact_words`
+  await stage.db`vacuum analyze contacts`
   return company
 }

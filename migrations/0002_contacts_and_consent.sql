@@ -1,5 +1,10 @@
 -- Contacts, what identifies them, their consent, imports of lists, custom field definitions.
 
+-- Both are trusted extensions: the owner of the database may create them. pg_trgm finds parts of words, btree_gin lets the
+-- same index begin with the company.
+create extension if not exists pg_trgm;
+create extension if not exists btree_gin;
+
 -- People. company_id has no foreign key: contact_changes ties a contact to its company, once for each statement.
 create table contacts (
   company_id bigint not null,
@@ -22,13 +27,15 @@ create table contacts (
   deleted_at timestamptz,
   email_key text, -- the address in lower case: the value that is compared
   phone_identity text, -- of `phone`; never dialled
-  search_text text not null default '', -- name, email and phone in lower case, one per line
+  search_text text not null default '', -- name, email and phone, one per line, as src/contacts/contact-search.ts writes them
   primary key (company_id, id)
 );
 create index contacts_by_creation on contacts (company_id, created_at, id) where deleted_at is null;
 create index contacts_by_update on contacts (company_id, updated_at, id) where deleted_at is null;
 create unique index contacts_by_email on contacts (company_id, coalesce(email_key, (chr(1114111) || lpad((id)::text, 16, '0'))) collate "C") where deleted_at is null;
 create index contacts_by_phone on contacts (company_id, phone_identity, id) where phone_identity is not null and deleted_at is null;
+-- A search reads the whole pending list, so that is short: 2 MB are about 4,000 contacts.
+create index contacts_by_words on contacts using gin (company_id, search_text gin_trgm_ops) with (gin_pending_list_limit = 2048) where deleted_at is null;
 
 -- Identities by which a contact is known without having them as its phone: a provider's user id, another number.
 create table contact_aliases (
@@ -40,49 +47,19 @@ create table contact_aliases (
 );
 create index contact_aliases_by_contact on contact_aliases (company_id, contact_id);
 
--- One row for each statement that creates, renames or ends contacts: the part of the count and of the search that
--- contact_counts and contact_words do not hold yet. src/contacts/contact-fold.ts merges it.
+-- The number of living contacts of a company is contact_counts plus contact_changes: a statement that creates or ends
+-- contacts adds one row, so no writer waits for another. src/contacts/contact-count-store.ts adds them up.
 create table contact_changes (
   company_id bigint not null references companies (id),
   id bigint generated always as identity,
-  change integer not null, -- of the number of living contacts
-  contact_ids bigint[] not null, -- contacts whose words may have changed
+  change integer not null,
   primary key (company_id, id)
 );
 
--- The number of living contacts of a company, without contact_changes.
 create table contact_counts (
   company_id bigint primary key references companies (id),
   living bigint not null
 );
-
--- The search index, apart from contacts: other changes of a contact do not touch it.
-create table contact_words (
-  company_id bigint not null,
-  contact_id bigint not null,
-  words text not null, -- the contact's search_text
-  primary key (company_id, contact_id),
-  foreign key (company_id, contact_id) references contacts (company_id, id)
-);
-
--- Every run of three characters, at the end of two and of one, each marked with its company, so that a search reads
--- one company only. The cost keeps the planner from computing them row by row instead of reading the index.
--- src/contacts/contact-search.ts asks for the same runs.
-create function contact_grams(company_id bigint, words text) returns tsvector
-language plpgsql immutable strict parallel safe cost 100000
-as $$
-declare
-  mark constant text := company_id || ':';
-  grams text[] := '{}';
-begin
-  for place in 1 .. length(words) loop
-    grams[place] := mark || substr(words, place, 3);
-  end loop;
-  return array_to_tsvector(grams);
-end
-$$;
-
-create index contact_words_by_gram on contact_words using gin (contact_grams(company_id, words));
 
 -- The history of marketing consent.
 create table consent_changes (

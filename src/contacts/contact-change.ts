@@ -2,7 +2,6 @@ import type { Db } from '../db/connect.ts'
 import { emailKey } from '../email-address.ts'
 import { phoneIdentity } from '../phone.ts'
 import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
-import { searchText } from './contact-search.ts'
 import {
   type ConsentSet,
   type ContactRows,
@@ -105,8 +104,7 @@ export async function writeChanges(
   // All statements are sent at once; the server runs them in this order.
   const [, updates, additions] = await Promise.all([
     handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
-    updated.length > 0 &&
-      updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), idsOf(updated.filter(isRenamed))),
+    updated.length > 0 && updateContacts(tx, companyId, idsOf(updated), rowsOf(updated)),
     added.length > 0 && insertContacts(tx, companyId, idsOf(added), addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
@@ -142,8 +140,6 @@ function handOvers(updated: readonly Change[]): number[] {
 const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email === null ? null : emailKey(email))
 
 const NEW_CONTACT = { createdAt: undefined, externalId: null, externalConnectionId: null }
-
-const isRenamed = ({ known, state }: Change): boolean => known === undefined || searchText(known) !== searchText(state)
 
 /** Only what changes something is a change of consent. */
 export function consentChanges(before: ContactState | undefined, after: ContactState): ConsentSet[] {

@@ -117,14 +117,6 @@ export async function beginImport(db: Db, companyId: number, id: number): Promis
   return begun
 }
 
-/** Whether rows of any list are being written. */
-export async function isImporting(db: Db): Promise<boolean> {
-  const [row] = await db<{ isRunning: boolean }[]>`
-    select exists (select from contact_imports where storage_key is not null and status = 'running') as is_running
-  `
-  return row?.isRunning ?? false
-}
-
 /** A row that was not written, and why. */
 export type Refusal = { readonly line: number; readonly reason: string; readonly fields: readonly string[] }
 

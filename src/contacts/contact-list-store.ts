@@ -1,42 +1,43 @@
 import type { Db } from '../db/connect.ts'
+import type { Place, SortColumn } from './contact-cursor.ts'
 import type { Contact } from './contact-record.ts'
-import { type SearchTerm, toIndexQuery } from './contact-search.ts'
+import type { SearchTerm } from './contact-search.ts'
 import { contactColumns, emailPlace } from './contact-store.ts'
 
-/** How many matches of a search are counted; with more, the total is not exact. */
-export const COUNTED_MATCHES = 10_000
-
+/** Contacts that one request looks at for a search, at most. */
+export const EXAMINED = 10_000
 /** How many of the newest contacts tell whether many match. */
-const SURVEYED = 2_000
+const SAMPLE = 2_000
 
-export type SortColumn = 'created_at' | 'updated_at' | 'email'
+/**
+ * How the matches of a search are found: `index` reads contacts that hold all runs of a term, `walk` reads the list from
+ * the page's beginning on. Both end after `EXAMINED` contacts.
+ */
+export type SearchMethod = 'index' | 'walk'
 
 export type PageRequest = {
   readonly terms: readonly SearchTerm[]
-  /** Whether the index finds the matches; otherwise contacts are looked through in the order of the sort. */
-  readonly byIndex: boolean
+  readonly method: SearchMethod
   readonly column: SortColumn
   readonly descending: boolean
-  /** Contacts on one side of this one, nearest first; its place is looked up even when it has been deleted. */
-  readonly cursor: { readonly side: 'before' | 'after'; readonly id: number } | undefined
+  /** Contacts on one side of this place, nearest first. */
+  readonly cursor: { readonly side: 'before' | 'after'; readonly place: Place } | undefined
   readonly offset: number
   readonly limit: number
 }
 
-/**
- * Contacts in the order of the sort; a cursor against that order reads backwards, so nearest first. The page is found in
- * the index alone; only its rows are read.
- */
-export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<Contact[]> {
+export type ListedContact = Contact & { readonly place: number | string }
+
+/** Contacts in the order of the sort. The page is found in the index alone; only its rows are read. */
+export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<ListedContact[]> {
   const order = page.descending ? db`desc` : db`asc`
   const place = sortPlace(db, page.column)
-  const inTurn = page.cursor === undefined ? db`` : db`and ${beyond(db, companyId, place, page.cursor)}`
-  return db<Contact[]>`
-    select ${contactColumns(db)}
+  return db<ListedContact[]>`
+    select ${contactColumns(db)}, ${placeValue(db, page.column)} as place
     from (
       select contacts.id
-      from ${page.byIndex ? db`(${foundByIndex(db, companyId, page.terms)}) as contacts` : db`contacts`}
-      where ${living(db, companyId)} and ${matching(db, page.terms)} ${inTurn}
+      from ${searched(db, companyId, page)} as contacts
+      where ${matching(db, page.terms)}
       order by ${place} ${order}, contacts.id ${order}
       limit ${page.limit}
       offset ${page.offset}
@@ -46,6 +47,20 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
   `
 }
 
+/** The place of the last contact that a walk from the same beginning looks at, if it does not reach the list's end. */
+export async function findWalkEnd(db: Db, companyId: number, page: PageRequest): Promise<Place | undefined> {
+  const order = page.descending ? db`desc` : db`asc`
+  const [end] = await db<Place[]>`
+    select ${placeValue(db, page.column)} as value, contacts.id
+    from contacts
+    where ${living(db, companyId)} ${beyond(db, page)}
+    order by ${sortPlace(db, page.column)} ${order}, contacts.id ${order}
+    limit 1
+    offset ${EXAMINED - 1}
+  `
+  return end
+}
+
 const living = (db: Db, companyId: number) => db`contacts.company_id = ${companyId} and contacts.deleted_at is null`
 
 const sortPlace = (db: Db, column: SortColumn) => {
@@ -53,94 +68,83 @@ const sortPlace = (db: Db, column: SortColumn) => {
   return column === 'created_at' ? db`contacts.created_at` : db`contacts.updated_at`
 }
 
-function beyond(
-  db: Db,
-  companyId: number,
-  place: ReturnType<typeof sortPlace>,
-  cursor: NonNullable<PageRequest['cursor']>,
-) {
-  const at = db`(select ${place} from contacts where (company_id, id) = (${companyId}, ${cursor.id}))`
+const placeValue = (db: Db, column: SortColumn) =>
+  column === 'email' ? emailPlace(db) : db`(extract(epoch from ${sortPlace(db, column)}) * 1000000)::bigint`
+
+function beyond(db: Db, { column, cursor }: Pick<PageRequest, 'column' | 'cursor'>) {
+  if (cursor === undefined) return db``
+  const { value, id } = cursor.place
+  const at =
+    typeof value === 'string' ? db`${value}` : db`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`
+  const place = sortPlace(db, column)
   return cursor.side === 'before'
-    ? db`(${place}, contacts.id) < (${at}, ${cursor.id})`
-    : db`(${place}, contacts.id) > (${at}, ${cursor.id})`
+    ? db`and (${place}, contacts.id) < (${at}, ${id})`
+    : db`and (${place}, contacts.id) > (${at}, ${id})`
+}
+
+/** The contacts among which a page is found. */
+function searched(db: Db, companyId: number, page: Omit<PageRequest, 'limit' | 'offset'>) {
+  const here = db`${living(db, companyId)} ${beyond(db, page)}`
+  if (page.terms.length === 0) return db`(select * from contacts where ${here})`
+  if (page.method === 'index')
+    return db`(select * from contacts where ${here} and ${holding(db, page.terms)} limit ${EXAMINED})`
+  const order = page.descending ? db`desc` : db`asc`
+  return db`(
+    select * from contacts where ${here} order by ${sortPlace(db, page.column)} ${order}, id ${order} limit ${EXAMINED}
+  )`
 }
 
 function matching(db: Db, terms: readonly SearchTerm[]) {
-  const [first, second] = terms.map((term) => db`strpos(contacts.search_text, ${term.text}) > 0`)
+  const [first, second] = terms.map(({ text }) => db`strpos(contacts.search_text, ${text}) > 0`)
   if (first === undefined) return db`true`
   return second === undefined ? first : db`(${first} or ${second})`
 }
 
-/** What the index finds, and what it does not know yet; whether it matches is still to be seen. */
-const foundByIndex = (db: Db, companyId: number, terms: readonly SearchTerm[]) => db`
-  select contacts.*
-  from (
-    select contact_id
-    from contact_words
-    where contact_grams(contact_words.company_id, contact_words.words) @@ ${toIndexQuery(companyId, terms)}::tsquery
-    union
-    select unnest(contact_ids)
-    from contact_changes
-    where company_id = ${companyId}
-  ) as found
-  cross join lateral (
-    select *
-    from contacts
-    where (contacts.company_id, contacts.id) = (${companyId}, found.contact_id)
-    limit 1
-  ) as contacts
-`
+/** What the index finds: contacts that hold all runs of one of the terms, in any order. */
+function holding(db: Db, terms: readonly SearchTerm[]) {
+  const all = ({ runs }: SearchTerm) =>
+    runs.map((run) => db`contacts.search_text like ${`%${run}%`}`).reduce((before, next) => db`${before} and ${next}`)
+  const [first, second] = terms.map(all)
+  if (first === undefined) return db`true`
+  return second === undefined ? first : db`((${first}) or (${second}))`
+}
 
-/** Of the newest contacts, how many there are up to a limit, and how many of them match. */
-export async function surveyMatches(
+/** Of the newest contacts: how many match, and how many the index would find for it. */
+export async function sampleMatches(
   db: Db,
   companyId: number,
   terms: readonly SearchTerm[],
+  isIndexed: boolean,
 ): Promise<{ matches: number; areAll: boolean; areMany: boolean }> {
-  const [row] = await db<{ looked: number; matches: number }[]>`
-    select count(*) as looked, count(*) filter (where ${matching(db, terms)}) as matches
+  const [row] = await db<{ looked: number; matches: number; held: number }[]>`
+    select
+      count(*) as looked,
+      count(*) filter (where ${matching(db, terms)}) as matches,
+      count(*) filter (where ${isIndexed ? holding(db, terms) : db`true`}) as held
     from (
       select contacts.search_text
       from contacts
       where ${living(db, companyId)}
       order by contacts.created_at desc, contacts.id desc
-      limit ${SURVEYED}
+      limit ${SAMPLE}
     ) as contacts
   `
-  const { looked, matches } = row ?? { looked: 0, matches: 0 }
-  return { matches, areAll: looked < SURVEYED, areMany: matches > SURVEYED / 10 }
+  const { looked, matches, held } = row ?? { looked: 0, matches: 0, held: 0 }
+  return { matches, areAll: looked < SAMPLE, areMany: held > SAMPLE / 10 }
 }
 
-/**
- * How many living contacts match; stops counting one past `COUNTED_MATCHES`. Without the index of the words they are
- * looked through from the newest on, as everywhere: the table itself holds all companies.
- */
+/** How many contacts match, and whether all that can match were looked at: at most `EXAMINED`, the newest by a walk. */
 export async function countMatches(
   db: Db,
   companyId: number,
   terms: readonly SearchTerm[],
-  byIndex: boolean,
-): Promise<number> {
-  const [row] = await db<{ count: number }[]>`
-    select count(*)
-    from (
-      select
-      from ${byIndex ? db`(${foundByIndex(db, companyId, terms)}) as contacts` : db`contacts`}
-      where ${living(db, companyId)} and ${matching(db, terms)}
-      ${byIndex ? db`` : db`order by contacts.created_at desc, contacts.id desc`}
-      limit ${COUNTED_MATCHES + 1}
-    ) as matches
+  method: SearchMethod,
+): Promise<{ matches: number; isExact: boolean }> {
+  const from = searched(db, companyId, { terms, method, column: 'created_at', descending: true, cursor: undefined })
+  const [row] = await db<{ examined: number; matches: number }[]>`
+    select count(*) as examined, count(*) filter (where ${matching(db, terms)}) as matches
+    from ${from} as contacts
   `
-  return row?.count ?? 0
-}
-
-/** How many living contacts the company has, without counting them. */
-export async function readContactCount(db: Db, companyId: number): Promise<number> {
-  const [row] = await db<{ living: number }[]>`
-    select
-      coalesce((select living from contact_counts where company_id = ${companyId}), 0)
-      + coalesce((select sum(change) from contact_changes where company_id = ${companyId}), 0)
-      as living
-  `
-  return Number(row?.living ?? 0)
+  const { examined, matches } = row ?? { examined: 0, matches: 0 }
+  return { matches, isExact: examined < EXAMINED }
 }

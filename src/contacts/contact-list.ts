@@ -1,15 +1,17 @@
 import type { Db } from '../db/connect.ts'
+import { readContactCount } from './contact-count-store.ts'
+import { type SortColumn, toCursor } from './contact-cursor.ts'
 import {
-  COUNTED_MATCHES,
   countMatches,
+  findWalkEnd,
+  type ListedContact,
   type PageRequest,
-  readContactCount,
   readContactPage,
-  type SortColumn,
-  surveyMatches,
+  type SearchMethod,
+  sampleMatches,
 } from './contact-list-store.ts'
 import type { Contact } from './contact-record.ts'
-import { type SearchTerm, searchTerms } from './contact-search.ts'
+import { isIndexed, type SearchTerm, searchTerms } from './contact-search.ts'
 
 export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
 export type ContactSort = (typeof CONTACT_SORTS)[number]
@@ -20,41 +22,60 @@ export type ContactListRequest = {
   readonly limit: number
   readonly search: string
   readonly sort: ContactSort
-  /** Contacts that come before or after this id in the value that is sorted by, nearest first, instead of a page. */
+  /** Contacts that come before or after this place in the value that is sorted by, nearest first, instead of a page. */
   readonly cursor?: PageRequest['cursor']
 }
 
 export type ContactPage = {
   readonly contacts: readonly Contact[]
   readonly total: number
-  /** False when a search has more matches than are counted: `total` is then the most that are. */
+  /** False when not all contacts were looked at: at least `total` match then. */
   readonly totalIsExact: boolean
   readonly hasNext: boolean
   readonly hasPrevious: boolean
+  /** Where the next page begins; null when there is none. */
+  readonly nextCursor: string | null
+  readonly previousCursor: string | null
 }
 
-/** One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. */
+/**
+ * One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. A
+ * search looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
+ */
 export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
   const terms = searchTerms(request.search)
   const found = await count(db, companyId, terms)
   const stretch = toStretch(request, found)
   const isPastEnd = found.isExact && request.cursor === undefined && stretch.skipped >= found.total
   const { column } = parseSort(request.sort)
-  const page = { ...stretch, terms, column, byIndex: found.byIndex, cursor: request.cursor }
+  const page = { ...stretch, terms, column, method: found.method, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
-  return { total: found.total, totalIsExact: found.isExact, ...cut(request, rows, stretch.isTurned, found) }
+  const mayGoOn = terms.length > 0 && found.method === 'walk' && !found.isExact && rows.length <= request.limit
+  const end = mayGoOn ? await findWalkEnd(db, companyId, page) : undefined
+  const { contacts, ...around } = cut(request, rows, stretch.isTurned, found, end !== undefined)
+  const [first, last] = [contacts.at(0), contacts.at(-1)].map((one) => one && { value: one.place, id: one.id })
+  const [previous, next] = stretch.isTurned ? [end ?? first, last] : [first, end ?? last]
+  return {
+    total: found.total,
+    totalIsExact: found.isExact,
+    contacts,
+    ...around,
+    nextCursor: around.hasNext && next ? toCursor(column, next) : null,
+    previousCursor: around.hasPrevious && previous ? toCursor(column, previous) : null,
+  }
 }
 
-type Found = { readonly total: number; readonly isExact: boolean; readonly byIndex: boolean }
+type Found = { readonly total: number; readonly isExact: boolean; readonly method: SearchMethod }
 
-/** How many match, up to a limit; and how they are best found: few by the index, many by looking through the list. */
+/** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
 async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): Promise<Found> {
-  if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, byIndex: false }
-  const { matches, areAll, areMany } = await surveyMatches(db, companyId, terms)
-  if (areAll) return { total: matches, isExact: true, byIndex: false }
-  const counted = await countMatches(db, companyId, terms, !areMany)
-  const isExact = counted <= COUNTED_MATCHES
-  return { total: Math.min(counted, COUNTED_MATCHES), isExact, byIndex: isExact && !areMany }
+  if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
+  const hasRuns = isIndexed(terms)
+  const { matches, areAll, areMany } = await sampleMatches(db, companyId, terms, hasRuns)
+  if (areAll) return { total: matches, isExact: true, method: 'walk' }
+  const method = hasRuns && !areMany ? 'index' : 'walk'
+  const counted = await countMatches(db, companyId, terms, method)
+  return { total: counted.matches, isExact: counted.isExact, method: counted.isExact ? method : 'walk' }
 }
 
 /**
@@ -80,7 +101,7 @@ function toStretch(request: ContactListRequest, { total, isExact }: Found) {
   }
 }
 
-function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean } {
+export function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean } {
   switch (sort) {
     case 'created_at':
     case '-created_at':
@@ -94,13 +115,22 @@ function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean
   }
 }
 
-function cut(request: ContactListRequest, rows: readonly Contact[], isTurned: boolean, { total, isExact }: Found) {
+function cut(
+  request: ContactListRequest,
+  rows: readonly ListedContact[],
+  isTurned: boolean,
+  { total, isExact }: Found,
+  goesOn: boolean,
+) {
   const { cursor, limit } = request
-  const isMore = rows.length > limit
+  const isMore = goesOn || rows.length > limit
   const contacts = isTurned ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
   if (cursor === undefined) {
     const hasNext = isExact ? request.page * limit < total : isMore
     return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
   }
-  return isTurned ? { contacts, hasNext: true, hasPrevious: isMore } : { contacts, hasNext: isMore, hasPrevious: true }
+  const isAny = contacts.length > 0
+  return isTurned
+    ? { contacts, hasNext: isAny, hasPrevious: isMore }
+    : { contacts, hasNext: isMore, hasPrevious: isAny }
 }

@@ -502,6 +502,8 @@ describe('the list', () => {
       hasNext: true,
       hasPrevious: false,
       totalIsExact: true,
+      nextCursor: expect.any(String),
+      previousCursor: null,
     })
     const second = await list('page=2')
     expect(second.data).toHaveLength(6)
@@ -528,11 +530,12 @@ describe('the list', () => {
     for (;;) {
       walked.push(...page.data.map((one: { id: number }) => one.id))
       if (!page.pagination.hasNext) break
-      page = await list(`sort=${sort}&limit=7&${onward}=${walked.at(-1)}`)
+      page = await list(`sort=${sort}&limit=7&${onward}=${page.pagination.nextCursor}`)
     }
     expect(walked).toEqual(whole)
-    const previous = await list(`sort=${sort}&limit=7&${back}=${whole[14]}`)
-    expect(previous.data.map((one: { id: number }) => one.id)).toEqual(whole.slice(7, 14))
+    expect(page.pagination.nextCursor).toBeNull()
+    const previous = await list(`sort=${sort}&limit=7&${back}=${page.pagination.previousCursor}`)
+    expect(previous.data.map((one: { id: number }) => one.id)).toEqual(whole.slice(21, 28))
     expect(previous.pagination).toMatchObject({ page: null, hasNext: true, hasPrevious: true })
   })
 
@@ -571,13 +574,37 @@ describe('the list', () => {
     expect((await call('GET', '/contacts?search=%00', undefined, own)).status).toBe(400)
   })
 
+  const cursorOf = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url')
+  test.each([
+    ['an id', '1'],
+    ['an id that no contact has', '999999999'],
+    ['nothing', ''],
+    ['another text', 'x'],
+    ['a cursor of another sort', cursorOf('email', 'a@x.org', 1)],
+    ['a time that is no number', cursorOf('created_at', '2026-01-01', 1)],
+    ['a time beyond all calendars', cursorOf('created_at', 8e15, 1)],
+    ['an id that is none', cursorOf('created_at', 1e15, -1)],
+    ['a long text', 'A'.repeat(3_000)],
+  ])('422 for %s as a cursor', async (_, cursor) => {
+    for (const side of ['before', 'after']) {
+      const { status, body } = await call('GET', `/contacts?${side}=${cursor}`, undefined, own)
+      expect([status, body.error.details.fields[0].path]).toEqual([422, side])
+    }
+  })
+
+  test('422 for an email that cannot be stored as a cursor', async () => {
+    const cursor = cursorOf('email', 'a\0', 1)
+    expect((await call('GET', `/contacts?sort=email&after=${cursor}`, undefined, own)).status).toBe(422)
+  })
+
   test('a deleted contact is neither listed nor counted, and still serves as a cursor', async () => {
     const [gone] = await upsert({ email: 'gone@x.org' }, own)
     expect((await list('')).pagination.total).toBe(32)
+    const cursor = (await list('limit=1')).pagination.nextCursor
     await call('DELETE', `/contacts/${gone.id}`, undefined, own)
     const after = await list('')
     expect(after.pagination.total).toBe(31)
-    expect((await list(`before=${gone.id}`)).data).toEqual(after.data)
+    expect((await list(`before=${cursor}`)).data).toEqual(after.data)
     expect((await list('search=gone@')).data).toEqual([])
   })
 })

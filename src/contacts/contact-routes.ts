@@ -9,8 +9,9 @@ import { limitQuery, parsePage } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../written-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
+import { parseCursor } from './contact-cursor.ts'
 import { formToWriteBody } from './contact-form.ts'
-import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts } from './contact-list.ts'
+import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts, parseSort } from './contact-list.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { SEARCH_MAX_LENGTH } from './contact-search.ts'
@@ -53,13 +54,19 @@ const ListQuery = Type.Object({
   before: Type.Optional(
     Type.String({
       description:
-        'Id of a contact: the page of those whose value sorts lower, nearest first, instead of `page`. As fast at any depth.',
+        'A cursor of a page in the same sort: the contacts whose value sorts lower than its place, nearest first, instead of `page`. As fast at any depth. Anything else is 422.',
     }),
   ),
   after: Type.Optional(
-    Type.String({ description: 'Id of a contact: the page of those whose value sorts higher, instead of `page`.' }),
+    Type.String({ description: 'A cursor: the contacts whose value sorts higher than its place, instead of `page`.' }),
   ),
 })
+
+const Cursor = (page: string) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: `The place of ${page}. Null when there is none.`,
+  })
 
 const ListReply = Type.Object({
   data: Type.Array(ContactReplyShape),
@@ -70,7 +77,11 @@ const ListReply = Type.Object({
     totalPages: Type.Integer(),
     hasNext: Type.Boolean(),
     hasPrevious: Type.Boolean(),
-    totalIsExact: Type.Boolean({ description: 'False when a search has more matches than `total`.' }),
+    totalIsExact: Type.Boolean({
+      description: 'False when a search may have more matches than `total`: it looks at 10,000 contacts at most.',
+    }),
+    nextCursor: Cursor('the next page: pass it as `before` when the sort descends, as `after` when it ascends'),
+    previousCursor: Cursor('the previous page, the other way round'),
   }),
 })
 
@@ -220,16 +231,16 @@ function readListRequest(query: ListQueryText): ContactListRequest {
   }
   if (sort === undefined) faults.push({ path: 'sort', message: `must be one of ${CONTACT_SORTS.join(', ')}` })
   if (faults.length > 0 || sort === undefined) throw validationError(faults)
-  const before = parseId(query.before ?? '')
-  const after = parseId(query.after ?? '')
+  const { column } = parseSort(sort)
+  const side = query.before === undefined ? 'after' : 'before'
+  const cursor = query[side]
   const { page, pageSize } = parsePage(query, LIMITS)
   return {
     page,
     limit: pageSize,
     search,
     sort,
-    ...(before !== undefined && { cursor: { side: 'before' as const, id: before } }),
-    ...(after !== undefined && before === undefined && { cursor: { side: 'after' as const, id: after } }),
+    ...(cursor !== undefined && { cursor: { side, place: parseCursor(cursor, column, side) } }),
   }
 }
 
@@ -243,5 +254,7 @@ const toListReply = (companyId: number, listed: ContactListRequest, page: Contac
     hasNext: page.hasNext,
     hasPrevious: page.hasPrevious,
     totalIsExact: page.totalIsExact,
+    nextCursor: page.nextCursor,
+    previousCursor: page.previousCursor,
   },
 })

@@ -1,9 +1,25 @@
 /** Longest term that is searched for, in characters. */
 export const SEARCH_MAX_LENGTH = 200
 
-const GRAM_LENGTH = 3
+const RUN_LENGTH = 3
+/** More runs of a term narrow it down no further, and each costs a look into the index. */
+const RUNS_MAX = 12
 
-const plain = (text: string): string => text.normalize('NFC').toLowerCase()
+/**
+ * Lower case, and every character beyond ASCII as an X and five letters from A to P, the digits of its code point: the
+ * index knows letters by the locale of the database, which may know the ASCII ones only. Upper case occurs nowhere else,
+ * so a part of the text begins and ends between characters.
+ */
+const plain = (text: string): string =>
+  text
+    .normalize('NFC')
+    .toLowerCase()
+    .replaceAll(/[^\0-\x7f]/gu, (character) => {
+      const digits = (character.codePointAt(0) ?? 0).toString(16).padStart(5, '0')
+      return `X${digits.replaceAll(/./g, (digit) => 'ABCDEFGHIJKLMNOP'.charAt(Number.parseInt(digit, 16)))}`
+    })
+
+const oneBlank = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** What a contact is found by: name, email and phone, one per line, in lower case. Made here for every writer. */
 export function searchText(contact: {
@@ -14,47 +30,34 @@ export function searchText(contact: {
 }): string {
   const name = [contact.firstName, contact.lastName].filter((part) => part !== null).join(' ')
   return [name, contact.email ?? '', contact.phone ?? '']
-    .map((line) => plain(line.replaceAll('\n', ' ')))
+    .map((line) => plain(oneBlank(line)))
     .filter((line) => line !== '')
     .join('\n')
 }
 
-/** A text as it is looked for in that of the contacts. */
-export type SearchTerm = { readonly text: string }
+/** A text as it is searched for in that of the contacts, and the runs of three letters or digits that it holds. */
+export type SearchTerm = { readonly text: string; readonly runs: readonly string[] }
 
 /**
- * What a search text may mean: itself, and when it looks like a phone number in some formatting, its digits too.
- * Empty: nothing is searched for.
+ * What a search text may mean: itself, and when it looks like a formatted phone number, its digits too.
+ * Empty: there is nothing to search for.
  */
 export function searchTerms(search: string): SearchTerm[] {
-  const text = plain(search).replace(/\s+/g, ' ').trim()
+  const text = plain(oneBlank(search))
   if (text === '') return []
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
-  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({ text: one }))
+  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({ text: one, runs: runsOf(one) }))
 }
 
-/** What the index is asked for (a tsquery): contacts that hold the runs of characters of one of the terms. */
-export const toIndexQuery = (companyId: number, terms: readonly SearchTerm[]): string =>
-  terms
-    .map(
-      ({ text }) =>
-        `(${runsOf(text)
-          .map((run) => toLexeme(companyId, run))
-          .join(' & ')})`,
-    )
-    .join(' | ')
+/** Whether the index finds all terms: it knows nothing of texts without three letters or digits in a row. */
+export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ runs }) => runs.length > 0)
 
-/**
- * Runs of which the text is made up, as `contact_grams` in the database makes them: the next where one ends, and the last.
- * Those in between would narrow down next to nothing and be looked up all the same. A shorter text is the beginning of one.
- */
+/** Of each word the runs that follow each other, and the last: those in between would narrow down next to nothing. */
 function runsOf(text: string): string[] {
-  const characters = [...text]
-  if (characters.length < GRAM_LENGTH) return [text]
-  const last = characters.length - GRAM_LENGTH
-  const starts = [...characters.keys()].filter((at) => at === last || (at < last && at % GRAM_LENGTH === 0))
-  return [...new Set(starts.map((at) => characters.slice(at, at + GRAM_LENGTH).join('')))]
+  const runs = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
+    const last = word.length - RUN_LENGTH
+    const places = Array.from({ length: Math.ceil(last / RUN_LENGTH) }, (_, at) => at * RUN_LENGTH)
+    return [...places, last].map((at) => word.slice(at, at + RUN_LENGTH))
+  })
+  return [...new Set(runs)].slice(0, RUNS_MAX)
 }
-
-const toLexeme = (companyId: number, run: string): string =>
-  `'${companyId}:${run.replaceAll('\\', '\\\\').replaceAll("'", "''")}'${[...run].length < GRAM_LENGTH ? ':*' : ''}`

@@ -118,7 +118,7 @@ const optedOut = (tx: Db) => tx`
 `
 
 /**
- * Adds contacts, and says so to the count and the search. A contact begins with the opt-outs of its identities unless
+ * Adds contacts, and counts them. A contact begins with the opt-outs of its identities unless
  * it has a consent of its own. The caller holds their locks.
  */
 export async function insertContacts(
@@ -141,8 +141,8 @@ export async function insertContacts(
       returning id, email_consent, whatsapp_consent
     ),
     told as (
-      insert into contact_changes (company_id, change, contact_ids)
-      values (${companyId}, ${rows.count}, ${[...ids]}::bigint[])
+      insert into contact_changes (company_id, change)
+      values (${companyId}, ${rows.count})
     )
     select statement_timestamp() as at, ${optedOut(tx)}
   `
@@ -150,7 +150,7 @@ export async function insertContacts(
 }
 
 /**
- * Writes known contacts as they are to be; those whose words change are told to the search. A contact that takes
+ * Writes known contacts in their new state. A contact that takes
  * another email or phone without a consent of its own takes the opt-out of that too. The caller holds their locks.
  */
 export async function updateContacts(
@@ -158,7 +158,6 @@ export async function updateContacts(
   companyId: number,
   ids: readonly number[],
   rows: ContactRows,
-  renamed: readonly number[],
 ): Promise<Written | undefined> {
   const [row] = await tx<Written[]>`
     with written as (
@@ -188,11 +187,6 @@ export async function updateContacts(
       from ${fromRows(tx, ids, rows)}
       where (contacts.company_id, contacts.id) = (${companyId}, state.id)
       returning contacts.id, contacts.email_consent, contacts.whatsapp_consent
-    ),
-    told as (
-      insert into contact_changes (company_id, change, contact_ids)
-      select ${companyId}, 0, ${[...renamed]}::bigint[]
-      where ${renamed.length} > 0
     )
     select statement_timestamp() as at, ${optedOut(tx)}
   `
@@ -253,7 +247,7 @@ export async function endContact(tx: Db, companyId: number, id: number): Promise
       returning email_key, phone_identity, email_consent, whatsapp_consent
     ),
     told as (
-      insert into contact_changes (company_id, change, contact_ids) values (${companyId}, -1, array[${id}::bigint])
+      insert into contact_changes (company_id, change) values (${companyId}, -1)
     ),
     forgotten as (
       delete from contact_aliases

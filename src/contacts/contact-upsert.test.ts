@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
 import { removeContact, updateContact } from './contact.ts'
-import { readContactCount } from './contact-list-store.ts'
+import { readContactCount } from './contact-count-store.ts'
 import type { ContactWrite } from './contact-record.ts'
 import { upsertContacts } from './contact-upsert.ts'
 

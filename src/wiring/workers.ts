@@ -1,4 +1,4 @@
-import { createFolder } from '../contacts/contact-fold.ts'
+import { addUpChanges } from '../contacts/contact-count-store.ts'
 import { sweepLists } from '../contacts/contact-import.ts'
 import { takeUpWaiting } from '../conversations/waiting-status.ts'
 import { forgetWaiting } from '../conversations/waiting-status-store.ts'
@@ -33,8 +33,7 @@ const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
 /** Statuses that came before their message was known wait so long at most. */
 const TAKE_UP_MS = 2_000
-/** The search looks through what came since the last time by itself. */
-const FOLD_MS = 1_000
+const COUNT_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 const EXPIRED_AT_ONCE = 10_000
@@ -81,14 +80,18 @@ export function startWorkers(deps: Deps): Workers {
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
   const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
-  let isStopping = false
-  const foldContacts = createFolder(deps.db)
-  const fold = repeatedly(deps, FOLD_MS, () => foldContacts(() => isStopping))
+  const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
   return {
     stop: async () => {
-      isStopping = true
       deliverer.close()
-      await Promise.all([inbound.stop(), sweeps.stop(), stuck.stop(), takeUp.stop(), fold.stop(), jobs.stop(DRAIN_MS)])
+      await Promise.all([
+        inbound.stop(),
+        sweeps.stop(),
+        stuck.stop(),
+        takeUp.stop(),
+        counts.stop(),
+        jobs.stop(DRAIN_MS),
+      ])
       await deps.receiver.close()
       deps.mailer.close()
     },

@@ -40,7 +40,6 @@ begin
   where (company_id, id) = (company, own)
     and (contacts.phone is null or former ~ '^[0-9]')
     and contacts.phone_identity is distinct from move_contact.identity;
-  insert into contact_changes (company_id, change, contact_ids) values (company, 0, array[own]);
   return own;
 end
 $$;

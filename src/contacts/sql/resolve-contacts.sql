@@ -53,8 +53,8 @@ begin
     on conflict do nothing
   ),
   counted as (
-    insert into contact_changes (company_id, change, contact_ids)
-    select met.company_id, count(*), array_agg(met.new_id)
+    insert into contact_changes (company_id, change)
+    select met.company_id, count(*)
     from met
     where met.new_id is not null
     group by met.company_id

@@ -32,6 +32,5 @@ begin
   where company_id = company and id = any(holders) and phone is not null;
   delete from contact_aliases
   where company_id = company and contact_id = any(holders) and contact_aliases.identity ~ '^[0-9]';
-  insert into contact_changes (company_id, change, contact_ids) values (company, 0, holders);
 end
 $$;

@@ -191,13 +191,6 @@ begin
       order by fresh.company_id, fresh.person, fresh.ord
     ) as person
     where (kept.company_id, kept.id) = (person.company_id, person.contact_id) and kept.phone is null
-    returning kept.company_id, kept.id
-  ),
-  renamed as (
-    insert into contact_changes (company_id, change, contact_ids)
-    select shown.company_id, 0, array_agg(shown.id)
-    from shown
-    group by shown.company_id
   ),
   aliased as (
     insert into customer_aliases (company_id, sender_id, alias, customer)
