@@ -554,7 +554,7 @@ create table registrations (
   events text[] not null,
   status text not null default 'active'::text,
   method text not null default 'POST'::text,
-  headers jsonb not null default '[]'::jsonb,
+  static_headers text,
   secret text,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),

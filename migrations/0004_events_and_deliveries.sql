@@ -99,7 +99,7 @@ create table registrations (
   events text[] not null check (events <> '{}'),
   status text not null default 'active' check (status in ('active', 'inactive')),
   method text not null default 'POST' check (method in ('POST', 'GET')),
-  headers jsonb not null default '[]', -- [{key, value}], in the order given
+  static_headers text, -- encrypted: JSON of [{key, value}], in the order given; null: none
   secret text, -- encrypted
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),

@@ -9,7 +9,7 @@ import {
   settleAttempts,
 } from '../src/webhooks/delivery-store.ts'
 import type { SecretCipher } from '../src/webhooks/registration.ts'
-import { insertRegistration, type NewRegistration, type Registration } from '../src/webhooks/registration-store.ts'
+import { insertRegistration, type NewRegistration, type RegistrationRow } from '../src/webhooks/registration-store.ts'
 
 import { createTestKey } from './api.ts'
 
@@ -28,13 +28,13 @@ export async function createCompany(db: Db, name = 'Acme'): Promise<number> {
   return row.id
 }
 
-export const register = (db: Db, companyId: number, changes: Partial<NewRegistration> = {}): Promise<Registration> =>
+export const register = (db: Db, companyId: number, changes: Partial<NewRegistration> = {}): Promise<RegistrationRow> =>
   insertRegistration(db, companyId, {
     name: 'Receiver',
     url: 'https://receiver.example/',
     events: [EVENT],
     method: 'POST',
-    headers: [],
+    staticHeaders: null,
     secret: null,
     ...changes,
   })

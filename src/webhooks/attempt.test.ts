@@ -15,12 +15,21 @@ import { makeAttempt } from './attempt.ts'
 import { listLogs } from './delivery-log-store.ts'
 import { beginAttempts, insertDeliveries } from './delivery-store.ts'
 import { createReceiverClient } from './post.ts'
+import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
 
 const { db } = await createTestDatabase()
 const receiver = createReceiverClient({ allowPrivate: true })
 const clock = fixedClock('2026-01-01T00:00:00Z')
-const deps = { signers: createSigners(testCipher), clock, receiver, serviceName: 'Service', random: () => 0 }
+const openHeaders = createHeaderOpener(testCipher.decrypt)
+const deps = {
+  signers: createSigners(testCipher),
+  openHeaders,
+  clock,
+  receiver,
+  serviceName: 'Service',
+  random: () => 0,
+}
 afterAll(() => receiver.close())
 
 describe('an attempt from beginning to record', () => {

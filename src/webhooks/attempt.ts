@@ -3,6 +3,7 @@ import { deliveryHeaders } from './delivery-headers.ts'
 import type { AttemptRecord, BegunAttempt } from './delivery-store.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
+import type { HeaderOpener } from './sealed-headers.ts'
 import type { Signers } from './signers.ts'
 
 export type AttemptDeps = {
@@ -10,6 +11,7 @@ export type AttemptDeps = {
   receiver: Pick<ReceiverClient, 'post'>
   serviceName: string
   signers: Signers
+  openHeaders: HeaderOpener
   /** From 0 up to but not including 1. */
   random: () => number
 }
@@ -24,7 +26,7 @@ export async function makeAttempt(deps: AttemptDeps, begun: BegunAttempt): Promi
   const body = Buffer.from(begun.body)
   const signer = begun.secret === null ? null : deps.signers(begun.secret)
   const sentAt = deps.clock.now()
-  const delivery = { registrationId, wamid, event, body, headers: begun.headers, signer }
+  const delivery = { registrationId, wamid, event, body, headers: deps.openHeaders(begun.staticHeaders), signer }
   const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
   const outcome = await deps.receiver.post({ url, method, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return toRecord(begun, outcome, sentAt, deps.clock.now(), deps.random)

@@ -9,6 +9,7 @@ import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import { type AttemptRecord, DELIVER, type DeliveryRef } from './delivery-store.ts'
 import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receiver-turns.ts'
 import type { SecretCipher } from './registration.ts'
+import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
 
 /** Jobs of a registration that are claimed together, and such units in flight: over all processes for what is claimed. */
@@ -24,7 +25,7 @@ const MOST_LAPSES = 1_000
 const SETTLE_AGAIN_MS = 1_000
 const SETTLE_TRIES = 3_600
 
-export type DeliverDeps = Omit<AttemptDeps, 'signers'> & {
+export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   db: Pool
   cipher: Pick<SecretCipher, 'decrypt'>
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
@@ -44,7 +45,8 @@ type Working = DeliverDeps & AttemptDeps & AttemptBatches & { turns: ReceiverTur
 export function createDeliverer(deps: DeliverDeps): Deliverer {
   const turns = createReceiverTurns()
   const signers = createSigners(deps.cipher)
-  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, turns }
+  const openHeaders = createHeaderOpener(deps.cipher.decrypt)
+  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, openHeaders, turns }
   return {
     kind: {
       kind: DELIVER,

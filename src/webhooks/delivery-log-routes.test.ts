@@ -321,8 +321,8 @@ describe('a test delivery', () => {
   it('sends one signed sample now and answers what came back', async () => {
     const peer = await startReceiver((_, response) => response.writeHead(418).end('teapot'))
     const secret = testCipher.encrypt('sixteen letters!')
-    const headers = [{ key: 'X-Mine', value: 'yes' }]
-    const { id } = await register(db, companyId, { url: `${peer.url}in`, secret, headers })
+    const staticHeaders = testCipher.encrypt(JSON.stringify([{ key: 'X-Mine', value: 'yes' }]))
+    const { id } = await register(db, companyId, { url: `${peer.url}in`, secret, staticHeaders })
     expect(await call('POST', `${id}/test`)).toEqual({
       status: 200,
       body: {

@@ -69,6 +69,7 @@ async function play(answers: Answer[], acts: Act[], random: number) {
   }
   const deps = {
     signers: createSigners({ decrypt: (stored) => stored }),
+    openHeaders: () => [],
     clock,
     receiver: { post },
     serviceName: 'Service',
@@ -102,7 +103,7 @@ const begin = (secret: string, attempt: number): BegunAttempt => ({
   body: BODY,
   url: 'https://receiver.example/',
   method: 'POST',
-  headers: [],
+  staticHeaders: null,
   secret,
 })
 

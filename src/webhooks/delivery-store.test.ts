@@ -107,11 +107,8 @@ describe('putting deliveries up', () => {
 describe('beginning attempts', () => {
   it('gives what an attempt needs, as the registration is now', async () => {
     await fresh()
-    const headers = [
-      { key: 'B', value: '1' },
-      { key: 'A', value: '2' },
-    ]
-    const registration = await register(db, companyId, { secret: 'sealed', headers, method: 'GET' })
+    const given = { secret: 'sealed', staticHeaders: 'sealed too', method: 'GET' } as const
+    const registration = await register(db, companyId, given)
     const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
     await updateRegistrationRow(db, companyId, registration.id, { url: 'https://new.example/' })
     expect(await beginAttempts(db, made)).toEqual([
@@ -126,7 +123,7 @@ describe('beginning attempts', () => {
         body: '{"wamid":"w1"}',
         url: 'https://new.example/',
         method: 'GET',
-        headers,
+        staticHeaders: 'sealed too',
         secret: 'sealed',
       },
     ])

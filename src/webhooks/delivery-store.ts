@@ -1,7 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { Claim, Job, Offer } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
-import type { StaticHeader } from './static-header.ts'
 
 /** The kind of job that makes a delivery's attempts. A registration is a lane. */
 export const DELIVER = 'webhook.deliver'
@@ -29,7 +28,8 @@ export type BegunAttempt = DeliveryRef & {
   body: string
   url: string
   method: DeliveryMethod
-  headers: StaticHeader[]
+  /** Encrypted; null: none. */
+  staticHeaders: string | null
   /** Encrypted. */
   secret: string | null
 }

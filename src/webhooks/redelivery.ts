@@ -3,8 +3,8 @@ import { badRequest, deliveryLogNotFound, validationError } from '../errors.ts'
 import { findLoggedDelivery } from './delivery-log-store.ts'
 import type { DeliveryRef } from './delivery-store.ts'
 import { type RedeliveryCursor, type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
-import { getRegistration } from './registration.ts'
-import type { Registration } from './registration-store.ts'
+import { getRegistrationRow } from './registration.ts'
+import type { RegistrationRow } from './registration-store.ts'
 
 const STEP = 1_000
 
@@ -28,7 +28,7 @@ export async function redeliverLog(
   logId: number | undefined,
   alsoCommit: (tx: Db) => Promise<void> = async () => {},
 ): Promise<void> {
-  const registration = await getRegistration({ db }, companyId, registrationId)
+  const registration = await getRegistrationRow({ db }, companyId, registrationId)
   const logged = logId === undefined ? undefined : await findLoggedDelivery(db, companyId, registration.id, logId)
   if (logged === undefined) throw deliveryLogNotFound()
   checkActive(registration)
@@ -56,7 +56,7 @@ export async function redeliverRange(
   earlier: RangeProgress | null = null,
   alsoCommit: (tx: Db, progress: RangeProgress) => Promise<void> = async () => {},
 ): Promise<number> {
-  const registration = await getRegistration({ db }, companyId, registrationId)
+  const registration = await getRegistrationRow({ db }, companyId, registrationId)
   checkActive(registration)
   const until = earlier === null ? range.until : new Date(earlier.until)
   let progress: RangeProgress = earlier ?? { until: until.toISOString(), count: 0, cursor: null }
@@ -95,6 +95,6 @@ export function parseRange(
 }
 
 /** What is put up for an inactive registration would be skipped at once: better to say so. */
-function checkActive(registration: Registration): void {
+function checkActive(registration: RegistrationRow): void {
   if (registration.status !== 'active') throw badRequest('The registration is inactive: activate it first')
 }

@@ -209,6 +209,26 @@ describe('updating a registration', () => {
     expect(await call('GET', url)).toEqual({ status: 200, body: expected })
   })
 
+  it('keeps static headers encrypted, answers them to their owner, and forgets those that were replaced', async () => {
+    const { body } = await create({ headers: [{ key: 'Authorization', value: 'Bearer of-the-receiver' }] })
+    expect(body.headers).toEqual({ Authorization: 'Bearer of-the-receiver' })
+    const stored = async () => {
+      const [row] = await db<{ everything: string; staticHeaders: string | null }[]>`
+        select registrations::text as everything, static_headers from registrations where id = ${body.id}
+      `
+      return row!
+    }
+    const { everything, staticHeaders } = await stored()
+    expect(everything).not.toContain('of-the-receiver')
+    expect(JSON.parse(testCipher.decrypt(staticHeaders!))).toEqual([
+      { key: 'Authorization', value: 'Bearer of-the-receiver' },
+    ])
+    expect((await call('PUT', `${PATH}/${body.id}`, { name: 'Same' })).body.headers).toEqual(body.headers)
+    expect((await call('GET', `${PATH}/${body.id}`)).body.headers).toEqual(body.headers)
+    await call('PUT', `${PATH}/${body.id}`, { headers: [] })
+    expect((await stored()).staticHeaders).toBeNull()
+  })
+
   it('replaces the secret', async () => {
     const { body } = await create({ secret: 'sixteen letters!' })
     await call('PUT', `${PATH}/${body.id}`, { secret: 'the second secret' })

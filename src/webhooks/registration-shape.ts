@@ -1,7 +1,6 @@
 import { Type } from 'typebox'
 import { MAX_URL_LENGTH, type ReceiverRules } from './receiver-url.ts'
-import { EVENTS, MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH } from './registration.ts'
-import type { Registration } from './registration-store.ts'
+import { EVENTS, MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH, type Registration } from './registration.ts'
 import {
   HEADER_NAME_PATTERN,
   HEADER_VALUE_PATTERN,

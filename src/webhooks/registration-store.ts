@@ -1,49 +1,50 @@
 import type { Db } from '../db/connect.ts'
-import type { StaticHeader } from './static-header.ts'
 
 export type RegistrationStatus = 'active' | 'inactive'
 export type DeliveryMethod = 'POST' | 'GET'
 
-export type Registration = {
+/** A registration as it is stored: its credentials are encrypted. */
+export type RegistrationRow = {
   id: number
   name: string
   url: string
   events: string[]
   status: RegistrationStatus
   method: DeliveryMethod
-  headers: StaticHeader[]
+  /** Encrypted; null: none. */
+  staticHeaders: string | null
   /** Encrypted; null: deliveries are not signed. */
   secret: string | null
   createdAt: Date
 }
 
-export type NewRegistration = Pick<Registration, 'name' | 'url' | 'events' | 'method' | 'headers' | 'secret'>
-export type RegistrationChanges = Partial<NewRegistration & Pick<Registration, 'status'>>
+export type NewRegistration = Pick<RegistrationRow, 'name' | 'url' | 'events' | 'method' | 'staticHeaders' | 'secret'>
+export type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
 
-export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<Registration> {
-  const [row] = await db<[Registration]>`
-    insert into registrations (company_id, name, url, events, method, headers, secret)
+export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<RegistrationRow> {
+  const [row] = await db<[RegistrationRow]>`
+    insert into registrations (company_id, name, url, events, method, static_headers, secret)
     values (
       ${companyId}, ${fresh.name}, ${fresh.url}, ${fresh.events}, ${fresh.method},
-      ${db.json(fresh.headers)}, ${fresh.secret}
+      ${fresh.staticHeaders}, ${fresh.secret}
     )
-    returning id, name, url, events, status, method, headers, secret, created_at
+    returning id, name, url, events, status, method, static_headers, secret, created_at
   `
   return row
 }
 
-export async function findRegistration(db: Db, companyId: number, id: number): Promise<Registration | undefined> {
-  const [row] = await db<Registration[]>`
-    select id, name, url, events, status, method, headers, secret, created_at
+export async function findRegistration(db: Db, companyId: number, id: number): Promise<RegistrationRow | undefined> {
+  const [row] = await db<RegistrationRow[]>`
+    select id, name, url, events, status, method, static_headers, secret, created_at
     from registrations
     where company_id = ${companyId} and id = ${id} and deleted_at is null
   `
   return row
 }
 
-export async function listRegistrations(db: Db, companyId: number): Promise<Registration[]> {
-  return await db<Registration[]>`
-    select id, name, url, events, status, method, headers, secret, created_at
+export async function listRegistrations(db: Db, companyId: number): Promise<RegistrationRow[]> {
+  return await db<RegistrationRow[]>`
+    select id, name, url, events, status, method, static_headers, secret, created_at
     from registrations
     where company_id = ${companyId} and deleted_at is null
     order by id
@@ -59,8 +60,8 @@ export async function updateRegistrationRow(
   companyId: number,
   id: number,
   changes: RegistrationChanges,
-): Promise<Registration | undefined> {
-  const [row] = await db<Registration[]>`
+): Promise<RegistrationRow | undefined> {
+  const [row] = await db<RegistrationRow[]>`
     update registrations
     set
       name = coalesce(${changes.name ?? null}, name),
@@ -68,11 +69,13 @@ export async function updateRegistrationRow(
       events = coalesce(${changes.events ?? null}, events),
       status = coalesce(${changes.status ?? null}, status),
       method = coalesce(${changes.method ?? null}, method),
-      headers = coalesce(${changes.headers === undefined ? null : db.json(changes.headers)}, headers),
+      static_headers = case
+        when ${changes.staticHeaders !== undefined} then ${changes.staticHeaders ?? null} else static_headers
+      end,
       secret = case when ${changes.secret !== undefined} then ${changes.secret ?? null} else secret end,
       updated_at = now()
     where company_id = ${companyId} and id = ${id} and deleted_at is null
-    returning id, name, url, events, status, method, headers, secret, created_at
+    returning id, name, url, events, status, method, static_headers, secret, created_at
   `
   return row
 }
@@ -81,7 +84,7 @@ export async function updateRegistrationRow(
 export async function markRegistrationDeleted(db: Db, companyId: number, id: number): Promise<boolean> {
   const { count } = await db`
     update registrations
-    set deleted_at = now(), updated_at = now(), secret = null, headers = '[]'
+    set deleted_at = now(), updated_at = now(), secret = null, static_headers = null
     where company_id = ${companyId} and id = ${id} and deleted_at is null
   `
   return count > 0

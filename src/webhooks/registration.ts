@@ -7,10 +7,11 @@ import {
   insertRegistration,
   listRegistrations,
   markRegistrationDeleted,
-  type Registration,
+  type RegistrationRow,
   type RegistrationStatus,
   updateRegistrationRow,
 } from './registration-store.ts'
+import { openHeaders, sealHeaders } from './sealed-headers.ts'
 import { type StaticHeader, staticHeaderFaults } from './static-header.ts'
 
 export const EVENTS = ['whatsapp.message.received'] as const
@@ -22,6 +23,9 @@ export const MAX_SECRET_LENGTH = 256
 export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }
 
 export type RegistrationRules = ReceiverRules & { serviceName: string }
+/** With its static headers in clear; the secret stays encrypted. */
+export type Registration = Omit<RegistrationRow, 'staticHeaders'> & { headers: StaticHeader[] }
+
 export type RegistrationDeps = { db: Db; cipher: SecretCipher }
 
 export type RegistrationRequest = {
@@ -57,25 +61,33 @@ export async function createRegistration(
   request: RegistrationRequest,
 ): Promise<Registration> {
   const { name, url, secret = null } = request
-  return await insertRegistration(deps.db, companyId, {
+  const row = await insertRegistration(deps.db, companyId, {
     name,
     url,
     events: distinct(request.events),
     method: request.method ?? 'POST',
-    headers: request.headers ?? [],
+    staticHeaders: sealHeaders(request.headers ?? [], deps.cipher.encrypt),
     secret: secret === null ? null : deps.cipher.encrypt(secret),
   })
+  return toRegistration(deps, row)
 }
 
-export const listCompanyRegistrations = (deps: Pick<RegistrationDeps, 'db'>, companyId: number) =>
-  listRegistrations(deps.db, companyId)
+export const listCompanyRegistrations = async (deps: RegistrationDeps, companyId: number): Promise<Registration[]> =>
+  (await listRegistrations(deps.db, companyId)).map((row) => toRegistration(deps, row))
 
 /** A company's living registration; another company's is missing like one that never was. */
-export async function getRegistration(
+export const getRegistration = async (
+  deps: RegistrationDeps,
+  companyId: number,
+  id: number | undefined,
+): Promise<Registration> => toRegistration(deps, await getRegistrationRow(deps, companyId, id))
+
+/** The same as it is stored, for what needs none of its credentials. */
+export async function getRegistrationRow(
   deps: Pick<RegistrationDeps, 'db'>,
   companyId: number,
   id: number | undefined,
-): Promise<Registration> {
+): Promise<RegistrationRow> {
   const found = id === undefined ? undefined : await findRegistration(deps.db, companyId, id)
   if (found === undefined) throw registrationNotFound()
   return found
@@ -91,15 +103,16 @@ export async function updateRegistration(
   id: number | undefined,
   request: RegistrationUpdate,
 ): Promise<Registration> {
-  const { secret, events, ...same } = request
+  const { secret, events, headers, ...same } = request
   const changes = {
     ...same,
     ...(events !== undefined && { events: distinct(events) }),
+    ...(headers !== undefined && { staticHeaders: sealHeaders(headers, deps.cipher.encrypt) }),
     ...(secret !== undefined && { secret: secret === null ? null : deps.cipher.encrypt(secret) }),
   }
   const updated = id === undefined ? undefined : await updateRegistrationRow(deps.db, companyId, id, changes)
   if (updated === undefined) throw registrationNotFound()
-  return updated
+  return toRegistration(deps, updated)
 }
 
 /** Soft-deletes; once this has answered, no attempt begins any more. */
@@ -111,5 +124,10 @@ export async function removeRegistration(
   const removed = id !== undefined && (await markRegistrationDeleted(deps.db, companyId, id))
   if (!removed) throw registrationNotFound()
 }
+
+const toRegistration = (deps: RegistrationDeps, { staticHeaders, ...row }: RegistrationRow): Registration => ({
+  ...row,
+  headers: openHeaders(staticHeaders, deps.cipher.decrypt),
+})
 
 const distinct = (values: string[]): string[] => [...new Set(values)]

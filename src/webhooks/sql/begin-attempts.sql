@@ -12,7 +12,7 @@ returns table (
   body text,
   url text,
   method text,
-  headers jsonb,
+  static_headers text,
   secret text
 )
 language plpgsql
@@ -33,7 +33,7 @@ begin
     select
       delivery.company_id, delivery.id as delivery_id, delivery.registration_id, delivery.round,
       delivery.attempts + 1 as attempt, delivery.wamid, registration.url, registration.method,
-      registration.headers, registration.secret,
+      registration.static_headers, registration.secret,
       registration.status = 'active' and registration.deleted_at is null as is_wanted
     from unnest(company_ids, delivery_ids) as given (company_id, delivery_id)
     cross join lateral (
@@ -58,7 +58,7 @@ begin
   )
   select
     due.company_id, due.delivery_id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event,
-    envelope.body, due.url, due.method, due.headers, due.secret
+    envelope.body, due.url, due.method, due.static_headers, due.secret
   from due
   cross join lateral (
     select known.event, known.body
