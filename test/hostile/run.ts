@@ -36,14 +36,14 @@ export async function attack({ say = () => {}, ...options }: RunOptions): Promis
     if (options.onlyTenants) return tally
     say('malformed HTTP')
     await sendMalformed(world.stage.url, tally)
+    const before = residentMegabytes(world.stage.service.pid).highest
     say('hostile provider bodies')
     await attackInbound(world, tally, options.slowMs)
     say(`fuzz with ${options.requests} requests`)
     const secrets: Secrets = { everywhere: [world.adminToken], foreign: FOREIGN_MARK }
-    const before = residentMegabytes(world.stage.service.pid).highest
     const fuzzOptions = { limits: options, random: createRandom(options.seed), secrets, concurrency: 8 }
     await fuzz(world, client, contract, tally, { ...options, ...fuzzOptions })
-    countMemory(world, tally, before, options.memoryMegabytes)
+    countMemory(world, tally, before, options.memoryMegabytes, say)
     return tally
   } finally {
     await client.close()
@@ -51,11 +51,9 @@ export async function attack({ say = () => {}, ...options }: RunOptions): Promis
   }
 }
 
-function countMemory({ stage }: World, tally: Tally, before: number, most: number): void {
+function countMemory({ stage }: World, tally: Tally, before: number, most: number, say: (line: string) => void): void {
   const { highest } = residentMegabytes(stage.service.pid)
-  if (highest - before <= most) return
-  tally.add(
-    'memory beyond the bound',
-    `${Math.round(before)} MB before the fuzz, ${Math.round(highest)} MB at most in it`,
-  )
+  const words = `resident memory: ${Math.round(before)} MB before, ${Math.round(highest)} MB at its highest`
+  say(words)
+  if (highest - before > most) tally.add('memory beyond the bound', words)
 }
