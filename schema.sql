@@ -470,6 +470,23 @@ create table media (
   constraint media_stored_is_measured CHECK (((state <> 'stored'::text) OR ((size_bytes IS NOT NULL) AND (sha256 IS NOT NULL))))
 );
 
+create table message_changes (
+  company_id bigint not null,
+  wamid text not null,
+  sender_id bigint not null,
+  direction text not null,
+  target_wamid text not null,
+  kind text not null,
+  text text,
+  occurred_at timestamp with time zone not null,
+  ordinal bigint not null generated always as identity,
+  constraint message_changes_pkey PRIMARY KEY (company_id, wamid),
+  constraint message_changes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint message_changes_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
+  constraint message_changes_kind_check CHECK ((kind = ANY (ARRAY['edit'::text, 'revoke'::text])))
+);
+CREATE INDEX message_changes_by_target ON public.message_changes USING btree (company_id, target_wamid);
+
 create table message_reactions (
   company_id bigint not null,
   wamid text not null,
@@ -509,6 +526,8 @@ create table messages (
   provider_message_id text,
   is_echo boolean not null default false,
   sent_at timestamp with time zone,
+  edited_at timestamp with time zone,
+  revoked_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   constraint messages_by_seq UNIQUE (company_id, conversation_id, seq),

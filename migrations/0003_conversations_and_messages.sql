@@ -73,6 +73,8 @@ create table messages (
   provider_message_id text, -- set where the provider answers with an id of its own instead of the wamid
   is_echo boolean not null default false,
   sent_at timestamptz, -- by the provider's clock for inbound, ours for outbound
+  edited_at timestamptz, -- like revoked_at, by the provider's clock
+  revoked_at timestamptz,
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   primary key (company_id, id),
@@ -106,6 +108,21 @@ create table message_reactions (
   primary key (company_id, wamid)
 );
 create index message_reactions_by_target on message_reactions (company_id, target_wamid, occurred_at desc, ordinal desc);
+
+-- Edits and revokes of messages as facts. One may arrive before its message.
+create table message_changes (
+  company_id bigint not null references companies (id),
+  wamid text not null, -- the change's own
+  sender_id bigint not null,
+  direction text not null check (direction in ('inbound', 'outbound')), -- of the message that may be changed
+  target_wamid text not null,
+  kind text not null check (kind in ('edit', 'revoke')),
+  text text, -- the new text of an edit; null: it has no words
+  occurred_at timestamptz not null,
+  ordinal bigint generated always as identity,
+  primary key (company_id, wamid)
+);
+create index message_changes_by_target on message_changes (company_id, target_wamid);
 
 -- Statuses that name a message by the provider's own id before the answer of the send is written: applied shortly
 -- after, and deleted when no message has that id.

@@ -83,6 +83,8 @@ describe('the records', () => {
           senderName: 'Ada',
           timestamp: at,
           timestampIso: new Date(at * 1000).toISOString(),
+          editedAt: null,
+          revokedAt: null,
         },
       ],
       pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },

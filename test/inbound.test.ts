@@ -371,17 +371,96 @@ describe('reactions', () => {
 })
 
 describe('edits, revokes and history', () => {
-  test('an edit and a revoke are entries of their own with the words they bring', async () => {
+  const change = (type: 'edit' | 'revoke', from: string, target: string, content: object = {}, more: object = {}) => ({
+    ...textFrom(from, ''),
+    text: undefined,
+    type,
+    [type]: { original_message_id: target, ...content },
+    ...more,
+  })
+  const edit = (from: string, target: string, body: string, more: object = {}) =>
+    change('edit', from, target, { message: { type: 'text', text: { body } } }, more)
+  const revoke = (from: string, target: string, more: object = {}) => change('revoke', from, target, {}, more)
+  const messagesOf = async (phone: string) => inbox.messages((await inbox.find(phone)).chatId)
+
+  test('an edit and a revoke change the message that they name, and make none', async () => {
     const from = uniquePhone()
-    const message = textFrom(from, 'Hi')
-    const edit = { original_message_id: message.id, message: { type: 'text', text: { body: 'Hello' } } }
+    const [one, two] = [textFrom(from, 'Hi'), textFrom(from, 'secret')]
+    await provider.messages(company.phoneNumberId, one, two)
+    const before = await inbox.find(from)
+    const at = secondsNow()
     await provider.messages(
       company.phoneNumberId,
-      message,
-      { ...textFrom(from, ''), text: undefined, type: 'edit', edit },
-      { ...textFrom(from, ''), text: undefined, type: 'revoke', revoke: { original_message_id: message.id } },
+      edit(from, one.id, 'Hello', { timestamp: String(at) }),
+      revoke(from, two.id, { timestamp: String(at) }),
     )
-    expect(await inbox.texts(from)).toEqual(['Hi', 'Hello', '[revoke]'])
+    const iso = new Date(at * 1000).toISOString()
+    expect(await messagesOf(from)).toMatchObject([
+      { wamid: two.id, text: '[revoked]', media: null, revokedAt: iso, editedAt: null },
+      { wamid: one.id, text: 'Hello', revokedAt: null, editedAt: iso },
+    ])
+    const after = await inbox.find(from)
+    expect(after).toMatchObject({ unreadMessages: 2, lastMessage: { ...before.lastMessage, text: '[revoked]' } })
+  })
+
+  test.each([
+    ['before it', (message: object, ...changes: object[]) => [...changes, message]],
+    ['in front of it, in bodies of their own', (message: object, ...changes: object[]) => [...changes, null, message]],
+    ['repeated', (message: object, ...changes: object[]) => [message, ...changes, null, ...changes]],
+    ['in the opposite order', (message: object, ...changes: object[]) => [message, ...changes.toReversed()]],
+  ])('changes of a message count by their time, also %s', async (_, order) => {
+    const [from, other] = [uniquePhone(), uniquePhone()]
+    const [edited, revoked] = [textFrom(from, 'one'), textFrom(other, 'two')]
+    const at = (seconds: number) => ({ timestamp: String(secondsNow() - seconds) })
+    const edits = [edit(from, edited.id, 'first', at(20)), edit(from, edited.id, 'last', at(10))]
+    const revokes = [revoke(other, revoked.id, at(20)), edit(other, revoked.id, 'too late', at(10))]
+    for (const items of [order(edited, ...edits), order(revoked, ...revokes)]) {
+      const cut = items.indexOf(null as never)
+      const bodies = cut < 0 ? [items] : [items.slice(0, cut), items.slice(cut + 1)]
+      for (const body of bodies) await provider.messages(company.phoneNumberId, ...(body as object[]))
+    }
+    expect(await inbox.texts(from)).toEqual(['last'])
+    expect(await messagesOf(other)).toMatchObject([{ text: '[revoked]', editedAt: null }])
+  })
+
+  test('media of a revoked message are no longer served', async () => {
+    const from = uniquePhone()
+    const image = { ...textFrom(from, ''), text: undefined, type: 'image', image: { id: '42', mime_type: 'image/png' } }
+    await provider.messages(company.phoneNumberId, image)
+    const [shown] = await messagesOf(from)
+    expect(shown.media.url).toContain('http')
+    await provider.messages(company.phoneNumberId, revoke(from, image.id))
+    expect(await messagesOf(from)).toMatchObject([{ text: '[revoked]', media: null }])
+    const { pathname, search } = new URL(shown.media.url)
+    expect((await service.call(service.url, 'GET', `${pathname}${search}`)).status).toBe(404)
+  })
+
+  test('an edit without words marks the message and leaves its text', async () => {
+    const from = uniquePhone()
+    const message = textFrom(from, 'Hi')
+    await provider.messages(company.phoneNumberId, message, change('edit', from, message.id))
+    expect(await messagesOf(from)).toMatchObject([{ text: 'Hi', editedAt: expect.any(String) }])
+  })
+
+  test('the customer changes no message of the business, nor one at another number', async () => {
+    const [from, other] = [uniquePhone(), await service.createCompany()]
+    const { phoneNumberId } = (await service.connectSender(company.companyId)).body
+    const [message, echo] = [textFrom(from, 'mine'), { ...textFrom('1', 'ours'), to: from }]
+    await provider.messages(company.phoneNumberId, message)
+    await provider.echoes(company.phoneNumberId, echo)
+    await provider.messages(company.phoneNumberId, revoke(from, echo.id))
+    await provider.messages(phoneNumberId, revoke(from, message.id))
+    await provider.messages(other.phoneNumberId, revoke(from, message.id))
+    expect(await inbox.texts(from)).toEqual(['mine', 'ours'])
+    await provider.echoes(company.phoneNumberId, { ...revoke('1', echo.id), to: from })
+    expect(await inbox.texts(from)).toEqual(['mine', '[revoked]'])
+  })
+
+  test('one of an unknown message makes neither message, conversation nor contact', async () => {
+    const from = uniquePhone()
+    await provider.messages(company.phoneNumberId, revoke(from, newWamid()), edit(from, newWamid(), 'x'))
+    expect(await inbox.find(from)).toBeUndefined()
+    expect((await company.api('GET', `/contacts?search=${from}`)).body.data).toEqual([])
   })
 
   test('history never looks new', async () => {

@@ -50,7 +50,8 @@ function itemsOf(body: Buffer): Item[] {
 const countOf = async () => {
   const [row] = await service.db<{ placed: number; aside: number }[]>`
     select
-      (select count(*) from messages)::int + (select count(*) from message_reactions)::int as placed,
+      (select count(*) from messages)::int + (select count(*) from message_reactions)::int
+        + (select count(*) from message_changes)::int as placed,
       (
         select count(*) from inbound_items
         where state <> 'unreadable' and convert_from(body, 'utf8') ~ '"(messages|message_echoes)"\\s*:\\s*\\[\\s*\\{'
@@ -61,7 +62,9 @@ const countOf = async () => {
 
 const knownIds = async (): Promise<Set<string>> => {
   const rows = await service.db<{ wamid: string }[]>`
-    select wamid from messages where wamid is not null union select wamid from message_reactions
+    select wamid from messages where wamid is not null
+    union select wamid from message_reactions
+    union select wamid from message_changes
   `
   return new Set(rows.map(({ wamid }) => wamid))
 }

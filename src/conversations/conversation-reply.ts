@@ -59,6 +59,15 @@ export const MessageRecord = Type.Object({
   ),
   timestamp: Nullable(Type.Integer({ description: 'Epoch seconds' })),
   timestampIso: Nullable(Type.String({ format: 'date-time' })),
+  editedAt: Nullable(
+    Type.String({ format: 'date-time', description: 'When its writer changed it: `text` is the new one' }),
+  ),
+  revokedAt: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When its writer deleted it: `text` is `[revoked]`, and media are no longer served',
+    }),
+  ),
 })
 export type MessageRecord = Static<typeof MessageRecord>
 
@@ -111,4 +120,6 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   senderName: row.senderName,
   timestamp: row.sentAt && Math.floor(row.sentAt.getTime() / 1000),
   timestampIso: row.sentAt?.toISOString() ?? null,
+  editedAt: row.editedAt?.toISOString() ?? null,
+  revokedAt: row.revokedAt?.toISOString() ?? null,
 })

@@ -138,6 +138,8 @@ export type Message = {
   error: { code: number | null; title: string | null; details: string | null } | null
   senderName: string | null
   sentAt: Date | null
+  editedAt: Date | null
+  revokedAt: Date | null
 }
 
 /** Messages of a conversation by their seq, newest first: both ends included. */
@@ -150,7 +152,7 @@ export function listMessages(
   return db<Message[]>`
     select
       message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media,
-      message.status, message.error, message.sender_name, message.sent_at,
+      message.status, message.error, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
       (
         select reaction.emoji
         from message_reactions reaction

@@ -1,9 +1,9 @@
 import { digitsOf } from '../phone.ts'
-import type { InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
+import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
 import { NO_DETAILS } from './message-details.ts'
 
 /** An item that receivers get. */
-export type Forwardable = (MessageItem | ReactionItem) & { wamid: string; isForwarded: true }
+export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { wamid: string; isForwarded: true }
 
 export type EnvelopeChannel = {
   companyId: number
@@ -14,7 +14,7 @@ export type EnvelopeChannel = {
 }
 
 export const isForwardable = (item: InboundItem): item is Forwardable =>
-  (item.kind === 'message' || item.kind === 'reaction') && item.isForwarded
+  (item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction') && item.isForwarded
 
 /**
  * The body of every delivery of this item, serialised once (spec: Envelope). `raw` is the provider's own text, spliced
@@ -40,7 +40,7 @@ export function buildEnvelope(item: Forwardable, channel: EnvelopeChannel): stri
 /** Members in the order of the specification's table. */
 const toMessage = (item: Forwardable) => ({
   wamid: item.wamid,
-  ...(item.kind === 'message' ? toContent(item) : toReaction(item)),
+  ...(item.kind === 'reaction' ? toReaction(item) : toContent(item)),
   isEcho: item.isEcho,
   timestamp: item.timestamp,
   timestampIso: item.timestamp === null ? null : new Date(item.timestamp * 1000).toISOString(),
@@ -49,14 +49,18 @@ const toMessage = (item: Forwardable) => ({
 
 /** Members that the specification does not know (decisions: Envelope); null where they are absent. */
 function toAdditions(item: Forwardable) {
-  const { quotedWamid, originalWamid, details } = item.kind === 'message' ? item : NOTHING_MORE
+  const { quotedWamid, originalWamid, details } = item.kind === 'reaction' ? NOTHING_MORE : item
   const { reply, referral, location, contacts, order } = details
   return { reply, quotedWamid, originalWamid, groupId: item.groupId, referral, location, contacts, order }
 }
 
 const NOTHING_MORE = { quotedWamid: null, originalWamid: null, details: NO_DETAILS }
 
-const toContent = ({ type, text, media }: MessageItem) => ({ type, text, ...(media && { media: toMedia(media) }) })
+const toContent = ({ type, text, media }: MessageItem | ChangeItem) => ({
+  type,
+  text,
+  ...(media && { media: toMedia(media) }),
+})
 
 const toMedia = ({ kind, mimeType, filename, caption, voice, providerMediaId }: NonNullable<MessageItem['media']>) => ({
   kind,

@@ -1,4 +1,5 @@
 import { recordPreferences } from '../contacts/contact-event-store.ts'
+import { type MessageChange, recordMessageChanges } from '../conversations/message-change-store.ts'
 import { type InboundRecord, recordInbound, recordStatuses, type StatusRecord } from '../conversations/record-store.ts'
 import type { Db } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
@@ -8,6 +9,7 @@ import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
 import type { StoredEvent } from './event-store.ts'
 import { changeNumber, changeUserId } from './identity-store.ts'
 import type {
+  ChangeItem,
   Customer,
   InboundItem,
   MessageItem,
@@ -43,7 +45,8 @@ export type Arrived = { item: InboundItem; receivedAt: Date; event: StoredEvent 
 export type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
 type Routed<T> = Omit<Arrived, 'item'> & { item: T; sender: RoutedSender }
-type Conversing = Routed<MessageItem | ReactionItem>
+type Written = Routed<MessageItem | ReactionItem>
+type Conversing = Written | Routed<ChangeItem>
 type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
 /**
@@ -63,7 +66,7 @@ export async function handleItems(
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
-  const nameless = routed.filter((one) => isConversational(one) && toPlace(one.item) === undefined)
+  const nameless = routed.filter((one) => isWritten(one) && toPlace(one.item) === undefined)
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
     ...distinctItems(unverified).map((item): NotHandled => ({ item, state: 'unverified', reason: UNVERIFIED })),
@@ -128,24 +131,42 @@ async function handlePeople(deps: Handling, tx: Db, routed: readonly Routed<Inbo
 }
 
 async function handleConversational(deps: Handling, tx: Db, routed: readonly Conversing[], at: Date): Promise<void> {
-  const known = routed.flatMap((one) => {
+  const written = routed.filter(isWritten)
+  const known = written.flatMap((one) => {
     const record = toRecord(deps, one)
-    return record === undefined ? [] : [{ ...one, record }]
+    return record === undefined ? [] : [{ one, record }]
   })
-  const results = await recordInbound(
+  const changes = routed.filter(isChange)
+  const recorded = await recordInbound(
     tx,
     known.map(({ record }) => record),
     at,
   )
-  const fresh = known.flatMap((one, index) => {
-    const result = results[index]
-    return result?.isNew ? [{ ...one, messageId: result.messageId }] : []
-  })
+  const changed = await recordMessageChanges(tx, changes.map(toChange), at)
+
+  const isNew = new Map<Conversing, number | null>()
+  for (const [index, { one }] of known.entries()) {
+    const result = recorded[index]
+    if (result?.isNew) isNew.set(one, result.messageId)
+  }
+  for (const [index, one] of changes.entries()) if (changed[index]) isNew.set(one, null)
+  const fresh = routed.filter((one) => isNew.has(one)).map((one) => ({ ...one, messageId: isNew.get(one) ?? null }))
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
 }
 
-function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Conversing): InboundRecord | undefined {
+const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
+  companyId: sender.companyId,
+  senderId: sender.id,
+  direction: item.isEcho ? 'outbound' : 'inbound',
+  wamid: item.wamid,
+  targetWamid: item.originalWamid,
+  kind: item.change,
+  text: item.newText,
+  occurredAt: toDate(item.timestamp) ?? receivedAt,
+})
+
+function toRecord(deps: HandleDeps, { item, sender, receivedAt }: Written): InboundRecord | undefined {
   const place = toPlace(item)
   if (place === undefined) return undefined
   const isMessage = item.kind === 'message'
@@ -276,6 +297,8 @@ const toDate = (seconds: number | null): Date | null => {
 
 const isRenaming = (one: Routed<InboundItem>): one is Renaming =>
   one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
-const isConversational = (one: Routed<InboundItem>): one is Conversing =>
+const isWritten = (one: Routed<InboundItem>): one is Written =>
   one.item.kind === 'message' || one.item.kind === 'reaction'
+const isChange = (one: Routed<InboundItem>): one is Routed<ChangeItem> => one.item.kind === 'change'
+const isConversational = (one: Routed<InboundItem>): one is Conversing => isWritten(one) || isChange(one)
 const isStatus = (one: Routed<InboundItem>): one is Routed<StatusItem> => one.item.kind === 'status'

@@ -87,6 +87,14 @@ export type MessageItem = Conversational & {
   error: ProviderError | null
 }
 
+/** Changes the message `originalWamid`; no message of its own. Receivers get it with the members of a message. */
+export type ChangeItem = Omit<MessageItem, 'kind'> & {
+  kind: 'change'
+  change: 'edit' | 'revoke'
+  /** Of an edit; null: it has no words. */
+  newText: string | null
+}
+
 /** Sets, or with emoji null clears, the reaction on its target; no message of its own. */
 export type ReactionItem = Conversational & {
   kind: 'reaction'
@@ -185,6 +193,7 @@ export type UnreadableItem = Placed & { kind: 'unreadable-item'; reason: string 
 
 export type InboundItem =
   | MessageItem
+  | ChangeItem
   | ReactionItem
   | StatusItem
   | TemplateStatusItem

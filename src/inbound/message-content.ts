@@ -43,8 +43,8 @@ export const providerTypeOf = (message: JsonObject): string =>
 
 /**
  * What a message says, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
- * messages). They differ in that the conversation also shows the own words of a location, an order, a system notice and
- * an edit, where receivers get a placeholder and the type.
+ * messages). They differ in that the conversation also shows the own words of a location, an order and a system notice,
+ * where receivers get a placeholder and the type.
  */
 export function readContent(message: JsonObject, providerType: string): MessageContent {
   const media = readMedia(message, providerType)
@@ -75,7 +75,9 @@ function readMedia(message: JsonObject, providerType: string): InboundMedia | nu
   }
 }
 
-function wordsForReceivers(message: JsonObject): string | null {
+const wordsForReceivers = (message: JsonObject): string | null => ownWords(message) ?? wordsOfEdit(message)
+
+function ownWords(message: JsonObject): string | null {
   const interactive = objectAt(message, 'interactive')
   return (
     textAt(objectAt(message, 'text'), 'body', TEXT_LIMIT) ??
@@ -87,14 +89,17 @@ function wordsForReceivers(message: JsonObject): string | null {
 }
 
 function wordsForConversation(message: JsonObject): string | null {
-  const edited = objectAt(objectAt(message, 'edit'), 'message')
   return (
     textAt(objectAt(message, 'location'), 'name') ??
     textAt(objectAt(message, 'order'), 'text', TEXT_LIMIT) ??
-    textAt(objectAt(message, 'system'), 'body', TEXT_LIMIT) ??
-    wordsForReceivers(edited) ??
-    textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)
+    textAt(objectAt(message, 'system'), 'body', TEXT_LIMIT)
   )
+}
+
+/** The new words of an edited message: its text or its caption. */
+export function wordsOfEdit(message: JsonObject): string | null {
+  const edited = objectAt(objectAt(message, 'edit'), 'message')
+  return ownWords(edited) ?? textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)
 }
 
 function mediaBodyOf(message: JsonObject): JsonObject {

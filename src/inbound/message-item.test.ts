@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
+import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
 import { parseInbound } from './parse-inbound.ts'
 
 type Json = Record<string, unknown>
@@ -11,10 +11,10 @@ const read = (value: Json, field: string | undefined = 'messages'): InboundItem[
   const parsed = parseInbound(JSON.stringify({ entry: [{ id: '901', changes: [{ field, value }] }] }))
   return parsed.kind === 'items' ? parsed.items : []
 }
-const readOne = (message: Json, value: Json = {}): MessageItem | ReactionItem => {
+const readOne = (message: Json, value: Json = {}): MessageItem | ChangeItem | ReactionItem => {
   const base = { from: '4915100000001', id: 'wamid.1', timestamp: '1760000000' }
   const items = read({ metadata: METADATA, contacts: [IDA], messages: [{ ...base, ...message }], ...value })
-  return items.findLast((item) => item.kind === 'message' || item.kind === 'reaction')!
+  return items.findLast((item) => item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction')!
 }
 
 describe('what a message says, to receivers and in the conversation', () => {
@@ -64,21 +64,6 @@ describe('what a message says, to receivers and in the conversation', () => {
       ['unsupported', '[unsupported]', 'text', '[unsupported]'],
     ],
     ['welcome', { type: 'request_welcome' }, ['request_welcome', '[request_welcome]', 'text', '[request_welcome]']],
-    [
-      'edit',
-      { type: 'edit', edit: { original_message_id: 'wamid.0', message: { type: 'text', text: { body: 'new' } } } },
-      ['edit', '[edit]', 'text', 'new'],
-    ],
-    [
-      'edited caption',
-      { type: 'edit', edit: { message: { type: 'image', image: { caption: 'new' } } } },
-      ['edit', '[edit]', 'text', 'new'],
-    ],
-    [
-      'revoke',
-      { type: 'revoke', revoke: { original_message_id: 'wamid.0' } },
-      ['revoke', '[revoke]', 'text', '[revoke]'],
-    ],
     ['a kind of tomorrow', { type: 'hologram', hologram: {} }, ['hologram', '[hologram]', 'text', '[hologram]']],
     ['no type but text', { text: { body: 'poor' } }, ['text', 'poor', 'text', 'poor']],
     ['nothing', {}, ['unknown', '[unknown]', 'text', '[unknown]']],
@@ -107,6 +92,27 @@ describe('what a message says, to receivers and in the conversation', () => {
       media: { filename: 'a.pdf' },
     })
     expect(readOne({ type: 'text', text: { body: 'x' } })).toMatchObject({ media: null })
+  })
+
+  it.each<[string, Json, Json]>([
+    [
+      'edit',
+      { type: 'edit', edit: { original_message_id: 'wamid.0', message: { type: 'text', text: { body: 'new' } } } },
+      { change: 'edit', type: 'edit', text: 'new', newText: 'new', originalWamid: 'wamid.0' },
+    ],
+    [
+      'edited caption',
+      { type: 'edit', edit: { message: { type: 'image', image: { caption: 'new' } } } },
+      { change: 'edit', text: 'new', newText: 'new', originalWamid: null },
+    ],
+    ['edit without words', { type: 'edit', edit: {} }, { change: 'edit', text: '[edit]', newText: null }],
+    [
+      'revoke',
+      { type: 'revoke', revoke: { original_message_id: 'wamid.0' } },
+      { change: 'revoke', type: 'revoke', text: '[revoke]', newText: null, originalWamid: 'wamid.0' },
+    ],
+  ])('%s: a change of a message, forwarded, that opens no window', (_name, message, change) => {
+    expect(readOne(message)).toMatchObject({ kind: 'change', isForwarded: true, opensWindow: false, ...change })
   })
 
   it('names the message replied to, edited or revoked, and the error it came with', () => {

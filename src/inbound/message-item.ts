@@ -11,7 +11,7 @@ import type {
   UserIdChangedItem,
 } from './inbound-item.ts'
 import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
-import { providerTypeOf, readContent } from './message-content.ts'
+import { providerTypeOf, readContent, wordsOfEdit } from './message-content.ts'
 import { readDetails } from './message-details.ts'
 import { readError } from './provider-error.ts'
 
@@ -33,7 +33,10 @@ export function readMessage(message: JsonObject, place: MessagePlace): InboundIt
   const change = providerType === 'system' ? readIdentityChange(message, placed, customer) : undefined
   const shared = readShared(message, providerType, change === undefined ? customer : changed(customer, change), place)
   if (providerType === 'reaction') return [{ ...placed, ...shared, ...readReaction(message) }]
-  const item: InboundItem = { ...placed, ...shared, ...readOwnMessage(message, providerType) }
+  const item: MessageItem = { ...placed, ...shared, ...readOwnMessage(message, providerType) }
+  if (providerType === 'edit' || providerType === 'revoke') {
+    return [{ ...item, kind: 'change', change: providerType, newText: wordsOfEdit(message), opensWindow: false }]
+  }
   return change === undefined ? [item] : [change, item]
 }
 

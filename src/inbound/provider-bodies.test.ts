@@ -50,7 +50,7 @@ function exhaust(items: InboundItem[]): void {
 describe.skipIf(providerBodies.length === 0)('bodies collected from providers', () => {
   it.each(providerBodies)('$file holds what its index says', ({ body, counts }) => {
     const items = itemsOf(body)
-    const said = items.filter((item) => item.kind === 'message' || item.kind === 'reaction')
+    const said = items.filter((item) => item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction')
     expect({
       messages: said.filter((item) => !item.isEcho).length,
       echoes: said.filter((item) => item.isEcho).length,

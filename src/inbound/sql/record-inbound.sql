@@ -313,5 +313,13 @@ begin
   select item.ord, item.is_new, numbered.conversation_id, numbered.message_id
   from item
   left join numbered using (ord);
+
+  if exists (
+    select
+    from unnest(company_ids, wamids) as given (company_id, wamid)
+    join message_changes change on (change.company_id, change.target_wamid) = (given.company_id, given.wamid)
+  ) then
+    perform apply_message_changes(company_ids, wamids, at);
+  end if;
 end
 $$;
