@@ -10,6 +10,7 @@ const GLOBAL: Record<string, string> = {
   api_keys: 'how a request finds its company',
   sender_routes: 'how an event finds its company',
   inbound_events: 'raw events, not read yet',
+  inbound_bodies: 'the bytes of raw events',
   inbound_items: 'items of which the company is not known, or which failed',
   jobs: 'work of any company, claimed across all of them',
   rate_limits: 'counts by company or by address',
