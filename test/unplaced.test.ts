@@ -23,6 +23,10 @@ test('what a client posts for unknown numbers is kept in few rows, and refused a
   expect(kept!.bodies).toBeGreaterThanOrEqual(2.5)
   expect(kept!.bodies).toBeLessThan(4)
 
+  const [counted] = await service.db`select items, bytes from unplaced_counts`
+  expect(counted!.items).toBe(12_000)
+  expect(counted!.bytes / body.length).toBeCloseTo(3, 0)
+
   await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(429)
   const refused = await provider.post(body)
   expect(refused.body).toMatchObject({ error: { code: 'rate_limit_exceeded', retry_after: expect.any(Number) } })

@@ -56,6 +56,12 @@ const isOfSocket = (error: unknown): boolean =>
 /** The same transaction may succeed next time: the database is away, or another transaction was in the way. */
 export const isTemporary = (error: unknown): boolean => isDatabaseDown(error) || isContention(error)
 
+/** What one transaction waits for need not hold up another: a lock, another transaction, or the end of its own time. */
+export const isOwnWait = (error: unknown): boolean =>
+  isContention(error) || isLockTimeout(error) || sqlState(error) === STATEMENT_TIMEOUT
+
+const STATEMENT_TIMEOUT = '57014'
+
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
   return typeof error.code === 'string' ? error.code : undefined

@@ -2,6 +2,7 @@ import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { connectNumber } from '../../test/world.ts'
 import { systemClock } from '../clock.ts'
+import { connect } from '../db/connect.ts'
 import { acceptBodies, toEvents } from './accept.ts'
 import { listBusyLanes } from './event-store.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
@@ -9,9 +10,10 @@ import { ALL_LANES } from './lane.ts'
 import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
+let url: string
 let deps: HandleEventsDeps
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
+  ;({ db, url } = await createTestDatabase())
   deps = {
     db,
     clock: systemClock,
@@ -126,4 +128,27 @@ test('busy lanes are listed by their oldest event, counted up to the limit', asy
     { lane: one!.lane, waiting: 2 },
     { lane: other!.lane, waiting: 1 },
   ])
+})
+
+test('a customer that another transaction has locked delays his own lane only, and fails no item', async () => {
+  const [held, free] = await connectNumbers(2)
+  const hurried = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
+  await accept(bodyOf(held!.number, 'e1'), bodyOf(free!.number, 'e2'))
+  const ended = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const lock = db.begin(async (tx) => {
+    const [route] = await tx`select company_id from sender_routes where phone_number_id = ${held!.number}`
+    await tx`select lock_customers(array[${route!.companyId}::bigint], array['393331'])`
+    locked.resolve()
+    await ended.promise
+  })
+  await locked.promise
+  const { failing } = await handleLanes({ ...deps, db: hurried }, [held!.lane, free!.lane])
+  expect([await wamids('e'), failing]).toEqual([['e2'], [held!.lane]])
+  await expect(handleApart({ ...deps, db: hurried }, held!.lane)).rejects.toMatchObject({ code: '55P03' })
+  ended.resolve()
+  await lock
+  expect(await handleApart({ ...deps, db: hurried }, held!.lane)).toBe(1)
+  expect(await wamids('e')).toEqual(['e2', 'e1'])
+  await hurried.end()
 })

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { isTemporary } from '../db/failure.ts'
+import { isOwnWait, isTemporary } from '../db/failure.ts'
 import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from './event-store.ts'
 import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
@@ -21,7 +21,7 @@ export type HandleEventsDeps = HandleDeps & {
   onUnplaced: (unplaced: readonly Unplaced[]) => void
 }
 
-/** `failing`: lanes of which something fails, to be handled by `handleApart` after the others. */
+/** `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. */
 export type Handled = { handled: number; failing: number[] }
 
 /**
@@ -29,13 +29,13 @@ export type Handled = { handled: number; failing: number[] }
  * that a crash at any line leaves either all or nothing. When it fails, each lane has a transaction of its own. `handled` is
  * the number of events taken; 0 when other workers hold the lanes.
  *
- * @throws when the database is away or another worker is in the way; then the call may be repeated
+ * @throws when the database is away; then the call may be repeated
  */
 export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
   try {
     return { handled: await handleOnce(deps, lanes, EVENTS_AT_ONCE, handleTogether), failing: [] }
   } catch (error) {
-    if (isTemporary(error)) throw error
+    if (isTemporary(error) && !isOwnWait(error)) throw error
   }
   if (lanes.length === 1) return { handled: 0, failing: [...lanes] }
   const all: Handled = { handled: 0, failing: [] }
@@ -53,7 +53,8 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
  * lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane some items of
  * one event are handled. What cannot be written, not even as failed, goes to the end of the isolated lane.
  *
- * @throws like `handleLanes`, and when an isolated event cannot be written
+ * @throws when the database is away, another transaction is in the way, or an isolated event cannot be written; then the
+ * call may be repeated
  */
 export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
   try {

@@ -86,10 +86,10 @@ function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
       const handled = await handleApart(deps, lane).catch(async (error) => {
         deps.onFailure(error)
         await sleepAlways(PAUSE_AFTER_FAILURE_MS)
-        return 0
+        return undefined
       })
       lanes.delete(lane)
-      if (handled > 0 && isIsolated(lane)) lanes.add(lane)
+      if (handled === undefined || (handled > 0 && isIsolated(lane))) lanes.add(lane)
     }
     running = undefined
   }

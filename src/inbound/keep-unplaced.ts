@@ -23,16 +23,13 @@ const STATEMENT_BYTES = 4 * 1024 * 1024
 
 /** Keeps what could not be placed or processed, and counts what could not be placed, as the last step of a transaction. */
 export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
-  const kept = [...new Set(unplaced.filter(needsBody).map(({ event }) => event))]
-  await keepBodies(tx, kept)
-  const counts: UnplacedCount[] = kept.flatMap(({ address, body }) =>
-    address === null ? [] : [{ address, bytes: body.length, items: 0 }],
-  )
+  await keepBodies(tx, [...new Set(unplaced.filter(needsBody).map(({ event }) => event))])
+  const counts = new Map<number, UnplacedCount>()
   let batch: SetAside[] = []
   let bytes = 0
   for (const group of Map.groupBy(unplaced, groupOf).values()) {
     const row = toRow(group)
-    counts.push(...countOf(group, row))
+    count(counts, group, row)
     if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
       await keep(tx, batch)
       batch = []
@@ -42,13 +39,19 @@ export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promi
     bytes += row.body.length
   }
   await keep(tx, batch)
-  await countUnplaced(tx, counts)
+  await countUnplaced(tx, [...counts.values()])
 }
 
-/** Of a connected number nothing is counted, nor what was requeued. */
-function countOf(group: readonly Unplaced[], row: SetAside): UnplacedCount[] {
-  const address = group[0]?.event.address ?? null
-  return address === null || row.state === 'failed' ? [] : [{ address, bytes: row.body.length, items: group.length }]
+/**
+ * Adds a group to the count of its event: of a body no more bytes count than it has. What failed for a connected number is
+ * not counted, nor what was requeued.
+ */
+function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], row: SetAside): void {
+  const event = group[0]?.event
+  if (event === undefined || event.address === null || row.state === 'failed') return
+  const known = counts.get(event.id)
+  const bytes = Math.min((known?.bytes ?? 0) + row.body.length, event.body.length)
+  counts.set(event.id, { address: event.address, bytes, items: (known?.items ?? 0) + group.length })
 }
 
 /** How many items could not be placed or processed, by state, and the first reason: one log line for all of them. */
