@@ -32,6 +32,8 @@ type LoopDeps = {
   recover(): Promise<void>
   /** Units of this kind in flight in this process. */
   inFlight(): number
+  /** The lanes with units in flight to which the caps apply, where others are narrow; undefined: none is. */
+  wideLanes(): readonly string[] | undefined
   /** Takes over one unit that was claimed. Must not throw. */
   run(jobs: Job[], leasedAtMs: number): void
 }
@@ -50,7 +52,8 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     await deps.recover()
     const startedAtMs = monotonicMs()
     const unitSize = kind.batch ?? 1
-    const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS }
+    const narrow = { wideLanes: deps.wideLanes(), narrowSize: kind.narrow?.batch }
+    const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
     const claimed = await withDeadline(claimJobs(deps.db, { kind: kind.kind, units, afterLane, ...caps }))
     afterLane = claimed.lastLane
     for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
@@ -66,7 +69,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     // Then each lane has given all that its cap allows: more comes with a wake-up or when a unit ends.
     const tookAll = sawAll && units >= MOST_LANES * laneCap
     // A lane may hold more than it had room for only where a whole unit was taken.
-    wantsRoom = sawFull || jobs.length >= (kind.batch ?? 1)
+    wantsRoom = sawFull || jobs.length >= (kind.narrow?.batch ?? kind.batch ?? 1)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
     return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
   }

@@ -22,6 +22,7 @@ type Caps = {
 /** Work on one job at a time, many at once. `signal` ends the work when the lease is lost or the worker stops. */
 export type SingleKind = Caps & {
   batch?: undefined
+  narrow?: undefined
   handle(job: Job, signal: AbortSignal): Promise<Outcome>
 }
 
@@ -31,6 +32,11 @@ export type SingleKind = Caps & {
  */
 export type BatchKind = Caps & {
   batch: number
+  /**
+   * Limits the lanes that are not known to be quick: the lane cap and the batch apply to the lanes that `isWide` names, as
+   * this process knows them; every other lane has one batch of `batch` jobs in flight over all processes.
+   */
+  narrow?: { batch: number; isWide(lane: string): boolean }
   handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
 }
 

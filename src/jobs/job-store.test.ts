@@ -45,6 +45,14 @@ test('a job that is put up comes back with what it was given, once', async () =>
   expect(await claim()).toEqual([])
 })
 
+test('a lane that is not named as wide has one batch of the narrow size in flight', async () => {
+  await enqueueJobs(db, [...jobs(20, { lane: 'narrow' }), ...jobs(20, { lane: 'wide' })])
+  const wanted = { unitSize: 5, laneCap: 3, wideLanes: ['wide'], narrowSize: 2 }
+  const lanes = async () => (await claim(wanted)).map(({ lane }) => lane).sort()
+  expect(await lanes()).toEqual([...Array(2).fill('narrow'), ...Array(15).fill('wide')])
+  expect(await lanes()).toEqual([])
+})
+
 test('a job of a rolled back transaction never existed', async () => {
   const rollback = new Error('rollback')
   await db

@@ -12,6 +12,9 @@ export type ClaimRequest = {
   /** Where the last claim ended its walk round the lanes; empty at first. */
   afterLane: string
   leaseMs: number
+  /** The lanes to which the caps apply; every other lane has one unit of `narrowSize` jobs. Absent: all lanes. */
+  wideLanes?: readonly string[] | undefined
+  narrowSize?: number | undefined
 }
 
 export type Claimed = {
@@ -68,12 +71,12 @@ type ClaimRow = Omit<Job, 'id' | 'kind' | 'companyId'> & {
 
 /** Claims jobs that are due under a lease, round the lanes and within the caps. One short transaction. */
 export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
-  const { kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs } = request
+  const { kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrowSize = 1 } = request
   const [report, ...rows] = await db<ClaimRow[]>`
     select *
     from claim_jobs(
       ${kind}, ${units}::integer, ${unitSize}::integer, ${laneCap}::integer, ${companyCap}::integer,
-      ${afterLane}, ${leaseMs}::integer
+      ${afterLane}, ${leaseMs}::integer, ${wideLanes ? [...wideLanes] : null}::text[], ${narrowSize}::integer
     )
   `
   return {

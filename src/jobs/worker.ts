@@ -113,7 +113,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     // Half of all room stays for what is claimed: for what waits already, in units that are larger.
     const own = [...leases.units].filter((unit) => unit.kind === name)
     if (own.length >= concurrency / 2) return undefined
-    const fullLanes = keysOf(own, laneCap / 2, ({ jobs: [job] }) => job?.lane)
+    const laneOf = ({ jobs: [job] }: Unit) => job?.lane
+    const narrowLanes = keysOf(own, 1, laneOf).filter((lane) => kind.narrow?.isWide(lane) === false)
+    const fullLanes = [...keysOf(own, laneCap / 2, laneOf), ...narrowLanes]
     const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
     return { kind: name, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
   }
@@ -130,7 +132,13 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   for (const kind of kinds) {
     const inFlight = () => counts.get(kind.kind) ?? 0
     const takeUnit = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
-    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, run: takeUnit }, kind))
+    const wideLanes = () => {
+      const { narrow } = kind
+      if (narrow === undefined) return undefined
+      const own = [...leases.units].filter((unit) => unit.kind === kind.kind)
+      return keysOf(own, 1, ({ jobs: [job] }) => job?.lane).filter(narrow.isWide)
+    }
+    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, wideLanes, run: takeUnit }, kind))
   }
   leases.start()
 

@@ -15,10 +15,12 @@ import { createSigners } from './signers.ts'
 /** Jobs of a registration that are claimed together, and such units in flight: over all processes for what is claimed. */
 const BATCH = 150
 const LANE_CAP = 4
-/** Units in flight of one company, over its registrations and all processes. */
-const COMPANY_CAP = 200
-/** Units in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
-const CONCURRENCY = 2_000
+/** Jobs of a registration that is not known to be quick: one such batch is in flight, and costs little if nothing comes of it. */
+const NARROW_BATCH = 20
+/** Batches in flight of one company over all processes: more than its registrations that hang hold, one for each. */
+const COMPANY_CAP = 1_000
+/** Batches in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
+const CONCURRENCY = 4_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
 const MOST_LAPSES = 1_000
 /** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
@@ -51,6 +53,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
     kind: {
       kind: DELIVER,
       batch: BATCH,
+      narrow: { batch: NARROW_BATCH, isWide: (lane) => turns.isQuick(Number(lane)) },
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,

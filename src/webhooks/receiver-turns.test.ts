@@ -19,25 +19,10 @@ const BAD = { succeeded: false, durationMs: 5 }
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('turns at a receiver', () => {
-  it('are 20 at once, the next when one ends, and each receiver has its own', async () => {
-    const turns = createReceiverTurns()
-    const { taken } = take(turns, 1, 50)
-    const other = take(turns, 2, 5)
-    await settle()
-    expect([taken.length, other.taken.length]).toEqual([20, 5])
-    taken[0]?.end(SLOW)
-    taken[1]?.end(undefined)
-    await settle()
-    expect(taken).toHaveLength(22)
-  })
-
-  it('grow by one with each quick success to 64 at most, and are halved by a failure', async () => {
-    const turns = createReceiverTurns()
-    const { taken } = take(turns, 1, 500)
-    await settle()
+  /** Ends the oldest turns, one after the other; returns how many are in flight then. */
+  const ender = (taken: Turn[]) => {
     let ended = 0
-    /** Ends the oldest turns, one after the other; answers how many are in flight then. */
-    const end = async (count: number, how: typeof GOOD) => {
+    return async (count: number, how: typeof GOOD) => {
       for (let n = 0; n < count; n += 1) {
         taken[ended]?.end(how)
         ended += 1
@@ -45,51 +30,71 @@ describe('turns at a receiver', () => {
       }
       return taken.length - ended
     }
-    expect(await end(10, GOOD)).toBe(30)
+  }
+
+  it('are 4 at once until it has answered, the next when one ends, and each receiver has its own', async () => {
+    const turns = createReceiverTurns()
+    const { taken } = take(turns, 1, 50)
+    const other = take(turns, 2, 3)
+    await settle()
+    expect([taken.length, other.taken.length]).toEqual([4, 3])
+    taken[0]?.end(undefined)
+    await settle()
+    expect(taken).toHaveLength(5)
+  })
+
+  it('double with each success to 20, grow by one with each quick success to 64, and are halved by a failure', async () => {
+    const turns = createReceiverTurns()
+    const { taken } = take(turns, 1, 1_000)
+    await settle()
+    const end = ender(taken)
+    expect(await end(1, SLOW)).toBe(8)
+    expect(await end(1, SLOW)).toBe(16)
+    expect(await end(10, SLOW)).toBe(20)
+    expect(turns.isQuick(1)).toBe(false)
+    expect(await end(1, GOOD)).toBe(21)
+    expect(turns.isQuick(1)).toBe(true)
     expect(await end(100, GOOD)).toBe(64)
     expect(await end(10, SLOW)).toBe(64)
     expect(await end(1, BAD)).toBe(63)
     expect(await end(31, SLOW)).toBe(32)
-    expect(await end(1, SLOW)).toBe(32)
-    expect(await end(3, BAD)).toBe(29)
-    expect(await end(9, SLOW)).toBe(20)
-    expect(await end(5, SLOW)).toBe(20)
   })
 
-  it('are one at a time after ten failures in a row, until one succeeds', async () => {
+  it('are one at a time after failures, until one succeeds; what waited when it began to fail is given back', async () => {
     const turns = createReceiverTurns()
-    const { taken } = take(turns, 1, 60)
+    const first = take(turns, 1, 60)
     await settle()
-    for (const turn of taken.slice(0, 20)) turn.end(BAD)
+    for (const turn of first.taken) turn.end(BAD)
     await settle()
-    // The first nine failures each let another in.
-    expect(taken).toHaveLength(29)
-    for (const turn of taken.slice(20)) turn.end(BAD)
-    await settle()
-    expect(taken).toHaveLength(30)
-    taken[29]?.end(BAD)
-    await settle()
-    expect(taken).toHaveLength(31)
-    taken[30]?.end(GOOD)
-    await settle()
-    expect(taken).toHaveLength(52)
-  })
+    expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
 
-  it('remember the dead while nobody calls', async () => {
-    const turns = createReceiverTurns()
-    for (let failure = 0; failure < 10; failure += 1) (await turns.take(1))?.end(BAD)
-    const { taken } = take(turns, 1, 5)
+    const { taken, sentAway } = take(turns, 1, 20)
     await settle()
+    const end = ender(taken)
     expect(taken).toHaveLength(1)
+    expect(await end(2, BAD)).toBe(1)
+    expect(await end(1, GOOD)).toBe(2)
+    expect(await end(1, GOOD)).toBe(4)
+    expect(sentAway()).toBe(0)
   })
 
-  it('are no more once closed: who waits is sent away, who has begun may end', async () => {
+  it('remember the failing and the quick while nothing is sent to them', async () => {
+    const turns = createReceiverTurns()
+    for (const how of [BAD, BAD, BAD]) (await turns.take(1))?.end(how)
+    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take(2))?.end(how)
+    const [failing, quick] = [take(turns, 1, 30), take(turns, 2, 30)]
+    await settle()
+    expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
+    expect([1, 2, 3].map(turns.isQuick)).toEqual([false, true, false])
+  })
+
+  it('are no more once closed: what waits is given back, what has begun may end', async () => {
     const turns = createReceiverTurns()
     const { taken, sentAway } = take(turns, 1, 25)
     await settle()
     turns.close()
     await settle()
-    expect([taken.length, sentAway()]).toEqual([20, 5])
+    expect([taken.length, sentAway()]).toEqual([4, 21])
     taken[0]?.end(GOOD)
     expect(await turns.take(1)).toBeUndefined()
   })

@@ -1,10 +1,13 @@
-/** Attempts in flight at first, per registration and process; a receiver that answers quickly gets more and more. */
-const FIRST_AT_ONCE = 20
+/** Attempts in flight per registration and process: at first, then doubled by each success up to the second number. */
+const FIRST_AT_ONCE = 4
+const ORDINARY_AT_ONCE = 20
+/** Beyond it, quick successes alone allow more, one at a time. */
 const MOST_AT_ONCE = 64
 /** An answer after this time is no reason to ask for more at once. */
 const QUICK_MS = 1_000
-/** After so many failures in a row a receiver counts as dead: it is tried by one attempt at a time until one succeeds. */
-const FAILURES_OF_THE_DEAD = 10
+
+/** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
+const MOST_REMEMBERED = 10_000
 
 /** How an attempt ended, as far as it says something about the receiver. */
 export type TurnEnd = { succeeded: boolean; durationMs: number }
@@ -15,17 +18,23 @@ export type Turn = {
 }
 
 export type ReceiverTurns = {
-  /** Fulfilled when the registration may be called once more; with undefined when there are no turns any longer. */
+  /**
+   * Fulfilled when the registration may be called once more; with undefined when the delivery is to be given back,
+   * because its receiver fails or the turns are closed.
+   */
   take(registrationId: number): Promise<Turn | undefined>
-  /** Sends those who wait away, and all who come. */
+  /** Whether the registration has answered quickly for a while. */
+  isQuick(registrationId: number): boolean
+  /** Gives back all that waits, and all that comes. */
   close(): void
 }
 
-type Receiver = { inFlight: number; atOnce: number; failures: number; waiting: ((turn: Turn | undefined) => void)[] }
+type Receiver = { inFlight: number; atOnce: number; waiting: ((turn: Turn | undefined) => void)[] }
 
 /**
- * Says when a receiver is called: as many attempts at once as it can stand, and one at a time while it is dead. What
- * waits here holds no connection; it has not begun, so it costs its own receiver time and nobody else anything.
+ * Says when a receiver is called: a few attempts at once until it has answered, then as many as it can take, and one at a
+ * time while it fails. What waits here holds no connection, and it is given back as soon as its receiver is known to fail,
+ * so that a receiver costs the others nothing.
  */
 export function createReceiverTurns(): ReceiverTurns {
   const receivers = new Map<number, Receiver>()
@@ -36,10 +45,12 @@ export function createReceiverTurns(): ReceiverTurns {
     return {
       end: (how) => {
         receiver.inFlight -= 1
+        const wasFailing = isFailing(receiver)
         if (how !== undefined) learn(receiver, how)
+        if (isFailing(receiver) && !wasFailing) giveBack(receiver)
         while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
-        // Only those that failed last are remembered.
-        if (receiver.inFlight === 0 && receiver.failures === 0) receivers.delete(id)
+        const isUnknown = receiver.atOnce === FIRST_AT_ONCE
+        if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) receivers.delete(id)
       },
     }
   }
@@ -47,24 +58,31 @@ export function createReceiverTurns(): ReceiverTurns {
   return {
     take: async (id) => {
       if (isClosed) return undefined
-      const receiver = receivers.get(id) ?? { inFlight: 0, atOnce: FIRST_AT_ONCE, failures: 0, waiting: [] }
+      const receiver = receivers.get(id) ?? { inFlight: 0, atOnce: FIRST_AT_ONCE, waiting: [] }
       receivers.set(id, receiver)
       if (mayGo(receiver)) return begin(id, receiver)
       return await new Promise((resolve) => receiver.waiting.push(resolve))
     },
+    isQuick: (id) => (receivers.get(id)?.atOnce ?? FIRST_AT_ONCE) > ORDINARY_AT_ONCE,
     close: () => {
       isClosed = true
-      for (const { waiting } of receivers.values()) for (const sendAway of waiting.splice(0)) sendAway(undefined)
+      for (const receiver of receivers.values()) giveBack(receiver)
     },
   }
 }
 
-const mayGo = ({ inFlight, atOnce, failures }: Receiver): boolean =>
-  inFlight < (failures >= FAILURES_OF_THE_DEAD ? 1 : atOnce)
+const mayGo = ({ inFlight, atOnce }: Receiver): boolean => inFlight < atOnce
 
-/** A quick success allows one more at once, a failure half as many. */
+const isFailing = ({ atOnce }: Receiver): boolean => atOnce === 1
+
+function giveBack({ waiting }: Receiver): void {
+  for (const resolve of waiting.splice(0)) resolve(undefined)
+}
+
+/** A success allows more at once, a failure half as many. */
 function learn(receiver: Receiver, { succeeded, durationMs }: TurnEnd): void {
-  receiver.failures = succeeded ? 0 : receiver.failures + 1
-  if (!succeeded) receiver.atOnce = Math.max(Math.ceil(receiver.atOnce / 2), FIRST_AT_ONCE)
-  else if (durationMs < QUICK_MS) receiver.atOnce = Math.min(receiver.atOnce + 1, MOST_AT_ONCE)
+  const { atOnce } = receiver
+  if (!succeeded) receiver.atOnce = Math.ceil(atOnce / 2)
+  else if (atOnce < ORDINARY_AT_ONCE) receiver.atOnce = Math.min(atOnce * 2, ORDINARY_AT_ONCE)
+  else if (durationMs < QUICK_MS) receiver.atOnce = Math.min(atOnce + 1, MOST_AT_ONCE)
 }

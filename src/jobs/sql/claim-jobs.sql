@@ -1,6 +1,6 @@
 -- Claims up to `units` batches of one kind, going round the lanes from `after_lane` on. A batch is one job, or with
 -- unit_size > 1 the next jobs of one lane in order. A lane has at most lane_cap batches in flight, a company at most
--- company_cap over all its lanes of this kind.
+-- company_cap over all its lanes of this kind. With wide_lanes, every other lane has one batch of narrow_size jobs instead.
 --
 -- Claims of one kind wait for each other, everything else passes: the batches in flight are counted after the lock is held,
 -- so the caps hold across processes. The lock lasts for this one statement.
@@ -15,7 +15,9 @@ create function claim_jobs(
   lane_cap integer,
   company_cap integer,
   after_lane text,
-  lease_ms integer
+  lease_ms integer,
+  wide_lanes text[] default null,
+  narrow_size integer default 1
 )
 returns table (
   id bigint,
@@ -86,11 +88,11 @@ begin
   with recursive walk as (
     select
       0 as step, after_lane collate "C" as lane, null::bigint as company_id, null::timestamptz as due_at,
-      0 as room, 0 as usable, false as wrapped
+      0 as room, 0 as size, 0 as usable, false as wrapped
     union all
     select
       walk.step + 1, next.lane, next.company_id, next.due_at,
-      free.room, walk.usable + (free.room > 0)::integer, next.wrapped
+      free.room, bounds.size, walk.usable + (free.room > 0)::integer, next.wrapped
     from walk
     cross join lateral (
       ( -- the head of the next lane: one descent of the index, however long the lane before is
@@ -111,10 +113,16 @@ begin
       limit 1
     ) as next
     cross join lateral (
+      select
+        case when is_wide then lane_cap else 1 end as cap,
+        case when is_wide then unit_size else narrow_size end as size
+      from (select wide_lanes is null or next.lane = any (wide_lanes) as is_wide) as lane
+    ) as bounds
+    cross join lateral (
       select case
         when next.due_at > at then 0
         when coalesce((companies_busy ->> next.company_id::text)::integer, 0) >= company_cap then 0
-        else greatest(lane_cap - coalesce((lanes_busy ->> next.lane)::integer, 0), 0)
+        else greatest(bounds.cap - coalesce((lanes_busy ->> next.lane)::integer, 0), 0)
       end as room
     ) as free
     where walk.usable < most_lanes
@@ -133,7 +141,7 @@ begin
   candidate as (
     select
       walk.step, walk.lane, walk.company_id, job.id, job.due_at,
-      (row_number() over (partition by walk.lane order by job.due_at, job.id) - 1) / unit_size as round
+      (row_number() over (partition by walk.lane order by job.due_at, job.id) - 1) / walk.size as round
     from report
     join walk on walk.room > 0
     cross join lateral (
@@ -143,7 +151,7 @@ begin
         and job.due_at <= at
       order by job.due_at, job.id
       -- twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes
-      limit least(walk.room, ceil(2.0 * units / report.lanes)) * unit_size
+      limit least(walk.room, ceil(2.0 * units / report.lanes)) * walk.size
     ) as job
   ),
   unit as materialized (
