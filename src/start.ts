@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import type { Server } from 'node:http'
+import { Server as NetServer } from 'node:net'
 import { join, resolve } from 'node:path'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
@@ -25,6 +28,8 @@ export type Surroundings = {
   cipher: Cipher
   log: Logger
   vault: Vault
+  /** Aborted when the process is asked to stop: it is no longer ready, and closes connections as it answers. */
+  stopping: AbortSignal
 }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
@@ -34,7 +39,7 @@ export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => P
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
-  server: { closeIdleConnections(): void; closeAllConnections(): void }
+  server: Server
 }
 
 export type Running = {
@@ -60,6 +65,8 @@ const ANSWER_TIMEOUT_MS = 5_000
 /** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
 const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
 const IDLE_CHECK_MS = 50
+/** Bounds the wait for a turn without a new connection, under a flood of them. */
+const MAX_ACCEPT_TURNS = 1_000
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
@@ -71,6 +78,7 @@ const WARNING_PRIVATE =
  */
 export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
   const parts = createParts(log)
+  const stopping = new AbortController()
   try {
     const database = await parts.add('database', () => openDatabase(config))
     await prepareSchema(database.url, config, log)
@@ -97,9 +105,10 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       cipher,
       log,
       vault,
+      stopping: stopping.signal,
     })
     if (work) await parts.add('workers', work)
-    const { address } = await parts.add('http', () => listen(app, config, log))
+    const { address } = await parts.add('http', () => listen(app, config, log, stopping))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
     return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
   } catch (error) {
@@ -133,17 +142,49 @@ export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl'
   return { adminToken, adminTokenFile, encryptionKeys }
 }
 
-async function listen(app: App, { port, host }: Config, log: Log): Promise<Part & { address: string }> {
+async function listen(
+  app: App,
+  { port, host, stopDelayMs }: Config,
+  log: Log,
+  stopping: AbortController,
+): Promise<Part & { address: string }> {
   try {
     const address = await app.listen({ port, host })
-    return { address, stop: () => drain(app, log) }
+    const stop = async () => {
+      stopping.abort()
+      await sleep(stopDelayMs)
+      await stopListening(app.server)
+      await drain(app, log)
+    }
+    return { address, stop }
   } catch (error) {
     await app.close()
     throw explain(error, port, host)
   }
 }
 
-/** Lets requests in flight finish; those that are still there at the deadline are cut off. */
+/**
+ * Closes the listener, and no connection: at a moment when none waits to be accepted, which the kernel would reset. One is
+ * accepted in each turn of the event loop, so a turn without any finds none waiting.
+ */
+async function stopListening(server: Server): Promise<void> {
+  let accepted = 0
+  const count = () => {
+    accepted += 1
+  }
+  server.on('connection', count)
+  for (let turn = 0, before = -1; turn < MAX_ACCEPT_TURNS && accepted !== before; turn += 1) {
+    before = accepted
+    await setImmediate()
+  }
+  NetServer.prototype.close.call(server)
+  server.off('connection', count)
+}
+
+/**
+ * Closes idle connections: after the delay these are the ones that were not used in it, since each answer closed its own.
+ * Lets requests in flight finish;  those that are still there at the deadline are cut off.
+ */
 async function drain(app: App, log: Log): Promise<void> {
   const late = setTimeout(() => {
     log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')

@@ -19,6 +19,8 @@ type HealthDeps = {
   metrics: Pick<Metrics, 'registry'>
   /** Faults of mail servers do not make a process unready: they are shown for the operator. */
   mailHealth: { details(): object }
+  /** Once aborted, the process is not ready: proxies turn to others. */
+  stopping?: AbortSignal
 }
 
 /**
@@ -30,6 +32,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
     app.get('/readyz', { config, schema }, async () => {
+      if (deps.stopping?.aborted) throw serviceUnavailable('The process is stopping')
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
       return { status: 'ok', details: { mail: deps.mailHealth.details() } }
     })

@@ -35,6 +35,8 @@ export type ServerDeps = {
   apiKeys: ApiKeys
   limiter: RequestLimiter
   refuseAddress?: AddressRule
+  /** Once aborted, connections are closed with their next answer. */
+  stopping?: AbortSignal
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -76,6 +78,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   // Hooks of every request call back: a promise each would cost more than most of them do.
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    if (deps.stopping?.aborted) reply.header('connection', 'close')
     checkProtocol(request.raw)
     const admitted = admit(request, reply)
     return admitted ? inTime(admitted) : done()

@@ -38,6 +38,8 @@ export type Given = {
   mailer: Mailer
   /** Where the bytes of media are kept. */
   vault: Vault
+  /** Aborted when the process is asked to stop. */
+  stopping?: AbortSignal
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */
