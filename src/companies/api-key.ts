@@ -68,39 +68,51 @@ const digestOf = (secret: string): Buffer => createHash('sha256').update(secret)
 
 function parseNewApiKey(given: NewApiKey, clock: Clock) {
   const faults: FieldFault[] = []
+  const values = readNewApiKey(given, clock, faults)
+  if (faults.length > 0) throw validationError(faults)
+  return values
+}
+
+/** What is wrong with a new key, or the members that fit, beyond its shape. */
+export function apiKeyFaults(given: Partial<NewApiKey>, clock: Clock): FieldFault[] {
+  const faults: FieldFault[] = []
+  readNewApiKey({ name: 'absent', permissions: ['WhatsApp'], ...given }, clock, faults)
+  return faults
+}
+
+function readNewApiKey(given: NewApiKey, clock: Clock, faults: FieldFault[]) {
   const name = given.name.trim()
   if (name === '') faults.push({ path: 'name', message: 'must not be blank' })
-  const values = {
+  return {
     name,
     permissions: parsePermissions(given.permissions, faults),
     allowedOrigins: parseOrigins(given.allowedOrigins ?? [], faults),
     expiresAt: parseExpiry(given.expiresAt ?? null, clock, faults),
   }
-  if (faults.length > 0) throw validationError(faults)
-  return values
 }
 
 function parsePermissions(given: readonly string[], faults: FieldFault[]): Permission[] {
   const permissions = new Set<Permission>()
-  for (const [index, word] of given.entries()) {
+  // Skips the places of items whose shape is wrong.
+  given.forEach((word, index) => {
     const permission = PERMISSIONS.find((one) => one.toLowerCase() === word.trim().toLowerCase())
     if (permission) permissions.add(permission)
     else faults.push({ path: `permissions[${index}]`, message: `must be one of ${PERMISSIONS.join(', ')}` })
-  }
+  })
   if (given.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
   return [...permissions]
 }
 
 function parseOrigins(given: readonly string[], faults: FieldFault[]): string[] {
   const origins = new Set<string>()
-  for (const [index, text] of given.entries()) {
+  given.forEach((text, index) => {
     const origin = parseOrigin(text)
     if (origin !== undefined) origins.add(origin)
     else {
       const message = 'must be an http or https origin without path, such as https://app.example.com'
       faults.push({ path: `allowedOrigins[${index}]`, message })
     }
-  }
+  })
   return [...origins]
 }
 

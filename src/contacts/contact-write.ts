@@ -56,6 +56,8 @@ export const ContactWriteShape = Type.Object(
 
 type WriteBody = Static<typeof ContactWriteShape>
 
+const MISSING = 'must have an email or a phone'
+
 const shape = Compile(ContactWriteShape)
 
 /** What a body asks for: `upsert` needs an email or a phone and knows no null there, `update` takes them away by null. */
@@ -102,7 +104,9 @@ export function readContactRow(body: unknown): { write: ContactWrite } | { reaso
 
 function throwFaults(faults: Faults): void {
   const values = [...faults.shape, ...faults.email, ...faults.phone]
-  if (faults.missing.length > 0) throw badRequest('A contact needs an email or a phone', faults.missing)
+  if (faults.missing.length > 0) {
+    throw badRequest('A contact needs an email or a phone', [...faults.missing, ...values])
+  }
   if (faults.email.length > 0) throw validationError(values, 'Invalid email format')
   if (faults.shape.length > 0) throw validationError(values)
   if (faults.phone.length > 0) throw invalidPhoneNumber(...faults.phone.map((fault) => fault.path))
@@ -112,18 +116,40 @@ function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): 
   const path = (member: string) => [at, member].filter((part) => part !== '').join('.')
   const found = shapeFaults(item, path)
   faults.shape.push(...found)
-  if (found.length > 0 || !shape.Check(item)) return undefined
+  if (found.length > 0 || !shape.Check(item)) {
+    if (kind === 'upsert' && isNobody(item)) faults.missing.push({ path: at, message: MISSING })
+    checkIdentities(toWrite(fittingIdentities(item, path, found), kind), path, faults)
+    return undefined
+  }
   const write = toWrite(item, kind)
   if (kind === 'upsert' && write.email === undefined && write.phone === undefined) {
-    faults.missing.push({ path: at, message: 'must have an email or a phone' })
+    faults.missing.push({ path: at, message: MISSING })
   }
+  checkIdentities(write, path, faults)
+  return typeof write.phone === 'string' ? { ...write, phone: write.phone.replace('+', '') } : write
+}
+
+const isNobody = (item: unknown): boolean =>
+  typeof item === 'object' &&
+  item !== null &&
+  ['email', 'phone'].every((member) => [undefined, null, ''].includes(Reflect.get(item, member)))
+
+/** Email and phone of an item whose other members are at fault, as far as they are texts. */
+function fittingIdentities(item: unknown, path: (member: string) => string, found: readonly FieldFault[]): WriteBody {
+  const textOf = (member: 'email' | 'phone') => {
+    const value: unknown = typeof item === 'object' && item !== null ? Reflect.get(item, member) : undefined
+    return typeof value === 'string' && !found.some((fault) => fault.path === path(member)) ? value : undefined
+  }
+  return { ...named('email', textOf('email')), ...named('phone', textOf('phone')) }
+}
+
+function checkIdentities(write: ContactWrite, path: (member: string) => string, faults: Faults): void {
   if (typeof write.email === 'string' && !isEmail(write.email)) {
     faults.email.push({ path: path('email'), message: 'must be one address such as ada@example.com' })
   }
   if (typeof write.phone === 'string' && !E164.test(write.phone)) {
     faults.phone.push({ path: path('phone'), message: 'must be 7 to 15 digits with country code' })
   }
-  return typeof write.phone === 'string' ? { ...write, phone: write.phone.replace('+', '') } : write
 }
 
 function shapeFaults(item: unknown, path: (member: string) => string): FieldFault[] {

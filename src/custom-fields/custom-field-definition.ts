@@ -36,7 +36,7 @@ const shape = Compile(CustomFieldBodyShape)
 export function parseCustomField(body: unknown): Omit<CustomField, 'id' | 'source'> {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) throw badRequest('The body must be an object')
   if (['key', 'displayName', 'type'].some((name) => isMissing(body, name))) throw missingRequiredFields()
-  const faults = shape.Check(body) ? valueFaults(body) : shapeFaults(body)
+  const faults = bodyFaults(body)
   if (faults.length > 0 || !shape.Check(body)) throw validationError(faults)
   return {
     key: body.key.toUpperCase(),
@@ -58,17 +58,26 @@ const shapeFaults = (body: object): FieldFault[] =>
     message: fault.message,
   }))
 
-function valueFaults(body: Body): FieldFault[] {
+function bodyFaults(body: object): FieldFault[] {
+  if (shape.Check(body)) return valueFaults(body)
+  const faults = shapeFaults(body)
+  const isAtFault = (name: string) => faults.some(({ path }) => path === name || path.startsWith(`${name}.`))
+  const fitting: Partial<Body> = Object.fromEntries(Object.entries(body).filter(([name]) => !isAtFault(name)))
+  return [...faults, ...valueFaults(fitting)]
+}
+
+/** Of a body, or of the members whose shape is right. */
+function valueFaults(body: Partial<Body>): FieldFault[] {
   const faults = Object.keys(CustomFieldBodyShape.properties).flatMap((name) =>
     textFaults(Object.getOwnPropertyDescriptor(body, name)?.value, name),
   )
-  if (!KEY.test(body.key.toUpperCase())) {
+  if (body.key !== undefined && !KEY.test(body.key.toUpperCase())) {
     faults.push({ path: 'key', message: 'must begin with a letter and hold only letters, digits and _' })
   }
   if (body.type === 'select' && body.allowedValues === undefined) {
     faults.push({ path: 'allowedValues', message: 'must be given for the type select' })
   }
-  if (body.type !== 'select' && body.allowedValues !== undefined) {
+  if (body.type !== undefined && body.type !== 'select' && body.allowedValues !== undefined) {
     faults.push({ path: 'allowedValues', message: 'must be given for the type select only' })
   }
   if (faults.length === 0 && Buffer.byteLength(JSON.stringify(body.metadata ?? {})) > METADATA_MAX_BYTES) {

@@ -3,7 +3,15 @@ import { Type } from 'typebox'
 import { emailFailed, transactionalNotFound } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import { type Accepted, type EmailDeps, getEmail, sendOneShot, sendTemplateEmail } from './email.ts'
+import {
+  type Accepted,
+  type EmailDeps,
+  getEmail,
+  oneShotFaults,
+  sendOneShot,
+  sendTemplateEmail,
+  templateEmailFaults,
+} from './email.ts'
 import { refuseEmail } from './email-faults.ts'
 import {
   EmailStats,
@@ -45,7 +53,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/public/v1/emails',
       {
-        config: { permissions, onInvalid: refuseEmail('to') },
+        config: { permissions, valueFaults: oneShotFaults, onInvalid: refuseEmail('to') },
         schema: {
           tags,
           summary: 'Send an email',
@@ -91,7 +99,12 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/public/v1/templates/email/send',
       {
-        config: { permissions, onInvalid: refuseEmail('recipient'), onFailure: emailFailed },
+        config: {
+          permissions,
+          valueFaults: templateEmailFaults,
+          onInvalid: refuseEmail('recipient'),
+          onFailure: emailFailed,
+        },
         schema: {
           tags,
           summary: 'Send an email made from a template',

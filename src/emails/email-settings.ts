@@ -32,11 +32,7 @@ export async function setEmailSettings(
   companyId: number,
   settings: EmailSettings,
 ): Promise<EmailSettings> {
-  const faults = [
-    ...addressFaults('from', settings.from),
-    ...lineFaults('fromName', settings.fromName),
-    ...smtpUrlFaults(settings.smtpUrl),
-  ]
+  const faults = emailSettingsFaults(settings)
   if (faults.length > 0) throw validationError(faults)
   return db.begin(async (tx) => {
     const before = await lockEmailSettings(tx, companyId)
@@ -49,6 +45,13 @@ export async function setEmailSettings(
     return { ...settings, smtpUrl }
   })
 }
+
+/** What is wrong with settings, or the members that fit, beyond their shape. */
+export const emailSettingsFaults = ({ from, fromName, smtpUrl }: Partial<EmailSettings>): FieldFault[] => [
+  ...addressFaults('from', from),
+  ...lineFaults('fromName', fromName),
+  ...smtpUrlFaults(smtpUrl ?? null),
+]
 
 const openSmtpUrl = (cipher: Cipher, { smtpUrl }: EmailSettingsRow): string | null =>
   smtpUrl === null ? null : cipher.decrypt(smtpUrl)

@@ -4,6 +4,7 @@ import {
   badRequest,
   emailMarketingRefused,
   emailNotFound,
+  type FieldFault,
   idempotencyKeyInUse,
   missingRecipientAddress,
   serviceUnavailable,
@@ -62,7 +63,8 @@ export async function sendOneShot(
   email: OneShotEmail,
   toAnswer: ToAnswer,
 ): Promise<Accepted> {
-  checkOneShot(email)
+  const faults = oneShotFaults(email)
+  if (faults.length > 0) throw validationError(faults)
   const settings = await getSendingSettings(deps, caller.companyId)
   const from = email.from ?? settings?.from
   if (from === undefined) {
@@ -92,17 +94,21 @@ export async function sendOneShot(
   )
 }
 
-function checkOneShot(email: OneShotEmail): void {
-  const faults = [
-    ...addressFaults('to', email.to),
-    ...lineFaults('subject', email.subject),
-    ...addressFaults('from', email.from),
-    ...lineFaults('fromName', email.fromName),
-    ...addressFaults('replyTo', email.replyTo),
-    ...headersFaults(email.headers ?? {}),
-  ]
-  if (faults.length > 0) throw validationError(faults)
-}
+/** What is wrong with an email, or the members that fit, beyond its shape. */
+export const oneShotFaults = (email: Partial<OneShotEmail>): FieldFault[] => [
+  ...addressFaults('to', email.to),
+  ...lineFaults('subject', email.subject),
+  ...addressFaults('from', email.from),
+  ...lineFaults('fromName', email.fromName),
+  ...addressFaults('replyTo', email.replyTo),
+  ...headersFaults(email.headers ?? {}),
+]
+
+/** The same for an email made from a template. */
+export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<TemplateEmail>): FieldFault[] => [
+  ...addressFaults('recipient', recipient),
+  ...textFaults({ uid, customFields }, 'body'),
+]
 
 /**
  * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
@@ -116,7 +122,7 @@ export async function sendTemplateEmail(
   toAnswer: ToAnswer,
 ): Promise<Accepted> {
   if (given.recipient === '') throw missingRecipientAddress()
-  const faults = [...addressFaults('recipient', given.recipient), ...textFaults(given, 'body')]
+  const faults = templateEmailFaults(given)
   if (faults.length > 0) throw validationError(faults)
   const template = await getEmailTemplate(deps.db, caller.companyId, given.uid)
   const settings = await getSendingSettings(deps, caller.companyId)

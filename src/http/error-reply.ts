@@ -3,6 +3,7 @@ import { isDatabaseDown } from '../db/failure.ts'
 import { AppError, badRequest, internalError, payloadTooLarge, serviceUnavailable, validationError } from '../errors.ts'
 import type { RequestFault } from './fault.ts'
 import { InvalidRequest } from './validate.ts'
+import { withOwnFaults } from './value-faults.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -42,8 +43,10 @@ function toRefusal(error: unknown, request: FastifyRequest): AppError {
 
 /** 400 when something absent or excluded is among the faults, else 422 (decisions: Statuses). */
 function toInvalid(error: InvalidRequest, request: FastifyRequest): AppError {
-  const faults = error.listFaults()
-  const own = request.routeOptions.config.onInvalid?.(faults, request.body)
+  const { onInvalid, valueFaults } = request.routeOptions.config
+  const ofShape = error.listFaults()
+  const faults = valueFaults && error.isBody ? withOwnFaults(ofShape, request.body, valueFaults) : ofShape
+  const own = onInvalid?.(faults, request.body)
   if (own !== undefined) return own
   const fields = faults.map(({ path, message }) => ({ path, message }))
   const refused = validationError(fields)

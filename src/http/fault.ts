@@ -6,6 +6,8 @@ export type RequestFault = FieldFault & {
   readonly kind: 'shape' | 'value'
   /** The rule that was broken, in JSON Schema's words, such as `required`, `minLength` or `pattern`. */
   readonly keyword: string
+  /** JSON pointer to the value at fault; undefined where a member is absent or unknown. */
+  readonly pointer: string | undefined
 }
 
 /** Faults told to the caller at most. */
@@ -51,6 +53,7 @@ function toFault(error: ErrorObject): RequestFault {
   return {
     path: toPath(error.instancePath, child) || 'body',
     message: messageOf(error),
+    pointer: child === undefined ? error.instancePath : undefined,
     keyword: error.keyword,
     kind: isShape(error) ? 'shape' : 'value',
   }

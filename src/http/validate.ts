@@ -5,11 +5,13 @@ import { type RequestFault, toFaults } from './fault.ts'
 
 /** A request that does not fit its route's shape. `listFaults` looks for all faults, which costs more than finding one. */
 export class InvalidRequest extends Error {
+  readonly isBody: boolean
   readonly listFaults: () => RequestFault[]
 
-  constructor(listFaults: () => RequestFault[]) {
+  constructor(isBody: boolean, listFaults: () => RequestFault[]) {
     super('The request does not fit its shape')
     this.name = 'InvalidRequest'
+    this.isBody = isBody
     this.listFaults = listFaults
   }
 }
@@ -36,7 +38,7 @@ export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
       if (check(data)) return true
       const first = check.errors ?? []
       return {
-        error: new InvalidRequest(() => {
+        error: new InvalidRequest(httpPart === 'body', () => {
           // A list that is too long is not looked through: its faults could be millions.
           if (first.some(({ keyword }) => SIZE_LIMITS.has(keyword))) return toFaults(first)
           checkAll ??= thorough[part].compile(shape)

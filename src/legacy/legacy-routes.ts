@@ -6,7 +6,7 @@ import type { Contact } from '../contacts/contact-record.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import { parseContactUpserts } from '../contacts/contact-write.ts'
 import type { Pool } from '../db/connect.ts'
-import { type EmailDeps, sendTemplateEmail } from '../emails/email.ts'
+import { type EmailDeps, sendTemplateEmail, templateEmailFaults } from '../emails/email.ts'
 import { refuseEmail } from '../emails/email-faults.ts'
 import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { listEmailTemplates } from '../emails/email-template.ts'
@@ -16,7 +16,7 @@ import { completeKey } from '../http/idempotency.ts'
 import { errorResponses } from '../http/shapes.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
-import { SendBody } from '../messages/send-request.ts'
+import { SendBody, sendFaults } from '../messages/send-request.ts'
 import { handleSend, recoverSend, SendReplyShape } from '../messages/send-routes.ts'
 import { TemplateRecord, toTemplateRecord } from '../templates/template-routes.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
@@ -65,7 +65,12 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/api/transactionals',
       {
-        config: { permissions: ['Transactional'], onInvalid: refuseEmail('recipient'), onFailure: emailFailed },
+        config: {
+          permissions: ['Transactional'],
+          valueFaults: templateEmailFaults,
+          onInvalid: refuseEmail('recipient'),
+          onFailure: emailFailed,
+        },
         schema: {
           tags,
           deprecated,
@@ -129,6 +134,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         config: {
           waitsForOthers: true,
           permissions: ['WhatsApp', 'Transactional'],
+          valueFaults: sendFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
           recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),

@@ -64,6 +64,8 @@ export const SendBody = Type.Object({
 })
 export type SendBody = Static<typeof SendBody>
 
+type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
+
 export type MediaSource = { link: string } | { providerMediaId: string }
 
 /** What is to be sent, free of combinations that make no sense. */
@@ -90,7 +92,10 @@ export type SendRequest = {
  * @throws {AppError} 400 `bad_request` when fields are absent or exclude each other, 422 when the link is not https
  */
 export function parseSend(body: SendBody): SendRequest {
-  refuseCombinations(body)
+  const faults = sendFaults(body)
+  const isShape = faults.some(({ kind }) => kind === 'shape')
+  if (isShape) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), toFields(faults))
+  if (faults.length > 0) throw validationError(toFields(faults))
   return {
     recipient: body.recipient.replace('+', ''),
     content: contentOf(body),
@@ -106,9 +111,6 @@ function contentOf(body: SendBody): SendContent {
     return { type: 'template', family: id === undefined ? { name } : { id }, languageCode, components }
   }
   const { link, providerMediaId = '', caption, filename } = body.media ?? {}
-  if (link !== undefined && !isHttps(link)) {
-    throw validationError([{ path: 'media.link', message: 'must be an https address' }])
-  }
   return {
     type: body.type,
     source: link === undefined ? { providerMediaId } : { link },
@@ -117,10 +119,23 @@ function contentOf(body: SendBody): SendContent {
   }
 }
 
-function refuseCombinations(body: SendBody): void {
+/** What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. */
+export function sendFaults(body: Partial<SendBody>): SendFault[] {
+  const link = body.media?.link
+  const isPlain = link !== undefined && !isHttps(link)
+  return [
+    ...combinationFaults(body),
+    ...(isPlain ? [{ path: 'media.link', message: 'must be an https address', kind: 'value' as const }] : []),
+  ]
+}
+
+const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
+
+function combinationFaults(body: Partial<SendBody>): SendFault[] {
+  if (body.type === undefined) return []
   const wanted = body.type === 'text' || body.type === 'template' ? body.type : 'media'
-  const faults: FieldFault[] = []
-  const refuse = (path: string, message: string) => faults.push({ path, message })
+  const faults: SendFault[] = []
+  const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
 
   if (body[wanted] === undefined) refuse(wanted, `is required when type is ${body.type}`)
   for (const other of ['text', 'template', 'media'] as const) {
@@ -135,7 +150,7 @@ function refuseCombinations(body: SendBody): void {
     if (caption !== undefined && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
     if (filename !== undefined && body.type === 'sticker') refuse('media.filename', 'does not go with sticker')
   }
-  if (faults.length > 0) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), faults)
+  return faults
 }
 
 function refuseUnlessOne(

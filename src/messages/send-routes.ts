@@ -8,7 +8,7 @@ import { errorResponses } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
 import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
-import { parseSend, SendBody } from './send-request.ts'
+import { parseSend, SendBody, sendFaults } from './send-request.ts'
 
 export const SendReplyShape = Type.Object({
   success: Type.Literal(true),
@@ -29,6 +29,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
       {
         config: {
           permissions: ['WhatsApp', 'Transactional'],
+          valueFaults: sendFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
           waitsForOthers: true,

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
+import { apiKeyFaults, createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
 import { operatorErrorResponses } from '../http/shapes.ts'
 import { ApiKeyReply, NewApiKeyBody, NewApiKeyReply, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
@@ -20,7 +20,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/admin/v1/companies/:id/api-keys',
       {
-        config,
+        config: { ...config, valueFaults: (body: object) => apiKeyFaults(body, deps.clock) },
         schema: {
           tags,
           summary: 'Make an API key',

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
+import { emailSettingsFaults, getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import {
   createEmailTemplate,
   getEmailTemplate,
@@ -149,7 +149,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.put(
       SETTINGS,
       {
-        config,
+        config: { ...config, valueFaults: emailSettingsFaults },
         schema: {
           tags,
           summary: 'Set how a company sends email',

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
+import { senderFaults } from '../senders/sender-values.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
 import { InCompany, Success } from './shape.ts'
@@ -20,11 +21,12 @@ const OneSender = Type.Object({
 /** A company's connected numbers and their templates (decisions: The operator's side). */
 export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   const toReply = (sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
+  const valueFaults = (body: object) => senderFaults(body, deps.cipher)
   return async (app) => {
     app.post(
       '/admin/v1/companies/:id/senders',
       {
-        config: asking,
+        config: { ...asking, valueFaults },
         schema: {
           tags,
           summary: 'Connect a WhatsApp number',
@@ -83,7 +85,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.patch(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config: asking,
+        config: { ...asking, valueFaults },
         schema: {
           tags,
           summary: 'Change a connected number',

@@ -33,6 +33,19 @@ export type GivenValues = { -readonly [Name in keyof SenderValues]?: SenderValue
 
 /** What was given, ready to be kept; 422 names every wrong value. */
 export function parseGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[] = []): GivenValues {
+  const values = readGiven(given, cipher, faults)
+  if (faults.length > 0) throw validationError(faults)
+  return values
+}
+
+/** What is wrong with what was given, or the members that fit, beyond its shape. */
+export function senderFaults(given: SenderChange, cipher: Cipher): FieldFault[] {
+  const faults: FieldFault[] = []
+  readGiven(given, cipher, faults)
+  return faults
+}
+
+function readGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[]): GivenValues {
   const values: GivenValues = { ...plainValues(given) }
   if (given.phoneNumber !== undefined) Object.assign(values, parsePhone(given.phoneNumber, faults))
   for (const path of ['phoneName', 'phoneNumberId', 'wabaAccountId'] as const) {
@@ -46,7 +59,6 @@ export function parseGiven(given: SenderChange, cipher: Cipher, faults: FieldFau
     if (given[path] !== undefined) values[path] = given[path] === null ? null : cipher.encrypt(given[path])
   }
   if (given.apiBaseUrl !== undefined) values.apiBaseUrl = parseBaseUrl(given.apiBaseUrl, faults)
-  if (faults.length > 0) throw validationError(faults)
   return values
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
-import { type AppError, type FieldFault, validationError } from '../errors.ts'
+import { validationError } from '../errors.ts'
 import { answerOnce } from '../http/idempotency.ts'
 import { parseId } from '../ids.ts'
 import {
@@ -25,7 +25,7 @@ const tags = ['Webhook registrations']
 /** Where a company says which addresses its events go to (spec: Webhook registrations). */
 export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'] as const }
-  const checked = { ...config, onInvalid: withOwnFaults(deps.rules) }
+  const checked = { ...config, valueFaults: (body: object) => registrationFaults(body, deps.rules) }
   const Create = createShape(deps.rules)
   const Update = updateShape(deps.rules)
 
@@ -98,15 +98,4 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
 function checkRules(body: unknown, rules: RegistrationRules): void {
   const faults = registrationFaults(body, rules)
   if (faults.length > 0) throw validationError(faults)
-}
-
-/** Faults of value are answered all at once: those of the shape and ours, ours first where both name a field. */
-function withOwnFaults(rules: RegistrationRules) {
-  return (faults: readonly (FieldFault & { kind: 'shape' | 'value' })[], body: unknown): AppError | undefined => {
-    if (faults.some(({ kind }) => kind === 'shape')) return undefined
-    const own = registrationFaults(body, rules)
-    const named = new Set(own.map(({ path }) => path))
-    const rest = faults.filter(({ path }) => !named.has(path)).map(({ path, message }) => ({ path, message }))
-    return validationError([...own, ...rest])
-  }
 }

@@ -1,0 +1,60 @@
+import type { FieldFault } from '../errors.ts'
+import { MAX_FAULTS, type RequestFault } from './fault.ts'
+
+/** A fault that a route finds itself: of value unless it says otherwise. */
+export type OwnFault = FieldFault & { readonly kind?: 'shape' | 'value' }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * The faults of a body that its shape cannot express. Called when the shape does not fit, so that all faults are
+     * named at once: with the members that fit, any other is absent. A body that fits is checked by the handler.
+     */
+    valueFaults?(body: object): readonly OwnFault[]
+  }
+}
+
+/** The faults of the shape and those that the route finds: the route's stands where both name one value. */
+export function withOwnFaults(
+  faults: readonly RequestFault[],
+  body: unknown,
+  find: (body: object) => readonly OwnFault[],
+): RequestFault[] {
+  const fitting = withoutFaulty(body, faults)
+  // Faults beyond the maximum are not known, so what is left may not fit either.
+  if (fitting === undefined || faults.length >= MAX_FAULTS) return [...faults]
+  const own = find(fitting).map(({ path, message, kind = 'value' }) => ({
+    path,
+    message,
+    kind,
+    keyword: 'own',
+    pointer: undefined,
+  }))
+  const named = new Set(own.map(({ path }) => path))
+  const others = faults.filter(({ path, kind }) => kind === 'shape' || !named.has(path))
+  return [...others, ...own].slice(0, MAX_FAULTS)
+}
+
+/** A copy of the body without the values at fault; undefined when the body as a whole is at fault. */
+function withoutFaulty(body: unknown, faults: readonly RequestFault[]): object | undefined {
+  const copy: unknown = structuredClone(body)
+  for (const { pointer } of faults) {
+    if (pointer === undefined) continue
+    if (pointer === '') return undefined
+    removeAt(copy, pointer.slice(1).split('/'))
+  }
+  return typeof copy === 'object' && copy !== null ? copy : undefined
+}
+
+function removeAt(root: unknown, steps: readonly string[]): void {
+  let parent = root
+  for (const step of steps.slice(0, -1)) parent = memberOf(parent, fromPointer(step))
+  const last = steps.at(-1)
+  if (typeof parent === 'object' && parent !== null && last !== undefined)
+    Reflect.deleteProperty(parent, fromPointer(last))
+}
+
+const memberOf = (parent: unknown, name: string): unknown =>
+  typeof parent === 'object' && parent !== null ? Object.getOwnPropertyDescriptor(parent, name)?.value : undefined
+
+const fromPointer = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~')
