@@ -6,6 +6,8 @@ import { codeOf, messageOf, StartError } from './start-error.ts'
 
 /** Encrypts what others entrusted to us (access tokens, signing secrets) before it goes into the database. */
 export type Cipher = {
+  /** The ids of its keys; the first one encrypts. */
+  readonly keyIds: readonly string[]
   encrypt(text: string): string
   /** @throws Error when the text was altered, or sealed with a key that is not among ours. */
   decrypt(sealed: string): string
@@ -25,6 +27,7 @@ export function createCipher(keys: readonly string[]): Cipher {
   const [first] = known
   if (!first) throw new Error('A cipher needs at least one key')
   return {
+    keyIds: [...known.keys()],
     encrypt: (text) => seal(first[0], first[1], text),
     decrypt: (sealed) => unseal(known, sealed),
   }

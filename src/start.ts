@@ -4,6 +4,7 @@ import { Server as NetServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { checkSecrets } from './check-secrets.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
@@ -91,6 +92,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
+    await checkSecrets(db, cipher)
     const sandbox = config.sandbox
       ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined

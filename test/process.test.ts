@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
 import { connect } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
+import { createCipher } from '../src/secrets.ts'
 import { createTestDatabase } from './database.ts'
 import {
   dataFolder,
@@ -173,6 +175,20 @@ test('a database that does not answer gets a message with its host and without i
   })
   await expectRefusal(parley, `PostgreSQL at 127.0.0.1:${port} does not answer`, 'correct DATABASE_URL')
   expect(parley.output()).not.toContain('hidden')
+})
+
+test('keys that cannot read the stored secrets are refused before anything is served', async () => {
+  const { db, url } = await createTestDatabase()
+  const [first, other] = [1, 2].map(() => randomBytes(32).toString('base64'))
+  await db`insert into companies (name) values ('Acme')`
+  await db`
+    insert into email_settings (company_id, from_address, smtp_url)
+    select id, 'a@x.example', ${createCipher([first!]).encrypt('smtp://user:password@mail.example')} from companies
+  `
+  const settings = { DATABASE_URL: url, ADMIN_TOKEN: 'operator-token-for-tests-0123456789' }
+  const parley = await runParley({ ...settings, ENCRYPTION_KEY: other! })
+  await expectRefusal(parley, 'The database holds secrets encrypted with the key', 'add the missing key')
+  expect(parley.output()).not.toContain('listens on')
 })
 
 test('all faults of the settings are told at once', async () => {

@@ -6,6 +6,7 @@ import { emailSettingsCommands, emailTemplateCommands } from './email-commands.t
 import { eventCommands } from './event-commands.ts'
 import { jobCommands } from './job-commands.ts'
 import { keyCommands } from './key-commands.ts'
+import { secretCommands } from './secret-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
 
 /**
@@ -30,4 +31,5 @@ export function operatorCommands(
   emailSettingsCommands(program, open, stdin)
   eventCommands(program, open)
   jobCommands(program, open)
+  secretCommands(program, open)
 }

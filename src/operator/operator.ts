@@ -10,6 +10,7 @@ import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } fro
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/take-up.ts'
 import { reviveJobs } from '../jobs/job-store.ts'
+import type { Cipher } from '../secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import type { WebhookGuide } from './sender-shape.ts'
@@ -26,6 +27,7 @@ export type ImportVerbs = {
 export type OperatorDeps = SenderAdminDeps & {
   db: Pool
   clock: Clock
+  cipher: Cipher
   imports: ImportVerbs
   apiKeyPrefix: string
   /** Makes the process forget what it remembers of a key. */
