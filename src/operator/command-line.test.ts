@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import type { Pool } from '../db/connect.ts'
+import { type SetAsideState, setAside } from '../inbound/item-store.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
 import { operatorCommands } from './command-line.ts'
 
@@ -193,4 +194,27 @@ it('closes what it opened, after an error too, and says what failed to open', as
   operatorCommands(program, () => Promise.reject(new Error('connect ECONNREFUSED\n127.0.0.1:5432')))
   await expect(program.parseAsync(['company', 'list'], { from: 'user' })).rejects.toMatchObject({ exitCode: 1 })
   expect(err).toBe('error: connect ECONNREFUSED 127.0.0.1:5432\n')
+})
+
+describe('events', () => {
+  it('are listed page by page and shown whole, as by the API', async () => {
+    const keep = (state: SetAsideState, body: string) =>
+      setAside(db, [
+        {
+          ...{ state, reason: 'r', phoneNumberId: '5', wabaAccountId: null, app: null, eventId: null },
+          body: Buffer.from(body),
+          receivedAt: new Date(),
+        },
+      ])
+    await keep('failed', 'older')
+    await keep('unroutable', 'x'.repeat(5_000))
+    await keep('unreadable', 'newer')
+    const [newer] = await json('events', 'failed', '--limit', '1')
+    expect(newer).toMatchObject({ state: 'unreadable', body: 'newer' })
+    expect(await json('events', 'failed', '--before', String(newer.id))).toMatchObject([{ body: 'older' }])
+    const [listed] = await json('events', 'unroutable')
+    expect(listed).toMatchObject({ body: 'x'.repeat(4_096), bodyBytes: 5_000 })
+    expect(await json('events', 'show', String(listed.id))).toEqual({ ...listed, body: 'x'.repeat(5_000) })
+    expect(await parley(['events', 'show', '999999'])).toEqual({ out: '', err: 'error: Event not found\n', code: 1 })
+  })
 })

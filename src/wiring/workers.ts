@@ -37,6 +37,8 @@ const COUNT_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 const EXPIRED_AT_ONCE = 10_000
+/** Rows with bodies of up to 4 MiB. */
+const BODIES_AT_ONCE = 500
 /** Longer than any attempt at a delivery takes, and its record. */
 const DRAIN_MS = 12_000
 
@@ -131,9 +133,9 @@ async function sweep({ db, vault, cipher, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
   if ((await db.begin((tx) => takeUpLatecomers(cipher, tx))) > 0) eventsStored.raise()
-  await forgetSetAside(db, EXPIRED_AT_ONCE)
+  await forgetSetAside(db, BODIES_AT_ONCE)
   await forgetCounts(db, EXPIRED_AT_ONCE)
-  await forgetBodies(db, EXPIRED_AT_ONCE)
+  await forgetBodies(db, BODIES_AT_ONCE)
   await forgetWaiting(db)
   await sweepLists({ db, vault })
 }
