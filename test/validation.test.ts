@@ -114,6 +114,20 @@ const cases: Case[] = [
     ['accessToken', 'apiBaseUrl', 'phoneNumber', 'phoneNumberId'],
   ],
   [
+    `POST /admin/v1/companies`,
+    { name: ' ', rateLimitPerMinute: 'x' },
+    422,
+    'validation_error',
+    ['name', 'rateLimitPerMinute'],
+  ],
+  [
+    `POST ${operator}/email-templates`,
+    { name: ' ', subject: '{{', html: '{% nothing %}', text: 7 },
+    422,
+    'validation_error',
+    ['html', 'name', 'subject', 'text'],
+  ],
+  [
     `PUT ${operator}/email-settings`,
     { from: 'no', fromName: 'x'.repeat(1000), smtpUrl: 'http://a' },
     422,

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { companyNotFound, validationError } from '../errors.ts'
+import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { findCompany, insertCompany, markCompanyRemoved, selectCompanies, updateCompanyRow } from './company-store.ts'
 
 /** One customer of this installation: whatever it owns is seen by nobody else. */
@@ -50,8 +50,12 @@ export async function removeCompany(db: Db, companyId: number): Promise<void> {
   if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
 }
 
-function checkName(given: string): string {
-  const name = given.trim()
-  if (name === '') throw validationError([{ path: 'name', message: 'must not be blank' }])
-  return name
+/** What is wrong with a company, or the members that fit, beyond its shape. */
+export const companyFaults = ({ name }: Partial<NewCompany>): FieldFault[] =>
+  name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
+
+function checkName(name: string): string {
+  const faults = companyFaults({ name })
+  if (faults.length > 0) throw validationError(faults)
+  return name.trim()
 }

@@ -1,5 +1,5 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { transactionalNotFound, validationError } from '../errors.ts'
+import { type FieldFault, transactionalNotFound, validationError } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import {
   type EmailTemplateCounts,
@@ -12,7 +12,7 @@ import {
   selectEmailTemplates,
   updateEmailTemplateRow,
 } from './email-template-store.ts'
-import { readTemplate } from './liquid.ts'
+import { readTemplate, templateFaults } from './liquid.ts'
 
 /** `MARKETING` needs consent and offers the way out; the others are alike. */
 export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
@@ -81,9 +81,16 @@ export async function removeEmailTemplate(db: Db, companyId: number, uid: string
   if (!(await markEmailTemplateRemoved(db, companyId, uid))) throw transactionalNotFound()
 }
 
+/** What is wrong with a template, or the members that fit, beyond its shape. */
+export const emailTemplateFaults = ({ name, subject = '', html = '', text }: EmailTemplateChange): FieldFault[] => [
+  ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
+  ...templateFaults({ subject, html, text: text ?? null }),
+]
+
 function toValues(given: NewEmailTemplate): EmailTemplateValues {
+  const faults = emailTemplateFaults(given)
+  if (faults.length > 0) throw validationError(faults)
   const name = given.name.trim()
-  if (name === '') throw validationError([{ path: 'name', message: 'must not be blank' }])
   const parts = { subject: given.subject, html: given.html, text: given.text ?? null }
   return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...readTemplate(parts) }
 }

@@ -41,7 +41,17 @@ function parse(engine: Engine, source: string): Template[] {
  * Checks the parts of a template and lists the variables that they use, in the order of their first appearance.
  * 422 names each part that is no Liquid, or that asks for a member of a variable: values are text and have none.
  */
-export function readTemplate({ subject, html, text }: TemplateParts): { variables: string[] } {
+export function readTemplate(parts: TemplateParts): { variables: string[] } {
+  const { variables, faults } = examine(parts)
+  if (faults.length > 0) throw validationError(faults)
+  return { variables }
+}
+
+/** What is wrong with the parts of a template; those that are absent are not looked at. */
+export const templateFaults = (parts: Partial<TemplateParts>): FieldFault[] =>
+  examine({ subject: '', html: '', text: null, ...parts }).faults
+
+function examine({ subject, html, text }: TemplateParts): { variables: string[]; faults: FieldFault[] } {
   const faults: FieldFault[] = []
   const read = (path: string, engine: Engine, source: string): string[] => {
     try {
@@ -65,8 +75,7 @@ export function readTemplate({ subject, html, text }: TemplateParts): { variable
     ...read('html', 'html', html),
     ...read('text', 'plain', text ?? ''),
   ]
-  if (faults.length > 0) throw validationError(faults)
-  return { variables: [...new Set(variables)] }
+  return { variables: [...new Set(variables)], faults }
 }
 
 /** A variable itself, and what text has in Liquid: its size and its characters. */

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { createCompany, listCompanies } from '../companies/company.ts'
+import { companyFaults, createCompany, listCompanies } from '../companies/company.ts'
 import { operatorErrorResponses } from '../http/shapes.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from './operator.ts'
@@ -15,7 +15,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/admin/v1/companies',
       {
-        config,
+        config: { ...config, valueFaults: companyFaults },
         schema: {
           tags,
           summary: 'Create a company',
@@ -59,7 +59,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.patch(
       '/admin/v1/companies/:id',
       {
-        config,
+        config: { ...config, valueFaults: companyFaults },
         schema: {
           tags,
           summary: 'Change a company',

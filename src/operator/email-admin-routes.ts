@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { emailSettingsFaults, getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import {
   createEmailTemplate,
+  emailTemplateFaults,
   getEmailTemplate,
   listEmailTemplates,
   removeEmailTemplate,
@@ -41,7 +42,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.post(
       TEMPLATES,
       {
-        config,
+        config: { ...config, valueFaults: emailTemplateFaults },
         schema: {
           tags,
           summary: 'Create an email template',
@@ -94,7 +95,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.patch(
       TEMPLATE,
       {
-        config,
+        config: { ...config, valueFaults: emailTemplateFaults },
         schema: {
           tags,
           summary: 'Change an email template',
