@@ -5,6 +5,7 @@ import { Command } from 'commander'
 import type { Bench } from './bench.ts'
 import { contactsBench } from './contacts.ts'
 import { emailBench } from './email.ts'
+import { fairnessBench } from './fairness.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
@@ -19,6 +20,7 @@ const BENCHES: Record<string, Bench> = {
   read: readBench,
   contacts: contactsBench,
   email: emailBench,
+  fairness: fairnessBench,
 }
 
 const program = new Command('bench')

@@ -6,8 +6,10 @@ export type TurnLimits = {
   slots: number
   /** Requests that wait at most; a third of them one company's. */
   maxWaiting: number
-  /** How long a request waits at most; then it is refused, and never runs. */
+  /** How long work waits for a turn at most; then it is refused, and never runs. */
   maxWaitMs: number
+  /** The same for heavy work, whose callers wait longer. */
+  maxHeavyWaitMs: number
 }
 
 export type Turn = {
@@ -33,11 +35,14 @@ type Company = { running: number; waiting: Waiting[] }
 const COMPANY_SHARE = 1 / 3
 const RETRY_AFTER_SECONDS = 1
 
+/** A company is alone when no other has asked for a turn for so long. */
+const ALONE_AFTER_MS = 5_000
+
 /**
- * Shares slots among companies. While others wait, a company has at most a third of the slots; alone it may have more, as
- * long as a third stays free for whichever company comes next. Companies that wait are served in turn.
+ * Shares slots among companies. A company has at most a third of the slots; while it is alone it may have more, as long
+ * as a third stays free for the company that comes next. Companies that wait are served in turn.
  */
-export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits): CompanyTurns {
+export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitMs }: TurnLimits): CompanyTurns {
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
   const companies = new Map<number, Company>()
   /** Companies with requests that wait, in the order of their turns. */
@@ -45,12 +50,28 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits)
   let running = 0
   let waiting = 0
   let isExpiring = false
+  /** The last two companies that asked for a turn, and when. */
+  let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
+  let earlier = latest
 
   const mayRun = (companyId: number, company: Company, isHeavy: boolean): boolean => {
     if (running >= slots) return false
     if (company.running < share) return true
-    const othersWait = queue.size > (queue.has(companyId) ? 1 : 0)
-    return !isHeavy && !othersWait && slots - running > share
+    return !isHeavy && slots - running > share && isAlone(companyId)
+  }
+
+  const isAlone = (companyId: number): boolean => {
+    const other = latest.companyId === companyId ? earlier : latest
+    return monotonicMs() - other.atMs > ALONE_AFTER_MS
+  }
+
+  const noteActive = (companyId: number): void => {
+    if (latest.companyId !== companyId) earlier = latest
+    latest = { companyId, atMs: monotonicMs() }
+  }
+
+  const forgetIfIdle = (companyId: number, company: Company): void => {
+    if (company.running === 0 && company.waiting.length === 0) companies.delete(companyId)
   }
 
   const execute = async <T>(companyId: number, company: Company, work: () => Promise<T>): Promise<T> => {
@@ -62,7 +83,7 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits)
       running -= 1
       company.running -= 1
       startNext()
-      if (company.running === 0 && company.waiting.length === 0) companies.delete(companyId)
+      forgetIfIdle(companyId, company)
     }
   }
 
@@ -83,17 +104,23 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits)
       remove(companyId, company)
       if (first.turn.isWanted()) first.start()
       else first.refuse(overloaded(RETRY_AFTER_SECONDS))
+      forgetIfIdle(companyId, company)
     }
   }
 
   const expire = (): void => {
     isExpiring = false
-    const oldestMs = monotonicMs() - maxWaitMs
+    const nowMs = monotonicMs()
+    const isLate = ({ turn, sinceMs }: Waiting) => nowMs - sinceMs >= (turn.isHeavy ? maxHeavyWaitMs : maxWaitMs)
     for (const companyId of [...queue]) {
       const company = companies.get(companyId)
-      while (company?.waiting[0] !== undefined && company.waiting[0].sinceMs <= oldestMs) {
-        remove(companyId, company)?.refuse(overloaded(RETRY_AFTER_SECONDS))
-      }
+      if (company === undefined) continue
+      const late = company.waiting.filter(isLate)
+      company.waiting = company.waiting.filter((one) => !late.includes(one))
+      waiting -= late.length
+      if (company.waiting.length === 0) queue.delete(companyId)
+      for (const { refuse } of late) refuse(overloaded(RETRY_AFTER_SECONDS))
+      forgetIfIdle(companyId, company)
     }
     if (waiting > 0) expireLater()
   }
@@ -109,10 +136,12 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs }: TurnLimits)
       const { companyId } = turn
       const company = companies.get(companyId) ?? { running: 0, waiting: [] }
       companies.set(companyId, company)
+      noteActive(companyId)
       if (company.waiting.length === 0 && mayRun(companyId, company, turn.isHeavy)) {
         return execute(companyId, company, work)
       }
       if (waiting >= maxWaiting || company.waiting.length >= maxWaiting * COMPANY_SHARE) {
+        forgetIfIdle(companyId, company)
         return Promise.reject(overloaded(RETRY_AFTER_SECONDS))
       }
       return new Promise<T>((resolve, reject) => {

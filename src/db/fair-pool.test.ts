@@ -8,7 +8,10 @@ const { db: pool } = await createTestDatabase()
 await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`
 
 const make = (limits: Partial<TurnLimits> = {}) => {
-  const db = shareFairly(pool, createCompanyTurns({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, ...limits }))
+  const db = shareFairly(
+    pool,
+    createCompanyTurns({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000, ...limits }),
+  )
   const as = (companyId: number, turn: Partial<Turn> = {}) => {
     const caller = { companyId, isHeavy: false, isWanted: () => true, ...turn }
     return {
@@ -37,6 +40,14 @@ test('a company alone leaves a third free, and one with heavy work takes no more
   const heavy = Array.from({ length: 9 }, () => as(1, { isHeavy: true }).sleep(0.3))
   await expect.poll(running).toBe(3)
   await Promise.all(heavy)
+})
+
+test('a company that is not alone has a third of the pool at most, whether or not the others wait', async () => {
+  const { as } = make()
+  await as(2).work()
+  const flood = Array.from({ length: 9 }, () => as(1).sleep(0.3))
+  await expect.poll(running).toBe(3)
+  await Promise.all(flood)
 })
 
 test('a company that floods the pool does not delay another', async () => {
@@ -76,13 +87,16 @@ test('a statement that waits too long, or behind too many, is refused with 503 a
   const { as } = make({ maxWaiting: 30, maxWaitMs: 400 })
   const held = Array.from({ length: 6 }, () => as(1).sleep(2))
   await expect.poll(running).toBe(6)
-  const waiting = Array.from({ length: 11 }, () => as(1).work())
+  const waiting = Array.from({ length: 9 }, () => as(1).work())
+  const heavy = as(1, { isHeavy: true }).sleep(0)
   const outcomes = await Promise.allSettled(waiting)
   expect(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined))).toEqual(
     outcomes.map(() => expect.objectContaining(busy)),
   )
-  await Promise.all(held)
+  await Promise.all([...held, heavy])
   expect(await pool`select from work where company_id = 1`).toHaveLength(0)
+  const many = await Promise.allSettled(Array.from({ length: 20 }, () => as(1).sleep(0.1)))
+  expect(many.filter(({ status }) => status === 'rejected')).toHaveLength(4)
 })
 
 test('work whose caller has gone is dropped when its turn comes', async () => {

@@ -23,7 +23,7 @@ import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
 const SENDER_TTL_MS = 3_000
 /** Connections that requests leave to shared statements: counts, sends, mails, provider events. */
 const FREE_CONNECTIONS = 1
-const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000 }
+const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000, maxHeavyWaitMs: 20_000 }
 
 /** What the process is handed. */
 export type Given = {

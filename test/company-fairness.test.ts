@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest'
+import { eventually, startTestService, uniquePhone } from './service.ts'
+
+const service = await startTestService()
+const { db } = service
+
+const RECEIVER = { name: 'Receiver', url: 'https://receiver.example/', events: ['whatsapp.message.received'] }
+
+/** Statements that wait for a row lock. */
+const blocked = async (): Promise<number> => {
+  const [row] = await db<{ n: number }[]>`
+    select count(*)::int as n
+    from pg_stat_activity
+    where datname = current_database() and state = 'active' and wait_event_type = 'Lock'`
+  return row?.n ?? 0
+}
+
+test('requests of one company that wait for a lock leave the pool to the others', { timeout: 60_000 }, async () => {
+  const loud = await service.createCompany()
+  const other = await service.createCompany()
+  const { body: registration } = await loud.api('POST', '/webhooks/registrations', RECEIVER)
+  const free = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holder = db.begin(async (tx) => {
+    await tx`select from registrations where company_id = ${loud.companyId} for update`
+    locked.resolve()
+    await free.promise
+  })
+  await locked.promise
+  const path = `/webhooks/registrations/${registration.id}`
+  expect((await other.api('GET', '/contacts')).status).toBe(200)
+  const flood = Array.from({ length: 100 }, () => loud.api('PUT', path, { name: 'Renamed' }))
+  await eventually(async () => (await blocked()) === 3)
+
+  const template = { name: 'shipping_notice' }
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all([
+      other.api('GET', '/contacts'),
+      other.api('POST', '/contacts', { email: `person${round}@example.com` }),
+      other.api('POST', '/webhooks/registrations', RECEIVER),
+      other.api('POST', '/templates/whatsapp/send', { recipient: uniquePhone(), type: 'template', template }),
+      loud.api('POST', '/templates/whatsapp/send', { recipient: uniquePhone(), type: 'template', template }),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 200, 200])
+    expect(await blocked()).toBeLessThanOrEqual(3)
+  }
+  free.resolve()
+  await holder
+  const statuses = (await Promise.all(flood)).map(({ status }) => status)
+  expect(statuses.every((status) => [200, 503].includes(status))).toBe(true)
+})
