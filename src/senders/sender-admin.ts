@@ -14,6 +14,7 @@ import {
   markSenderRemoved,
   preferOldestSender,
   preferSender,
+  restoreSender,
   type SenderRow,
   type SenderValues,
   selectSenders,
@@ -39,14 +40,15 @@ export type SenderAdminDeps = ConnectionDeps & {
 
 /**
  * Connects a number to a company, with its name and number read from the provider where they are not given. The first
- * one is preferred; a later one takes that over when it says so.
+ * one is preferred; a later one takes that over when it says so. A number that the same company removed continues: its id,
+ * conversations and daily ledger, and its limits unless others are given.
  * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, the
  * credential among them when the provider refuses it; 503 when nobody tells name and number.
  */
 export async function connectSender(deps: SenderAdminDeps, companyId: number, given: NewSender): Promise<SenderRecord> {
   const values = await toValues(deps, given)
   const connected = await change(deps, companyId, async (tx) => {
-    const { id } = await insertSender(tx, companyId, values)
+    const id = await addSender(tx, companyId, values)
     await route(tx, companyId, id, values.phoneNumberId)
     if (given.isPreferred) await preferSender(tx, companyId, id)
     else await preferOldestSender(tx, companyId)
@@ -128,6 +130,18 @@ async function change<Result>(
   })
   deps.onSendersChanged(companyId)
   return result.value
+}
+
+async function addSender(tx: Db, companyId: number, values: SenderValues): Promise<number> {
+  const removed = await restoreSender(tx, companyId, values.phoneNumberId)
+  if (removed === undefined) return (await insertSender(tx, companyId, values)).id
+  const hasLimit = values.tier !== null || values.dailyLimit !== null
+  await updateSenderRow(tx, companyId, removed.id, {
+    ...values,
+    ...(!hasLimit && { tier: removed.tier, dailyLimit: removed.dailyLimit }),
+    throughputPerSecond: values.throughputPerSecond ?? removed.throughputPerSecond,
+  })
+  return removed.id
 }
 
 async function route(tx: Db, companyId: number, senderId: number, phoneNumberId: string): Promise<void> {

@@ -103,6 +103,27 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
   return row
 }
 
+/** Ends the removal of the sender that the company removed last under this number id; undefined when there is none. */
+export async function restoreSender(tx: Db, companyId: number, phoneNumberId: string): Promise<SenderRow | undefined> {
+  const [row] = await tx<SenderRow[]>`
+    update senders
+    set deleted_at = null,
+        connected_at = now(),
+        updated_at = now()
+    where company_id = ${companyId}
+      and id = (
+        select id
+        from senders
+        where company_id = ${companyId}
+          and phone_number_id = ${phoneNumberId}
+          and deleted_at is not null
+        order by deleted_at desc, id desc
+        limit 1
+      )
+    returning ${columns(tx)}`
+  return row
+}
+
 export async function updateSenderRow(
   tx: Db,
   companyId: number,
