@@ -12,17 +12,26 @@ begin
     from (
       select distinct given.company_id, given.wamid from unnest(company_ids, wamids) as given (company_id, wamid)
     ) as given
-    join messages message on (message.company_id, message.wamid) = (given.company_id, given.wamid)
-    join conversations conversation
-      on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    join lateral (
+    cross join lateral (
+      select known.*
+      from messages known
+      where (known.company_id, known.wamid) = (given.company_id, given.wamid)
+      limit 1
+    ) as message
+    cross join lateral (
+      select known.sender_id
+      from conversations known
+      where (known.company_id, known.id) = (message.company_id, message.conversation_id)
+      limit 1
+    ) as conversation
+    cross join lateral (
       select change.kind, change.text, change.occurred_at
       from message_changes change
       where (change.company_id, change.target_wamid) = (message.company_id, message.wamid)
         and (change.sender_id, change.direction) = (conversation.sender_id, message.direction)
       order by change.kind = 'revoke' desc, change.occurred_at desc, change.ordinal desc
       limit 1
-    ) as latest on true
+    ) as latest
     where message.revoked_at is null
   ),
   changed as (

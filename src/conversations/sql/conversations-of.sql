@@ -5,10 +5,18 @@ language sql stable
 as $$
   select sender.id, conversation.id, conversation.customer, conversation.contact_id
   from senders sender
-  left join customer_aliases alias
-    on (alias.company_id, alias.sender_id, alias.alias) = (sender.company_id, sender.id, conversations_of.identity)
-  join conversations conversation
-    on (conversation.company_id, conversation.sender_id, conversation.customer)
-     = (sender.company_id, sender.id, coalesce(alias.customer, conversations_of.identity))
+  left join lateral (
+    select known.customer
+    from customer_aliases known
+    where (known.company_id, known.sender_id, known.alias) = (sender.company_id, sender.id, conversations_of.identity)
+    limit 1
+  ) as alias on true
+  cross join lateral (
+    select known.id, known.customer, known.contact_id
+    from conversations known
+    where (known.company_id, known.sender_id) = (sender.company_id, sender.id)
+      and known.customer = coalesce(alias.customer, conversations_of.identity)
+    limit 1
+  ) as conversation
   where sender.company_id = company
 $$;

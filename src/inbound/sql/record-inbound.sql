@@ -57,7 +57,12 @@ begin
     for place, known_phone in
       select given.ord, pair.phone_identity
       from unnest(company_ids, customers, others) with ordinality as given (company_id, customer, other, ord)
-      join customer_user_ids pair on (pair.company_id, pair.user_id) = (given.company_id, given.customer)
+      cross join lateral (
+        select known.phone_identity
+        from customer_user_ids known
+        where (known.company_id, known.user_id) = (given.company_id, given.customer)
+        limit 1
+      ) as pair
       where given.other is null
     loop
       others[place] := customers[place];
@@ -317,7 +322,11 @@ begin
   if exists (
     select
     from unnest(company_ids, wamids) as given (company_id, wamid)
-    join message_changes change on (change.company_id, change.target_wamid) = (given.company_id, given.wamid)
+    cross join lateral (
+      select from message_changes change
+      where (change.company_id, change.target_wamid) = (given.company_id, given.wamid)
+      limit 1
+    ) as change
   ) then
     perform apply_message_changes(company_ids, wamids, at);
   end if;
