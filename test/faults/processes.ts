@@ -12,16 +12,26 @@ const SKEW_MS = 120_000
 const STOP_DEADLINE_MS = 30_000
 const START_DEADLINE_MS = 120_000
 
-type Slot = { role: 'api' | 'worker'; port: number; skewMs: number; child?: ChildProcess; output: string }
+type Slot = {
+  role: 'api' | 'worker'
+  port: number
+  skewMs: number
+  child?: ChildProcess
+  output: string
+  /** While it is being started. */
+  starting?: Promise<void> | undefined
+}
 
 /** Two api and two worker processes of the service on one database. */
 export type Processes = {
   /** Where the api processes answer. */
   addresses: string[]
-  /** Kills one with SIGKILL and starts it again. */
+  /** Kills one that runs with SIGKILL; its start goes on while further faults are made. */
   kill(): Promise<void>
   /** Stops each in turn with SIGTERM and starts it again. */
   roll(): Promise<void>
+  /** Waits until all that were killed run again; throws when one does not start. */
+  started(): Promise<void>
   /** Lines of processes that crashed by themselves. */
   crashes(): string[]
   stop(): Promise<void>
@@ -31,25 +41,37 @@ export async function startProcesses(env: Record<string, string>, random: Random
   // One listener for each process that was ever started.
   process.setMaxListeners(0)
   const slots: Slot[] = []
+  const failed = Promise.withResolvers<never>()
+  failed.promise.catch(() => {})
   for (const [place, role] of (['api', 'api', 'worker', 'worker'] as const).entries()) {
     slots.push({ role, port: await freePort(), skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS, output: '' })
   }
-  const start = (slot: Slot) => startSlot(slot, env)
+  const start = (slot: Slot) => {
+    slot.starting = startSlot(slot, env).finally(() => {
+      slot.starting = undefined
+    })
+    return slot.starting
+  }
+  const started = () => Promise.all(slots.map(({ starting }) => starting))
   await Promise.all(slots.map(start))
   return {
     addresses: slots.filter(({ role }) => role === 'api').map(({ port }) => `http://127.0.0.1:${port}`),
     kill: async () => {
-      const slot = random.pick(slots)
+      const running = () => slots.filter(({ starting }) => starting === undefined)
+      while (running().length === 0) await Promise.race(slots.map(({ starting }) => starting))
+      const slot = random.pick(running())
       await end(slot, 'SIGKILL')
-      await start(slot)
+      start(slot).catch((error) => failed.reject(error))
     },
     roll: async () => {
+      await started()
       for (const slot of slots) {
         await end(slot, 'SIGTERM')
         await start(slot)
       }
     },
     crashes: () => slots.flatMap(({ output }) => output.split('\n').filter((line) => line.includes('parley.crashed'))),
+    started: async () => void (await Promise.race([started(), failed.promise])),
     stop: async () => void (await Promise.all(slots.map((slot) => end(slot, 'SIGTERM')))),
   }
 }

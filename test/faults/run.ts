@@ -133,6 +133,7 @@ async function makeFaults(stage: Stage, plan: Plan, random: Random, pace: Pace, 
     await make(fault, stage, random, promotions)
     pace.done()
   }
+  await stage.processes.started()
   pace.over()
 }
 
