@@ -24,13 +24,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-test('what the mail server said while the database was away is written when it is back', async () => {
+/** One mail in the database, its delivery, and what the delivery told. */
+async function prepare(smtpUrl: string, beforeSend = async () => {}) {
   await migrate(db)
   const companyId = await createCompany(db)
-  const server = await startMailServer({ beforeAnswer: () => database.stop() })
+  const attempts: unknown[] = []
   const mail = {
     companyId,
-    uid: 'eml_outage',
+    uid: `eml_${companyId}`,
     templateId: null,
     recipient: 'ada@example.com',
     subject: 'Hello',
@@ -49,23 +50,47 @@ test('what the mail server said while the database was away is written when it i
     answer: null,
   }
   await insertEmails(db, [mail])
-  const [row] = await db<{ id: number }[]>`select id from emails`
+  const [row] = await db<{ id: number }[]>`select id from emails where company_id = ${companyId}`
   const kind = emailSendKind({
     db,
     clock: systemClock,
     cipher: createCipher([Buffer.alloc(32).toString('base64')]),
-    mailer,
+    mailer: { ...mailer, send: (...mail) => beforeSend().then(() => mailer.send(...mail)) },
     baseUrl: 'http://127.0.0.1',
-    smtpUrl: server.url,
+    smtpUrl,
     hasRefusedMarketing: async () => false,
-    onAttempt: () => {},
+    onAttempt: (...attempt) => attempts.push(attempt),
   })
   const times = { dueAt: new Date(), createdAt: new Date(), attempts: 0 }
   const job = { id: 1, claimId: '', kind: kind.kind, lane: '', companyId, subjectId: row!.id, ...times }
-  const ending = kind.handle([job], new AbortController().signal)
+  const deliver = () => kind.handle([job], new AbortController().signal)
+  const stateOf = () => db`
+    select status, failure_reason, handed_over_at from emails where company_id = ${companyId}
+  `
+  return { deliver, stateOf, attempts }
+}
+
+test('what the mail server said while the database was away is written when it is back', async () => {
+  const server = await startMailServer({ beforeAnswer: () => database.stop() })
+  const { deliver, stateOf } = await prepare(server.url)
+  const ending = deliver()
   await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
   database = await startEmbedded(folder)
   expect(await ending).toEqual([{ outcome: 'done' }])
-  expect(await db`select status, failure_reason from emails`).toEqual([{ status: 'sent', failureReason: null }])
+  expect(await stateOf()).toMatchObject([{ status: 'sent', failureReason: null }])
+  await server.stop()
+}, 60_000)
+
+test('a mail whose hand-over the database did not take is tried again at once, and is no fault of the mail server', async () => {
+  const stopped = Promise.withResolvers<void>()
+  const server = await startMailServer({})
+  const { deliver, stateOf, attempts } = await prepare(server.url, () => database.stop().then(stopped.resolve))
+  const ending = deliver()
+  await stopped.promise
+  database = await startEmbedded(folder)
+  expect(await ending).toMatchObject([{ outcome: 'retry', afterMs: 1_000, counts: false }])
+  expect(attempts).toEqual([])
+  expect(await stateOf()).toMatchObject([{ status: 'pending', handedOverAt: null }])
+  expect(server.mails).toEqual([])
   await server.stop()
 }, 60_000)

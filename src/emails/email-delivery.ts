@@ -32,6 +32,8 @@ const SETTLING_MS = 20
 const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 3_600 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000
+/** After a failure of the database. */
+const AFTER_OUTAGE_MS = 1_000
 const LONGEST_WAIT_MS = 60 * 60_000
 const GIVE_UP_AFTER_MS = 24 * 60 * 60_000
 
@@ -147,24 +149,39 @@ async function deliver(
       signal.throwIfAborted()
       // Another attempt has it: whoever looks next will see how that ended.
       return retryAfter(FIRST_WAIT_MS, { counts: false })
+    case 'interrupted':
+      // The mark may have been written; the mail was not ended.
+      await settle('pending')
+      return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.words })
     default:
       return refused(deps, attempts, email, outcome, settle)
   }
 }
 
 /** One attempt at a mail, reported to `onAttempt`. Without a mail server the attempt fails like one at a server that is away. */
+/** The database failed at the hand-over: no fault of the mail server, and nothing was sent. */
+type Interrupted = { kind: 'interrupted'; words: string }
+
 async function attempt(
   deps: DeliveryDeps,
   steps: Steps,
   email: EmailToSend,
   signal: AbortSignal,
-): Promise<MailOutcome> {
+): Promise<MailOutcome | Interrupted> {
   const { companyId, id } = email
+  let fault: unknown
   const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
   const startedAt = performance.now()
   const { mail, targets } = compose(deps, email)
-  const handOver = async () => !signal.aborted && (await steps.handOver({ companyId, id, targets }))
+  const handOver = async () => {
+    if (signal.aborted) return false
+    return steps.handOver({ companyId, id, targets }).catch((error: unknown) => {
+      fault = error
+      throw error
+    })
+  }
   const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, handOver)
+  if (fault !== undefined) return { kind: 'interrupted', words: String(fault) }
   deps.onAttempt(email, email.smtpUrl === null ? 'service' : 'company', outcome, performance.now() - startedAt)
   return outcome
 }
