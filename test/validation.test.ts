@@ -145,5 +145,11 @@ test.each(cases)('%s %j names every field at fault at once', async (route, body,
   expect({ status: answer.status, code: error.code, paths: pathsOf(error) }).toEqual({ status, code, paths })
 })
 
+test('a list that is too long is named alone: nothing else is known of its body', async () => {
+  const body = { name: ' ', permissions: Array(30).fill(7), allowedOrigins: 7, expiresAt: 7 }
+  const answer = await service.operator('POST', `${operator.slice('/admin/v1'.length)}/api-keys`, body)
+  expect([answer.status, pathsOf(answer.body.error)]).toEqual([422, ['permissions']])
+})
+
 const pathsOf = (error: { details?: { fields: { path: string }[] } }): string[] =>
   [...new Set(error.details?.fields.map(({ path }) => path))].sort()

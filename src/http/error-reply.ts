@@ -45,7 +45,7 @@ function toRefusal(error: unknown, request: FastifyRequest): AppError {
 function toInvalid(error: InvalidRequest, request: FastifyRequest): AppError {
   const { onInvalid, valueFaults } = request.routeOptions.config
   const ofShape = error.listFaults()
-  const faults = valueFaults && error.isBody ? withOwnFaults(ofShape, request.body, valueFaults) : ofShape
+  const faults = valueFaults && error.isBody ? withOwnFaults(ofShape, request.body, valueFaults) : ofShape.faults
   const own = onInvalid?.(faults, request.body)
   if (own !== undefined) return own
   const fields = faults.map(({ path, message }) => ({ path, message }))

@@ -9,7 +9,7 @@ function faultsOf(schema: TSchema, body: unknown): string[] {
   const result: unknown = compile({ schema, method: 'POST', url: '/', httpPart: 'body' })(body)
   if (typeof result !== 'object' || result === null || !('error' in result)) return []
   if (!(result.error instanceof InvalidRequest)) throw new Error('fails in another way')
-  return result.error.listFaults().map(({ kind, path, message }) => `${kind} ${path}: ${message}`)
+  return result.error.listFaults().faults.map(({ kind, path, message }) => `${kind} ${path}: ${message}`)
 }
 
 const Text = Type.Object({ type: Type.Literal('text'), text: Type.String() }, { additionalProperties: false })

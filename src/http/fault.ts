@@ -27,12 +27,18 @@ const SHAPE_KEYWORDS = new Set([
   'not',
 ])
 
+/** `isComplete`: no other value of the request is at fault. */
+export type Faults = { readonly faults: readonly RequestFault[]; readonly isComplete: boolean }
+
 /** What Ajv found, in the caller's words: faults of shape first, one per field and rule, at most a hundred. */
-export function toFaults(errors: readonly ErrorObject[]): RequestFault[] {
+export function toFaults(errors: readonly ErrorObject[]): Faults {
   const faults = withoutBranches(errors.slice(0, MAX_ERRORS)).map(toFault)
   const unique = new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault]))
   const sorted = [...unique.values()].sort((one, other) => order(one) - order(other))
-  return sorted.slice(0, MAX_FAULTS)
+  return {
+    faults: sorted.slice(0, MAX_FAULTS),
+    isComplete: errors.length <= MAX_ERRORS && sorted.length <= MAX_FAULTS,
+  }
 }
 
 const order = (fault: RequestFault): number => (fault.kind === 'shape' ? 0 : 1)

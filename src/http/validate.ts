@@ -1,14 +1,14 @@
 import { Ajv2019, type AnySchema, type ValidateFunction } from 'ajv/dist/2019.js'
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
-import { type RequestFault, toFaults } from './fault.ts'
+import { type Faults, toFaults } from './fault.ts'
 
 /** A request that does not fit its route's shape. `listFaults` looks for all faults, which costs more than finding one. */
 export class InvalidRequest extends Error {
   readonly isBody: boolean
-  readonly listFaults: () => RequestFault[]
+  readonly listFaults: () => Faults
 
-  constructor(isBody: boolean, listFaults: () => RequestFault[]) {
+  constructor(isBody: boolean, listFaults: () => Faults) {
     super('The request does not fit its shape')
     this.name = 'InvalidRequest'
     this.isBody = isBody
@@ -40,7 +40,7 @@ export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
       return {
         error: new InvalidRequest(httpPart === 'body', () => {
           // A list that is too long is not looked through: its faults could be millions.
-          if (first.some(({ keyword }) => SIZE_LIMITS.has(keyword))) return toFaults(first)
+          if (first.some(({ keyword }) => SIZE_LIMITS.has(keyword))) return { ...toFaults(first), isComplete: false }
           checkAll ??= thorough[part].compile(shape)
           return toFaults(checkAll(data) ? first : (checkAll.errors ?? first))
         }),

@@ -1,5 +1,5 @@
 import type { FieldFault } from '../errors.ts'
-import { MAX_FAULTS, type RequestFault } from './fault.ts'
+import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
 /** A fault that a route finds itself: of value unless it says otherwise. */
 export type OwnFault = FieldFault & { readonly kind?: 'shape' | 'value' }
@@ -16,13 +16,13 @@ declare module 'fastify' {
 
 /** The faults of the shape and those that the route finds: the route's stands where both name one value. */
 export function withOwnFaults(
-  faults: readonly RequestFault[],
+  { faults, isComplete }: Faults,
   body: unknown,
   find: (body: object) => readonly OwnFault[],
 ): RequestFault[] {
-  const fitting = withoutFaulty(body, faults)
-  // Faults beyond the maximum are not known, so what is left may not fit either.
-  if (fitting === undefined || faults.length >= MAX_FAULTS) return [...faults]
+  // With faults that are not known, what is left may not fit either.
+  const fitting = isComplete ? withoutFaulty(body, faults) : undefined
+  if (fitting === undefined) return [...faults]
   const own = find(fitting).map(({ path, message, kind = 'value' }) => ({
     path,
     message,
