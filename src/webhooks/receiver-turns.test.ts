@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createReceiverTurns, type Turn } from './receiver-turns.ts'
 
 /** Takes turns and says how many have come. */
@@ -61,6 +61,8 @@ describe('turns at a receiver', () => {
   })
 
   it('are one at a time after failures, until one succeeds; what waited when it began to fail is given back', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => void vi.useRealTimers())
     const turns = createReceiverTurns()
     const first = take(turns, 1, 60)
     await settle()
@@ -69,18 +71,29 @@ describe('turns at a receiver', () => {
     expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
 
     const { taken, sentAway } = take(turns, 1, 20)
-    await settle()
-    const end = ender(taken)
-    expect(taken).toHaveLength(1)
-    expect(await end(2, BAD)).toBe(1)
-    expect(await end(1, GOOD)).toBe(2)
-    expect(await end(1, GOOD)).toBe(4)
+    /** Lets the pause after a failure pass; returns how many attempts have started in all. */
+    const after = async (ms: number) => {
+      vi.advanceTimersByTime(ms)
+      await settle()
+      return taken.length
+    }
+    expect(await after(200)).toBe(1)
+    for (const [started, pauseMs] of [400, 800, 1_000, 1_000].entries()) {
+      taken[started]?.end(BAD)
+      expect(await after(pauseMs - 1)).toBe(started + 1)
+      expect(await after(1)).toBe(started + 2)
+    }
+    taken[4]?.end(GOOD)
+    expect(await after(0)).toBe(7)
+    taken[5]?.end(GOOD)
+    expect(await after(0)).toBe(10)
     expect(sentAway()).toBe(0)
   })
 
   it('remember the failing and the quick while nothing is sent to them', async () => {
     const turns = createReceiverTurns()
-    for (const how of [BAD, BAD, BAD]) (await turns.take(1))?.end(how)
+    for (const how of [BAD, BAD]) (await turns.take(1))?.end(how)
+    await new Promise((passed) => setTimeout(passed, 100))
     for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take(2))?.end(how)
     const [failing, quick] = [take(turns, 1, 30), take(turns, 2, 30)]
     await settle()

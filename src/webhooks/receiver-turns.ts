@@ -6,6 +6,9 @@ const MOST_AT_ONCE = 64
 /** An answer after this time is no reason to ask for more at once. */
 const QUICK_MS = 1_000
 
+/** From the end of one attempt to the start of the next while a receiver fails: doubled by each failure. */
+const FIRST_PAUSE_MS = 50
+const LONGEST_PAUSE_MS = 1_000
 /** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
 const MOST_REMEMBERED = 10_000
 
@@ -29,11 +32,19 @@ export type ReceiverTurns = {
   close(): void
 }
 
-type Receiver = { inFlight: number; atOnce: number; waiting: ((turn: Turn | undefined) => void)[] }
+type Receiver = {
+  inFlight: number
+  atOnce: number
+  /** While it fails and its next attempt has to wait, 0 otherwise. */
+  pauseMs: number
+  /** Ends the pause that lasts now. */
+  timer: NodeJS.Timeout | undefined
+  waiting: ((turn: Turn | undefined) => void)[]
+}
 
 /**
  * Says when a receiver is called: a few attempts at once until it has answered, then as many as it can take, and one at a
- * time while it fails. What waits here holds no connection, and it is given back as soon as its receiver is known to fail,
+ * time, with pauses, while it fails. What waits here holds no connection, and it is given back as soon as its receiver is known to fail,
  * so that a receiver costs the others nothing.
  */
 export function createReceiverTurns(): ReceiverTurns {
@@ -45,20 +56,30 @@ export function createReceiverTurns(): ReceiverTurns {
     return {
       end: (how) => {
         receiver.inFlight -= 1
-        const wasFailing = isFailing(receiver)
         if (how !== undefined) learn(receiver, how)
-        if (isFailing(receiver) && !wasFailing) giveBack(receiver)
-        while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
-        const isUnknown = receiver.atOnce === FIRST_AT_ONCE
-        if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) receivers.delete(id)
+        if (how !== undefined && receiver.pauseMs > 0) pause(id, receiver)
+        else endPause(id, receiver)
       },
     }
+  }
+
+  const endPause = (id: number, receiver: Receiver): void => {
+    clearTimeout(receiver.timer)
+    receiver.timer = undefined
+    while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
+    const isUnknown = receiver.atOnce === FIRST_AT_ONCE
+    if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) receivers.delete(id)
+  }
+
+  const pause = (id: number, receiver: Receiver): void => {
+    clearTimeout(receiver.timer)
+    receiver.timer = setTimeout(endPause, receiver.pauseMs, id, receiver)
   }
 
   return {
     take: async (id) => {
       if (isClosed) return undefined
-      const receiver = receivers.get(id) ?? { inFlight: 0, atOnce: FIRST_AT_ONCE, waiting: [] }
+      const receiver = receivers.get(id) ?? newReceiver()
       receivers.set(id, receiver)
       if (mayGo(receiver)) return begin(id, receiver)
       return await new Promise((resolve) => receiver.waiting.push(resolve))
@@ -66,23 +87,38 @@ export function createReceiverTurns(): ReceiverTurns {
     isQuick: (id) => (receivers.get(id)?.atOnce ?? FIRST_AT_ONCE) > ORDINARY_AT_ONCE,
     close: () => {
       isClosed = true
-      for (const receiver of receivers.values()) giveBack(receiver)
+      for (const receiver of receivers.values()) {
+        giveBack(receiver)
+        clearTimeout(receiver.timer)
+      }
     },
   }
 }
 
-const mayGo = ({ inFlight, atOnce }: Receiver): boolean => inFlight < atOnce
+const newReceiver = (): Receiver => ({
+  inFlight: 0,
+  atOnce: FIRST_AT_ONCE,
+  pauseMs: 0,
+  timer: undefined,
+  waiting: [],
+})
 
-const isFailing = ({ atOnce }: Receiver): boolean => atOnce === 1
+const mayGo = ({ inFlight, atOnce, timer }: Receiver): boolean => inFlight < atOnce && timer === undefined
 
 function giveBack({ waiting }: Receiver): void {
   for (const resolve of waiting.splice(0)) resolve(undefined)
 }
 
-/** A success allows more at once, a failure half as many. */
+/** A success allows more at once, a failure half as many; what waits when the receiver begins to fail is given back. */
 function learn(receiver: Receiver, { succeeded, durationMs }: TurnEnd): void {
-  const { atOnce } = receiver
-  if (!succeeded) receiver.atOnce = Math.ceil(atOnce / 2)
-  else if (atOnce < ORDINARY_AT_ONCE) receiver.atOnce = Math.min(atOnce * 2, ORDINARY_AT_ONCE)
+  const { atOnce, pauseMs } = receiver
+  if (!succeeded) {
+    if (atOnce === 2) giveBack(receiver)
+    receiver.atOnce = Math.ceil(atOnce / 2)
+    if (atOnce <= 2) receiver.pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+    return
+  }
+  receiver.pauseMs = 0
+  if (atOnce < ORDINARY_AT_ONCE) receiver.atOnce = Math.min(atOnce * 2, ORDINARY_AT_ONCE)
   else if (durationMs < QUICK_MS) receiver.atOnce = Math.min(atOnce + 1, MOST_AT_ONCE)
 }
