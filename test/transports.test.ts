@@ -1,4 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PAIR_BURST } from '../src/messages/pace.ts'
 import type { ProviderName } from '../src/providers/provider.ts'
@@ -369,9 +372,44 @@ describe('connecting', () => {
     const away = { ...body, apiBaseUrl: 'http://127.0.0.1:9/partner/app/x' }
     const refused = await service.operator('POST', path, away)
     expect([refused.status, refused.body.error.code]).toEqual([503, 'service_unavailable'])
+    expect(refused.body.error.message).toContain('could not be reached')
     const given = { phoneNumber: '+39 333 1112223', phoneName: 'Acme' }
     const answer = await service.operator('POST', path, { ...away, ...given })
     expect([answer.status, answer.body]).toMatchObject([201, given])
+  })
+
+  test.each([
+    [400, 100, 'Unsupported get request. Object with ID does not exist', 422, 'wabaAccountId'],
+    [403, 10, 'Application does not have permission for this action', 422, 'accessToken'],
+    [400, 200, 'Permissions error', 422, 'accessToken'],
+    [500, 2, 'Service temporarily unavailable', 201, undefined],
+    [400, 4, 'Application request limit reached', 201, undefined],
+  ])('answered %i with code %i: the refusal in its own words, whatever else was given', async (...given) => {
+    const [status, code, message, expected, path] = given
+    const server = createServer((_request, response) => {
+      response
+        .writeHead(status, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: { code, message } }))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const apiBaseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { companyId } = await service.createCompany({ isConnected: false })
+    const { body } = await numberAt('meta')
+    const named = { ...body, apiBaseUrl, phoneNumber: '+39 333 1112223', phoneName: 'Acme' }
+    const answer = await service.operator('POST', `/companies/${companyId}/senders`, named)
+    server.close()
+    expect(answer.status).toBe(expected)
+    if (path === undefined) return
+    const [field] = answer.body.error.details.fields
+    expect(field).toEqual({ path, message: `is refused by the provider: ${code}: ${message}` })
+  })
+
+  test('a number that the provider does not list, without its name: 422 naming phoneNumberId', async () => {
+    const { companyId } = await service.createCompany({ isConnected: false })
+    const { body } = await numberAt('meta')
+    const unlisted = { ...body, phoneNumberId: '1' }
+    const answer = await service.operator('POST', `/companies/${companyId}/senders`, unlisted)
+    expect([answer.status, answer.body.error.details?.fields[0].path]).toEqual([422, 'phoneNumberId'])
   })
 
   test('what is given goes before what the provider says', async () => {

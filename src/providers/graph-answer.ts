@@ -1,7 +1,7 @@
 import { type Exchange, isObject, readJsonObject } from './exchange.ts'
 import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
 import type { Fetched, ProviderError, SendOutcome } from './provider.ts'
-import { isDenial, refusalOf } from './refusal.ts'
+import { isDenial, isFinal, refusalOf } from './refusal.ts'
 
 /** How a provider's answers differ from Meta's, which all of them otherwise pass on. */
 export type Reading = {
@@ -56,14 +56,20 @@ export function readAnswer(answer: Exchange, reading: Reading = {}): Fetched<Rec
   const error = body && readError(body, reading)
   if (body && error === undefined && answer.status < 300) return { kind: 'fetched', value: body }
   const isDenied = error && error.code !== null ? isDenial(error) : answer.status === 401
-  return { kind: 'failed', isDenied, error: error ?? failure(`HTTP ${answer.status}`) }
+  const isRefused = isDenied || (answer.status < 500 && (error === undefined || isFinal(error)))
+  return { kind: 'failed', isRefused, isDenied, error: error ?? failure(`HTTP ${answer.status}`) }
 }
 
 const readError = (body: Record<string, unknown>, { readOwnError }: Reading): ProviderError | undefined =>
   readGraphError(body) ?? readOwnError?.(body)
 
 /** A question that failed for a reason which says nothing of the credential. */
-export const failed = (title: string): Fetched<never> => ({ kind: 'failed', isDenied: false, error: failure(title) })
+export const failed = (title: string): Fetched<never> => ({
+  kind: 'failed',
+  isRefused: false,
+  isDenied: false,
+  error: failure(title),
+})
 
 /** The answer taken further; undefined: it lacks what it should hold. */
 export function readValue<T>(

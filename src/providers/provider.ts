@@ -103,8 +103,11 @@ export type TemplateButton = {
 /** A question that the provider answered, or why it did not. */
 export type Fetched<T> =
   | { kind: 'fetched'; value: T }
-  /** `isDenied`: the credential itself was refused. */
-  | { kind: 'failed'; isDenied: boolean; error: ProviderError }
+  /**
+   * `isRefused`: the provider answered and refused the question; else it could not be reached or asked to wait.
+   * `isDenied`: it refused the credential itself.
+   */
+  | { kind: 'failed'; isRefused: boolean; isDenied: boolean; error: ProviderError }
 
 export type MediaOutcome =
   | {

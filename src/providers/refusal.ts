@@ -42,6 +42,12 @@ const DENIALS: ReadonlySet<number> = new Set([0, 190])
 
 export const isDenial = (error: ProviderError): boolean => error.code !== null && DENIALS.has(error.code)
 
+/** The same question will be refused again: the provider neither asks to wait nor is unavailable. */
+export function isFinal(error: ProviderError): boolean {
+  const outcome = refusalOf(error)
+  return outcome.kind === 'refused' && outcome.reason !== 'unavailable'
+}
+
 /** The outcome of a refusal, by its code alone. */
 export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendOutcome {
   const wait = error.code === null ? undefined : THROTTLES.get(error.code)

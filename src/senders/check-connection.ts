@@ -1,5 +1,5 @@
 import { serviceUnavailable, validationError } from '../errors.ts'
-import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
+import type { ProviderError, ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from './sender.ts'
 
 export type ConnectionDeps = {
@@ -10,38 +10,53 @@ export type ConnectionDeps = {
 
 export type Connection = SenderAccess & { provider: ProviderName }
 
+/** What the provider tells of a number; `unreachable`: why it could not be asked, in its or our words. */
+export type Checked = { number: ProviderNumber | undefined; unreachable: string | null }
+
 /**
- * Asks the provider with the credential that was given, and answers what it knows of the number; undefined when it does
- * not list it or could not be asked: a provider that is away must not stop a number from being connected.
- * 422 when it refuses the credential itself.
+ * Asks the provider with the credential that was given. A provider that cannot be reached must not stop a number from
+ * being connected; one that refuses does, whatever else was given.
+ * @throws {AppError} 422 `validation_error` with the provider's code and text
  */
-export async function checkConnection(
-  deps: ConnectionDeps,
-  connection: Connection,
-): Promise<ProviderNumber | undefined> {
+export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)
-  if (listed === undefined) return undefined
-  if (listed.kind === 'failed') {
-    if (listed.isDenied) {
-      const words = `is refused by the provider: ${listed.error.title}`
-      throw validationError([{ path: 'accessToken', message: words }])
-    }
-    deps.onUnchecked(listed.error.title)
-    return undefined
+  if (listed === undefined) return { number: undefined, unreachable: 'there is no adapter for it' }
+  if (listed.kind === 'fetched') {
+    const number = listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
+    return { number, unreachable: null }
   }
-  return listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
+  const words = wordsOf(listed.error)
+  if (listed.isRefused) {
+    const path = listed.isDenied || isPermission(listed.error.code) ? 'accessToken' : 'wabaAccountId'
+    throw validationError([{ path, message: `is refused by the provider: ${words}` }])
+  }
+  deps.onUnchecked(words)
+  return { number: undefined, unreachable: words }
 }
 
-/** Name and number as given, else as the provider tells them; 503 or 422 when nobody does. */
+const wordsOf = ({ code, title, details }: ProviderError): string =>
+  [code, title, details].filter((part) => part !== null).join(': ')
+
+/** Meta's codes for a credential without the permission that is needed: 3, 10 and 200 to 299. */
+const isPermission = (code: number | null): boolean =>
+  code !== null && (code === 3 || code === 10 || (code >= 200 && code <= 299))
+
+/** Name and number as given, else as the provider tells them; 503 when it cannot be reached, 422 when it does not. */
 export function completeFrom(
-  number: ProviderNumber | undefined,
+  { number, unreachable }: Checked,
   given: { phoneNumber?: string; phoneName?: string },
 ): { phoneNumber: string; phoneName: string } {
   const phoneNumber = given.phoneNumber ?? number?.phoneNumber
   const phoneName = given.phoneName ?? number?.phoneName
   if (phoneNumber && phoneName) return { phoneNumber, phoneName }
+  if (unreachable !== null) {
+    throw serviceUnavailable(
+      `The provider could not be reached (${unreachable}): give phoneNumber and phoneName to connect without it`,
+    )
+  }
   if (number === undefined) {
-    throw serviceUnavailable('The provider does not tell name and number: give phoneNumber and phoneName')
+    const message = 'is not among the numbers that the provider lists: correct it, or give phoneNumber and phoneName'
+    throw validationError([{ path: 'phoneNumberId', message }])
   }
   const path = phoneNumber ? 'phoneName' : 'phoneNumber'
   throw validationError([{ path, message: 'must be given: the provider does not tell it' }])

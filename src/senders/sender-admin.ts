@@ -42,8 +42,8 @@ export type SenderAdminDeps = ConnectionDeps & {
  * Connects a number to a company, with its name and number read from the provider where they are not given. The first
  * one is preferred; a later one takes that over when it says so. A number that the same company removed continues: its id,
  * conversations and daily ledger, and its limits unless others are given.
- * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, the
- * credential among them when the provider refuses it; 503 when nobody tells name and number.
+ * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, or
+ * what the provider refuses, in its words; 503 when it cannot be reached and name and number are not given.
  */
 export async function connectSender(deps: SenderAdminDeps, companyId: number, given: NewSender): Promise<SenderRecord> {
   const values = await toValues(deps, given)
@@ -172,8 +172,8 @@ async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<Sender
   const phoneNumberId = given.phoneNumberId.trim()
   const wabaAccountId = given.wabaAccountId.trim()
   const connection = { ...given, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
-  const number = await checkConnection(deps, connection)
-  const { phone = '', ...named } = parseGiven(completeFrom(number, given), deps.cipher)
+  const checked = await checkConnection(deps, connection)
+  const { phone = '', ...named } = parseGiven(completeFrom(checked, given), deps.cipher)
   return {
     ...parsed,
     provider: given.provider,
@@ -184,7 +184,7 @@ async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<Sender
     phone,
     phoneNumber: named.phoneNumber ?? '',
     phoneName: named.phoneName ?? '',
-    isSharedWithApp: number?.isSharedWithApp ?? false,
+    isSharedWithApp: checked.number?.isSharedWithApp ?? false,
   }
 }
 
