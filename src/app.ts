@@ -9,6 +9,7 @@ import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
 import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
+import { RECEIVER_EVENTS } from './inbound/envelope-shape.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
@@ -45,7 +46,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
   const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
-  await describeApi(app, deps.config)
+  await describeApi(app, deps.config, RECEIVER_EVENTS)
 
   const media = createMediaDeps(deps)
   const webhooks = createWebhookDeps(deps)

@@ -36,10 +36,14 @@ const REVALIDATE = 'no-cache'
 /** Browsers keep it for a year without asking. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
-/** Collects the shapes of all routes that are registered afterwards into one OpenAPI document. */
+/**
+ * Collects the shapes of all routes that are registered afterwards into one OpenAPI document, with the requests that the
+ * service makes itself as `webhooks`.
+ */
 export async function describeApi(
   app: FastifyInstance,
   config: Pick<Config, 'baseUrl' | 'apiKeyPrefix'>,
+  webhooks: Record<string, object>,
 ): Promise<void> {
   await app.register(swagger, {
     openapi: {
@@ -51,6 +55,7 @@ export async function describeApi(
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: config.baseUrl }],
+      webhooks,
       components: {
         securitySchemes: {
           apiKey: {

@@ -1,7 +1,9 @@
 import fc from 'fast-check'
+import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { providerBodies, signedBodies } from '../../test/provider-bodies.ts'
 import { buildEnvelope, isForwardable } from './envelope.ts'
+import { Envelope } from './envelope-shape.ts'
 import type { InboundItem } from './inbound-item.ts'
 import { parseInbound } from './parse-inbound.ts'
 
@@ -39,11 +41,17 @@ const itemsOf = (raw: string | Buffer): InboundItem[] => {
   return parsed.kind === 'items' ? parsed.items : []
 }
 
+/** How an envelope differs from the one that the API reference describes. */
+function faultsOf(envelope: { message: object }): unknown[] {
+  const undescribed = Object.keys(envelope.message).filter((name) => !(name in Envelope.properties.message.properties))
+  return [...undescribed, ...Value.Errors(Envelope, envelope)]
+}
+
 /** Everything that can be asked of an item, so that nothing lazy is left to fail later. */
 function exhaust(items: InboundItem[]): void {
   for (const item of items) {
     JSON.parse(item.raw())
-    if (isForwardable(item)) JSON.parse(buildEnvelope(item, CHANNEL))
+    if (isForwardable(item)) expect(faultsOf(JSON.parse(buildEnvelope(item, CHANNEL)))).toEqual([])
   }
 }
 

@@ -45,9 +45,11 @@ begin
     if told.former_user is not null then
       perform release_phone(told.company_id, told.phone_identity, told.former_user, at);
     end if;
-    perform move_customer(
-      told.company_id, coalesce(told.former_phone, told.user_id), told.phone_identity, told.phone, at
-    );
+    if told.former_phone is not null or told.is_known_user then
+      perform move_customer(
+        told.company_id, coalesce(told.former_phone, told.user_id), told.phone_identity, told.phone, at
+      );
+    end if;
     delete from customer_user_ids where (company_id, user_id) = (told.company_id, told.user_id);
   end loop;
 
