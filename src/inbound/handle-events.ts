@@ -93,13 +93,19 @@ async function handleOnce(
     const { owned, unplaced, rest } = openEvents(events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
-    const all = [...unplaced, ...outcome.unplaced]
+    const all = [...unplaced.filter(isBefore(outcome.left)), ...outcome.unplaced]
     await keepUnplaced(tx, all)
     return { count: events.length, outcome: { ...outcome, unplaced: all } }
   })
   for (const act of outcome.afterwards) act()
   if (outcome.unplaced.length > 0) deps.onUnplaced(outcome.unplaced)
   return count
+}
+
+/** Whether an item stands before those that are left of its event: a later transaction finds the others again. */
+function isBefore(left: readonly StoredEvent[]): (item: Unplaced) => boolean {
+  const firstLeft = new Map(left.map(({ id, done }) => [id, done]))
+  return ({ event, index }) => index < (firstLeft.get(event.id) ?? Number.POSITIVE_INFINITY)
 }
 
 /** Of an event that is there twice the last counts, from which more items are left. */

@@ -180,6 +180,16 @@ describe('what cannot be written', () => {
   })
 })
 
+test('items that are unreadable between items that fail are kept once', async () => {
+  const number = await connectNumber(db)
+  const pairs = Array.from({ length: 150 }, () => [textMessage('refuse me'), { id: 'x'.repeat(600) }]).flat()
+  await accept(bodyOf(number, ...pairs))
+  await handleAll()
+  const rows = await db<{ body: Buffer }[]>`select body from inbound_items where state = 'unreadable'`
+  const kept = rows.flatMap(({ body }) => JSON.parse(String(body)).entry[0].changes[0].value.messages)
+  expect([kept.length, (await failedItems()).wamids.length]).toEqual([150, 150])
+}, 60_000)
+
 test('an event with more items than one transaction takes is handled in several, in order, each item once', async () => {
   const number = await connectNumber(db)
   const texts = Array.from({ length: 1_200 }, (_, n) => `many ${n}`)

@@ -21,7 +21,7 @@ export function openEvents(events: readonly StoredEvent[], limit: number): Opene
   return opened
 }
 
-/** Returns how many items it took. */
+/** Returns how many items it took that are to be handled. Of those that need no handling it takes all on the way. */
 function openEvent(event: StoredEvent, room: number, { owned, unplaced, rest }: OpenedEvents): number {
   const parsed = parseInbound(event.body)
   if (parsed.kind === 'unreadable') {
@@ -32,14 +32,21 @@ function openEvent(event: StoredEvent, room: number, { owned, unplaced, rest }: 
   const own = parsed.items.filter(({ route }) =>
     belongsToPart(event, route.by === 'sender' ? route.phoneNumberId : null),
   )
-  const end = event.done + room
+  let taken = 0
   for (const [index, item] of own.entries()) {
-    if (index < event.done || index >= end) continue
-    if (item.kind === 'unreadable-item') unplaced.push({ event, item, index, state: 'unreadable', reason: item.reason })
-    else owned.push({ item, receivedAt: event.receivedAt, event, index })
+    if (index < event.done || item.kind === 'ignored') continue
+    if (item.kind === 'unreadable-item') {
+      unplaced.push({ event, item, index, state: 'unreadable', reason: item.reason })
+      continue
+    }
+    if (taken === room) {
+      rest.push({ ...event, done: index })
+      break
+    }
+    owned.push({ item, receivedAt: event.receivedAt, event, index })
+    taken += 1
   }
-  if (own.length > end) rest.push({ ...event, done: end })
-  return Math.min(own.length - event.done, room)
+  return taken
 }
 
 /** The events of items that were not handled, each from the first of these items on. */
