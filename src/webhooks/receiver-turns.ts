@@ -8,7 +8,7 @@ const QUICK_MS = 1_000
 
 /** From the end of one attempt to the start of the next while a receiver fails: doubled by each failure. */
 const FIRST_PAUSE_MS = 50
-const LONGEST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 200
 /** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
 const MOST_REMEMBERED = 10_000
 
