@@ -104,6 +104,15 @@ describe('a send to somebody new', () => {
     expect(await db`select * from contacts where company_id = ${companyId}`).toEqual(before)
   })
 
+  test('a send by a slower clock never moves a conversation back in its list', async () => {
+    const { companyId, send } = await world()
+    await prepareSends(db, [send()], hoursAfter(1))
+    await prepareSends(db, [send()], NOON)
+    expect(await db`select active_at from conversations where company_id = ${companyId}`).toEqual([
+      { activeAt: hoursAfter(1) },
+    ])
+  })
+
   test('a user id makes a contact without a phone', async () => {
     const { companyId, send } = await world()
     await prepareSends(db, [send({ customer: 'US.13491208655302741918', phone: null })], NOON)
