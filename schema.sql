@@ -99,7 +99,7 @@ create table contact_imports (
   constraint contact_imports_pkey PRIMARY KEY (company_id, id),
   constraint contact_imports_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint contact_imports_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'ndjson'::text]))),
-  constraint contact_imports_status_check CHECK ((status = ANY (ARRAY['receiving'::text, 'queued'::text, 'running'::text, 'completed'::text, 'failed'::text])))
+  constraint contact_imports_status_check CHECK ((status = ANY (ARRAY['receiving'::text, 'queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
 );
 CREATE INDEX contact_imports_with_list ON public.contact_imports USING btree (created_at) WHERE (storage_key IS NOT NULL);
 

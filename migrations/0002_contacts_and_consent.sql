@@ -96,7 +96,7 @@ create table contact_imports (
   size_bytes bigint not null,
   rows integer not null,
   client_id text, -- the API key that sent it
-  status text not null default 'queued' check (status in ('receiving', 'queued', 'running', 'completed', 'failed')),
+  status text not null default 'queued' check (status in ('receiving', 'queued', 'running', 'completed', 'failed', 'cancelled')),
   failure text,
   read_bytes bigint not null, -- committed with the rows that they count: a resumed import begins here
   read_lines integer not null,

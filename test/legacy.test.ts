@@ -259,6 +259,18 @@ describe('before the removal date', () => {
     expect(answer.headers).toHaveProperty('deprecation')
   })
 
+  test('a contact is matched by email only: another one with its phone stays as it is', async () => {
+    const { legacy, api } = await createMailing()
+    const json = { 'content-type': 'application/json' }
+    const write = async (body: object) =>
+      JSON.parse((await legacy('POST', '/api/contacts', json, JSON.stringify(body))).text)[0].contactId
+    const first = await write({ email: 'first@example.com', phone: '+39333123456' })
+    const second = await write({ email: 'second@example.com', phone: '+39333123456' })
+    expect(second).not.toBe(first)
+    expect(await write({ email: 'FIRST@example.com', phone: '+39333123457' })).toBe(first)
+    expect((await api('GET', `/contacts/${second}`)).body.data).toMatchObject({ email: 'second@example.com' })
+  })
+
   test('a contact needs an email', async () => {
     const { legacy } = await createMailing()
     expect(

@@ -43,7 +43,7 @@ export function applyItems(items: readonly Item[], matches: readonly Match[], wh
   const index = createIndex(matches)
   return items.map((item, place) => {
     const person = index.find(item) ?? newPerson(FIRST_NEW_ID + place)
-    const step = applyItem(person, item.write, whenFull)
+    const step = applyItem(person, item, whenFull)
     if (step.kind === 'full') return step
     person.consents.push(...consentChanges(person.state, step.state))
     index.move(person, step.state)
@@ -59,13 +59,21 @@ const newPerson = (id: number): Person => ({
   numbersGivenUp: new Set(),
 })
 
-function applyItem(person: Person, write: ContactWrite, whenFull: WhenFull): Step {
+function applyItem(person: Person, item: Item, whenFull: WhenFull): Step {
+  const { write } = item
   const before = person.state
-  const applied = applyWrite(person.id, before, write)
+  const applied = withOwnConsent(before, item, applyWrite(person.id, before, write))
   const fault = write.customFields && customFieldsFault(applied.customFields)
   if (fault !== undefined && whenFull === 'refuse') return { person, kind: 'full', state: applied, fault }
   const state = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
   return { person, kind: before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated', state }
+}
+
+/** A contact that is matched by phone and takes another email: what it said about the earlier one does not count for it. */
+function withOwnConsent(before: ContactState | undefined, { emailKey: email, write }: Item, after: ContactState) {
+  const earlier = keyOf(before)
+  const isOther = earlier !== null && email !== null && earlier !== email
+  return isOther && write.emailConsent === undefined ? { ...after, emailConsent: null } : after
 }
 
 const isSame = (before: ContactState, after: ContactState): boolean =>

@@ -40,11 +40,27 @@ export function toColumn(text: string): string {
   return /^custom_?fields\./i.test(name) ? name : name.trimEnd()
 }
 
-/** A column by its name in a form: `first_name` and `firstName` are one, as are the parts before a dot. */
+/**
+ * A column by its name in a form: `first_name`, `firstName` and `First_Name` are one, as are the parts before a dot. The
+ * key of a custom field stays as it is.
+ */
 function formName(column: string): string {
   const [head = '', ...rest] = column.split('.')
-  return [BODY_NAMES.get(head) ?? head, ...rest].join('.')
+  const name = FORM_HEADS.get(head.toLowerCase()) ?? head
+  return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('.')
 }
+
+/** The first part of each column in lower case, with and without underscores, and its name in a form. */
+const FORM_HEADS = new Map(
+  [...COLUMNS, CUSTOM_FIELD].flatMap((column) => {
+    const [head = ''] = column.split('.')
+    const name = BODY_NAMES.get(head) ?? head
+    return [
+      [head, name],
+      [name.toLowerCase(), name],
+    ]
+  }),
+)
 
 const FORM_NAMES = new Set<string>(COLUMNS.map(formName))
 const isKnown = (name: string): boolean => FORM_NAMES.has(name) || /^customFields\../s.test(name)
@@ -79,7 +95,8 @@ export function createRowReader(
     for (const [place, name] of names.entries()) {
       const cell = fields[place] ?? ''
       if (cell === '') continue
-      const value = mayBeJson[place] ? readCell(cell) : { value: cell }
+      const isFlag = name.startsWith('marketingConsent.')
+      const value = mayBeJson[place] ? readCell(cell) : { value: isFlag ? cell.trim().toLowerCase() : cell }
       if (value === undefined) return { reason: `${columns[place]} begins with ${JSON_MARK} and is not JSON` }
       if (name === 'id') id = parseId(cell)
       else if (name === 'tags') for (const tag of readTags(value.value)) entries.push([name, tag])

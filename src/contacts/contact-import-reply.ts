@@ -8,8 +8,8 @@ export const ImportReplyShape = Type.Object({
   id: Type.Integer(),
   status: Type.Unsafe<ImportStatus>({
     type: 'string',
-    enum: ['queued', 'running', 'completed', 'failed'],
-    description: '`failed`: given up, `failure` says why; what was read of it stays.',
+    enum: ['queued', 'running', 'completed', 'failed', 'cancelled'],
+    description: '`failed`: given up, `failure` says why; `cancelled`: by request. What was read of it stays.',
   }),
   failure: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
   format: Type.Unsafe<'csv' | 'ndjson'>({ type: 'string', enum: ['csv', 'ndjson'] }),
@@ -51,6 +51,14 @@ export const toImportReply = (
   started_at: given.startedAt?.toISOString() ?? null,
   ended_at: given.endedAt?.toISOString() ?? null,
 })
+
+/** An import as the list shows it: without its refusals. */
+export const ListedImportShape = Type.Omit(ImportReplyShape, ['refusals', 'ignored_columns'])
+
+export function toListedImport(given: ContactImport): Static<typeof ListedImportShape> {
+  const { refusals, ignored_columns, ...listed } = toImportReply(given, [])
+  return listed
+}
 
 export const rowsRead = ({ created, updated, unchanged, refused }: ContactImport): number =>
   created + updated + unchanged + refused

@@ -1,19 +1,26 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../errors.ts'
 import { completeKey } from '../http/idempotency.ts'
+import { beforeQuery, parseBefore } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
 import { exportContacts, type ListFormat } from './contact-export.ts'
 import {
+  cancelImport,
+  discardList,
   getImport,
   IMPORT_MAX_ROWS,
   type ImportDeps,
   type ImportReceipt,
-  takeImport,
+  listImports,
+  queueList,
+  type ReceivedList,
+  receiveList,
   writeRefused,
 } from './contact-import.ts'
-import { ImportReplyShape, toImportReply } from './contact-import-reply.ts'
+import { ImportReplyShape, ListedImportShape, toImportReply, toListedImport } from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
 
 const TAGS = ['Contacts']
@@ -21,6 +28,9 @@ const CALLERS = { takesLong: true, surface: 'api-key', permissions: ['WhatsApp',
 /** How many refused rows are named with the progress; all of them are in the file. */
 const REFUSALS_SHOWN = 100
 const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+
+const FORMATS: readonly ListFormat[] = ['csv', 'ndjson']
+const LIMITS = { defaultSize: 25, maxSize: 100 }
 
 const ById = Type.Object({ id: Type.String({ description: 'Id of the import.' }) })
 const ImportBody = Type.String({
@@ -30,13 +40,21 @@ const ImportBody = Type.String({
 /** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
 export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
-    for (const type of Object.values(MIME_TYPES)) {
-      app.addContentTypeParser(type, (request, payload, done) => {
-        // A list is not held in memory: its kind and length stand for it where an Idempotency-Key is compared.
-        request.bodyBytes = Buffer.from(`${type} ${request.headers['content-length'] ?? ''}`)
-        done(null, payload)
+    const lists = new WeakMap<FastifyRequest, ReceivedList>()
+    for (const format of FORMATS) {
+      // A list is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
+      app.addContentTypeParser(MIME_TYPES[format], async (request: FastifyRequest, payload: Readable) => {
+        const { companyId, clientId } = request.caller
+        const list = await receiveList(deps, companyId, format, payload, clientId)
+        lists.set(request, list)
+        request.bodyBytes = list.digest
       })
     }
+    // The list of a request that is answered otherwise: a repeated one, or a key with another list.
+    app.addHook('onResponse', async (request) => {
+      const list = lists.get(request)
+      if (list !== undefined) await discardList(deps, request.caller.companyId, list)
+    })
 
     app.post(
       '/public/v1/contacts/import',
@@ -55,16 +73,52 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         },
       },
       async (request, reply) => {
-        const { companyId, clientId } = request.caller
-        const body: unknown = request.body
-        if (!(body instanceof Readable)) throw badRequest('The body must be text/csv or application/x-ndjson')
-        const isCsv = String(request.headers['content-type']).toLowerCase().startsWith(MIME_TYPES.csv)
-        const format = isCsv ? 'csv' : 'ndjson'
+        const { companyId } = request.caller
+        const list = lists.get(request)
+        if (list === undefined) throw badRequest('The body must be text/csv or application/x-ndjson')
+        lists.delete(request)
         const toAnswer = ({ started, ignored }: ImportReceipt) => ({ data: toImportReply(started, [], ignored) })
-        const receipt = await takeImport(deps, companyId, format, body, clientId, (tx, received) =>
+        const receipt = await queueList(deps, companyId, list, (tx, received) =>
           completeKey(tx, request, reply, 202, toAnswer(received)),
         )
         return reply.code(202).send(toAnswer(receipt))
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/imports',
+      {
+        config: CALLERS,
+        schema: {
+          tags: TAGS,
+          summary: 'List imports',
+          description: 'Newest first. `before` is the id of the last import of the page before.',
+          querystring: Type.Object(beforeQuery(LIMITS)),
+          response: { 200: Type.Object({ data: Type.Array(ListedImportShape) }) },
+        },
+      },
+      async (request) => {
+        const { before, limit } = parseBefore(request.query, LIMITS)
+        const imports = await listImports(deps.db, request.caller.companyId, before, limit)
+        return { data: imports.map(toListedImport) }
+      },
+    )
+
+    app.delete(
+      '/public/v1/contacts/imports/:id',
+      {
+        config: CALLERS,
+        schema: {
+          tags: TAGS,
+          summary: 'Cancel an import',
+          description: 'Rows that are imported already stay. An import that is over stays as it is.',
+          params: ById,
+          response: { 200: Type.Object({ success: Type.Literal(true) }) },
+        },
+      },
+      async (request) => {
+        await cancelImport(deps.db, request.caller.companyId, importId(request.params.id))
+        return { success: true as const }
       },
     )
 
@@ -94,17 +148,18 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         schema: {
           tags: TAGS,
           summary: 'Download the refused rows of an import',
-          description: 'CSV: line and reason, then the columns of the list. Corrected, it can be imported as it is.',
+          description:
+            'In the format of the list, with line and reason: before the columns of CSV, as members of lines of JSON. Corrected, it can be imported as it is.',
           params: ById,
-          produces: [MIME_TYPES.csv],
+          produces: Object.values(MIME_TYPES),
         },
       },
       async (request, reply) => {
         const { companyId } = request.caller
         const found = await getImport(deps.db, companyId, importId(request.params.id))
         return reply
-          .type(`${MIME_TYPES.csv}; charset=utf-8`)
-          .header('content-disposition', `attachment; filename="refused-${found.id}.csv"`)
+          .type(`${MIME_TYPES[found.format]}; charset=utf-8`)
+          .header('content-disposition', `attachment; filename="refused-${found.id}.${found.format}"`)
           .send(Readable.from(writeRefused(deps.db, companyId, found)))
       },
     )

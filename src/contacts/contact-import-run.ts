@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../db/connect.ts'
 import type { Vault } from '../media/vault.ts'
 import { createRowReader, lineToBody, type RowBody } from './contact-columns.ts'
-import { toText } from './contact-import.ts'
+import { toText, withoutBlank } from './contact-import.ts'
 import {
   type BegunImport,
   beginImport,
@@ -89,13 +89,12 @@ async function* readBatches({ vault }: RunDeps, begun: BegunImport): AsyncGenera
   const reader = createRecordReader(begun.format === 'csv', { byte: begun.readBytes, line: begun.readLines + 1 })
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {
-    waiting.push(...reader.push(chunk))
-    while (waiting.length >= ROWS_AT_ONCE) {
-      yield waiting.slice(0, ROWS_AT_ONCE)
-      waiting = waiting.slice(ROWS_AT_ONCE)
-    }
+    waiting = [...waiting, ...withoutBlank(begun.format, reader.push(chunk))]
+    const ready = waiting.length - (waiting.length % ROWS_AT_ONCE)
+    for (let at = 0; at < ready; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+    waiting = waiting.slice(ready)
   }
-  waiting.push(...reader.end())
+  waiting = [...waiting, ...withoutBlank(begun.format, reader.end())]
   for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
 }
 

@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
 
 /** As shown. Before, it is `receiving`: the list is on its way into the vault. */
-export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed'
+export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
 
 export type ContactImport = {
   readonly id: number
@@ -50,6 +50,56 @@ export async function insertImport(
   `
   if (created === undefined) throw new Error('The import was not recorded')
   return created.id
+}
+
+/** Lets one list of a company at a time decide whether it may wait, until the transaction ends. */
+export async function lockWaiting(tx: Db, companyId: number): Promise<void> {
+  await tx`select pg_advisory_xact_lock(hashtextextended(${companyId} || ' lists that wait', 1))`
+}
+
+/** A request brings its list within a minute: what is received for longer was left by a process that died. */
+const RECEIVING_MINUTES = 2
+
+/** Lists of the company that are not imported to their end, without the one with the id. */
+export async function readWaiting(
+  db: Db,
+  companyId: number,
+  exceptId: number = 0,
+): Promise<{ lists: number; bytes: number }> {
+  const [row] = await db<{ lists: number; bytes: number }[]>`
+    select count(*) as lists, coalesce(sum(size_bytes), 0)::bigint as bytes
+    from contact_imports
+    where company_id = ${companyId}
+      and id <> ${exceptId}
+      and storage_key is not null
+      and (
+        status in ('queued', 'running')
+        or (status = 'receiving' and created_at > now() - make_interval(mins => ${RECEIVING_MINUTES}))
+      )
+  `
+  return row ?? { lists: 0, bytes: 0 }
+}
+
+/** Imports with a lower id, newest first. */
+export async function readImports(db: Db, companyId: number, before: number, limit: number): Promise<ContactImport[]> {
+  return db<ContactImport[]>`
+    select ${columns(db)}
+    from contact_imports
+    where company_id = ${companyId} and id < ${before} and status <> 'receiving'
+    order by id desc
+    limit ${limit}
+  `
+}
+
+/** Ends an import that is not over; false when there is none. The worker notices it at its next rows. */
+export async function endCancelled(db: Db, companyId: number, id: number): Promise<boolean> {
+  const ended = await db`
+    update contact_imports
+    set status = 'cancelled', ended_at = now()
+    where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
+    returning id
+  `
+  return ended.length > 0
 }
 
 /** The list is in the vault: from now on it waits to be worked off. */

@@ -418,3 +418,17 @@ test('addresses and phones that are given up within an array', async () => {
   }
   expect(plain(all)).toEqual(plain(one))
 })
+
+test('a contact matched by phone that takes another email keeps no email consent', async () => {
+  const companyId = await newCompany()
+  const phone = '393331110009'
+  const write = async (given: ContactWrite) => (await upsertContacts(db, companyId, [given], BY))[0]!
+  const first = await write({ email: 'a@x.org', phone, emailConsent: true, whatsappConsent: true })
+  const other = await write({ email: 'b@x.org', phone })
+  expect(other).toMatchObject({ id: first.id, email: 'b@x.org', emailConsent: null, whatsappConsent: true })
+  const [kept] = await db`select email_consent from contacts where (company_id, id) = (${companyId}, ${first.id})`
+  expect(kept).toEqual({ emailConsent: null })
+  expect(await write({ email: 'b@x.org', phone, emailConsent: true })).toMatchObject({ emailConsent: true })
+  expect(await write({ email: 'B@x.org', phone })).toMatchObject({ emailConsent: true })
+  expect(await write({ email: 'c@x.org', phone, emailConsent: false })).toMatchObject({ emailConsent: false })
+})

@@ -20,6 +20,8 @@ export type UpsertOptions = {
   whenFull?: WhenFull
   /** Whether faults are named by the index of their write, as they are when the caller gave an array. */
   isArray?: boolean
+  /** `email` leaves the phone out of matching, as the legacy address does. */
+  matchBy?: 'email' | 'email or phone'
   /** Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. */
   alsoCommit?: (tx: Db, contacts: readonly Contact[]) => Promise<void>
 }
@@ -36,11 +38,12 @@ export async function upsertContacts(
   companyId: number,
   writes: readonly ContactWrite[],
   by: ChangedBy,
-  { whenFull = 'refuse', isArray = false, alsoCommit }: UpsertOptions = {},
+  { whenFull = 'refuse', isArray = false, matchBy = 'email or phone', alsoCommit }: UpsertOptions = {},
 ): Promise<Contact[]> {
   const items = writes.map((write) => toItem(write))
-  return withMatchesLocked(db, companyId, items, async (tx, matches) => {
-    const steps = applyItems(items, matches, whenFull)
+  const named = matchBy === 'email' ? items.map((item) => ({ ...item, phoneIdentity: null })) : items
+  return withMatchesLocked(db, companyId, named, async (tx, matches) => {
+    const steps = applyItems(named, matches, whenFull)
     refuseFull(steps, isArray)
     await giveIds(tx, steps)
     const contacts = await writeSteps(tx, companyId, steps, by)

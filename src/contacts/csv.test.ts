@@ -1,14 +1,14 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { FIELD_MAX_BYTES, parseCsvRow, toCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord, RECORD_MAX_BYTES } from './record-reader.ts'
 
 function read(bytes: Buffer, sizes: readonly number[] = [bytes.length], isQuoted = true): ListRecord[] {
   const reader = createRecordReader(isQuoted)
-  const records: ListRecord[] = []
+  let records: ListRecord[] = []
   for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
     const size = Math.max(1, sizes[turn % sizes.length] ?? 1)
-    records.push(...reader.push(bytes.subarray(at, at + size)))
+    records = [...records, ...reader.push(bytes.subarray(at, at + size))]
     at += size
   }
   return [...records, ...reader.end()]
@@ -97,7 +97,7 @@ test('records know the line they begin on and where the next begins', () => {
 
 test('a field that does not end is told, and holds no memory', () => {
   const [, open] = read(Buffer.from(`a\n"b${'x'.repeat(RECORD_MAX_BYTES)}`), [1000])
-  expect([open?.isOpen, open?.isTooLong, open?.bytes.length]).toEqual([true, true, 0])
+  expect([open?.isTooLong, open?.bytes.length]).toEqual([true, 0])
   expect(parseCsvRow('a,"b')).toEqual({ fields: ['a'], fault: 'a quoted field does not end' })
   expect(parseCsvRow('"a"b').fault).toBe('there is text after the end of a quoted field')
 })
@@ -132,4 +132,30 @@ test("what a spreadsheet takes for a formula is written with a leading ', which 
     expect(parseCsvRow(written).fields).toEqual([field])
     expect(toCsvRow([field], { isRaw: true })).toBe(`${field.includes('"') ? '"=HYPERLINK(""x"")"' : field}\r\n`)
   }
+})
+
+describe('a quote that is not closed ends at its line', () => {
+  const long = 'x,y\n'.repeat(RECORD_MAX_BYTES / 2)
+  test.each([
+    ['at the end of the list', 'a,"b\nc,d\ne,f', ['a,"b', 'c,d', 'e,f'], [1, 2, 3]],
+    ['before a row with quotes', 'a,"b\nc,d\ne,"f"\n', ['a,"b', 'c,d', 'e,"f"'], [1, 2, 3]],
+    ['behind a field of two lines', '"1\n2",a,"b\nc,d', ['"1\n2",a,"b', 'c,d'], [1, 3]],
+    ['in two rows', 'a,"b\nc\n"d\ne', ['a,"b', 'c', '"d', 'e'], [1, 2, 3, 4]],
+  ])('%s', (_, text, records, lines) => {
+    for (const cuts of [[text.length], [1], [3, 5]]) {
+      const found = read(Buffer.from(text), cuts)
+      expect(found.map(({ bytes }) => bytes.toString())).toEqual(records)
+      expect(found.map(({ line }) => line)).toEqual(lines)
+    }
+  })
+
+  test('before a long list, however it is cut', () => {
+    const text = Buffer.from(`a,"b\n${long}`)
+    const wanted = 1 + RECORD_MAX_BYTES / 2
+    for (const cuts of [[text.length], [65_536], [100_000, 7]]) {
+      const records = read(text, cuts)
+      expect(records).toHaveLength(wanted)
+      expect(records.at(-1)?.end).toBe(text.length)
+    }
+  })
 })

@@ -49,6 +49,12 @@ function toRow(written: readonly string[]): CsvRow {
   return isHuge ? { fields, fault: `a field is larger than ${FIELD_MAX_BYTES} bytes` } : { fields }
 }
 
+/** Whether a row of CSV has no value: spreadsheets end their lists with such rows. */
+export function isBlankRow(bytes: Buffer): boolean {
+  if (![0x2c, 0x22, 0x20, 0x09].includes(bytes[0] ?? 0)) return false
+  return /^(?:"")*$/.test(bytes.toString('latin1').replaceAll(/[\t ,]/g, ''))
+}
+
 export type CsvStyle = {
   /** Leaves fields as they are that a spreadsheet takes for formulas: for programs that read the list. */
   isRaw?: boolean

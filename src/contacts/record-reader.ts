@@ -5,6 +5,7 @@ const LF = 0x0a
 const CR = 0x0d
 const QUOTE = 0x22
 const COMMA = 0x2c
+const EMPTY = Buffer.alloc(0)
 
 /** One record of a list: a row of CSV, or a line. */
 export type ListRecord = {
@@ -16,92 +17,116 @@ export type ListRecord = {
   /** Without its line end; empty when it is too long. */
   readonly bytes: Buffer
   readonly isTooLong: boolean
-  /** The text ended within quotes. */
+  /** A quoted field does not end: the record is its first line alone. */
   readonly isOpen: boolean
 }
-
-type Place = 'start of field' | 'field' | 'quotes' | 'quote in quotes'
 
 export type RecordReader = {
   /** The records that end in this part. */
   push(chunk: Buffer): ListRecord[]
-  /** The record that no line end follows, if there is one. */
+  /** The records that no line end follows. */
   end(): ListRecord[]
 }
 
 /**
  * Cuts a stream of bytes into records, in constant memory: at line ends (LF or CRLF), which in CSV (RFC 4180) may stand
- * within quotes. Records without a byte are passed over. `from` says where in the whole the first byte stands.
+ * within quotes. A quote that is not closed ends at its line: so is one with more than 256 KiB behind it, or with text
+ * behind the next quote. Records without a byte are passed over. `from` says where in the whole the first byte stands.
  */
 export function createRecordReader(isQuoted: boolean, from: { byte: number; line: number } = { byte: 0, line: 1 }) {
-  let place: Place = 'start of field'
-  let parts: Buffer[] = []
-  let size = 0
-  let line = from.line
-  let linesWithin = 0
-  let offset = from.byte
+  let { byte: offset, line } = from
+  let rest: Buffer = EMPTY
+  /** Of a record that is too long, the part that is dropped already. */
+  let dropped = { bytes: 0, lines: 0 }
 
-  const add = (part: Buffer): void => {
-    size += part.length
-    if (size <= RECORD_MAX_BYTES) parts.push(part)
-    else parts = []
-  }
-  const finish = (end: number, isOpen: boolean): ListRecord => {
-    const whole = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)
-    const bytes = whole.at(-1) === CR ? whole.subarray(0, -1) : whole
-    const record = { line, nextLine: line + linesWithin, end, bytes, isTooLong: size > RECORD_MAX_BYTES, isOpen }
-    line += linesWithin
-    parts = []
-    size = 0
-    linesWithin = 0
-    place = 'start of field'
+  const finish = (part: Buffer, { isOpen, lines, hasLineEnd }: Found): ListRecord => {
+    offset += part.length + dropped.bytes + (hasLineEnd ? 1 : 0)
+    const isTooLong = part.length + dropped.bytes > RECORD_MAX_BYTES
+    const bytes = isTooLong ? EMPTY : part.at(-1) === CR ? part.subarray(0, -1) : part
+    const record = { line, nextLine: line + lines + dropped.lines, end: offset, bytes, isTooLong, isOpen }
+    line = record.nextLine
+    dropped = { bytes: 0, lines: 0 }
     return record
   }
 
-  /** The place after the bytes up to the first line end outside quotes, and that line end, -1 when there is none. */
-  const findEnd = (chunk: Buffer, start: number, nextQuote: number): number => {
-    const lineEnd = place === 'quotes' ? -1 : chunk.indexOf(LF, start)
-    if (place !== 'quotes' && (nextQuote === -1 || (lineEnd !== -1 && nextQuote > lineEnd))) {
-      if (lineEnd === -1 && start < chunk.length) place = chunk.at(-1) === COMMA ? 'start of field' : 'field'
-      return lineEnd
+  const cut = (data: Buffer, isLast: boolean): ListRecord[] => {
+    const records: ListRecord[] = []
+    let start = 0
+    let quote = isQuoted ? data.indexOf(QUOTE) : -1
+    while (start < data.length || (isLast && dropped.bytes > 0)) {
+      if (quote !== -1 && quote < start) quote = data.indexOf(QUOTE, start)
+      const mayBeQuoted = quote !== -1 && dropped.bytes === 0
+      const found = mayBeQuoted ? findQuotedEnd(data, start, quote, isLast) : findLineEnd(data, start, start, isLast)
+      if (found === undefined) break
+      const record = finish(data.subarray(start, found.end), found)
+      if (record.bytes.length > 0 || record.isTooLong) records.push(record)
+      start = found.end + 1
     }
-    for (let at = start; at < chunk.length; at += 1) {
-      const byte = chunk[at]
-      if (place === 'quotes') {
-        if (byte === QUOTE) place = 'quote in quotes'
-        else if (byte === LF) linesWithin += 1
-      } else if (byte === LF) return at
-      else if (byte === QUOTE && place !== 'field') place = 'quotes'
-      else place = byte === COMMA ? 'start of field' : 'field'
-    }
-    return -1
+    rest = data.subarray(start)
+    return records
   }
 
   return {
     push: (chunk) => {
-      const records: ListRecord[] = []
-      let nextQuote = isQuoted ? chunk.indexOf(QUOTE) : -1
-      for (let start = 0; start < chunk.length; ) {
-        if (nextQuote !== -1 && nextQuote < start) nextQuote = chunk.indexOf(QUOTE, start)
-        const end = findEnd(chunk, start, nextQuote)
-        if (end === -1) {
-          add(chunk.subarray(start))
-          break
-        }
-        add(chunk.subarray(start, end))
-        linesWithin += 1
-        const record = finish(offset + end + 1, false)
-        if (record.bytes.length > 0 || record.isTooLong) records.push(record)
-        start = end + 1
+      const records = cut(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), false)
+      if (rest.length + dropped.bytes > RECORD_MAX_BYTES) {
+        dropped = { bytes: dropped.bytes + rest.length, lines: dropped.lines + countLines(rest) }
+        rest = EMPTY
       }
-      offset += chunk.length
       return records
     },
-    end: () => {
-      const isOpen = place === 'quotes'
-      if (size === 0) return []
-      const record = finish(offset, isOpen)
-      return record.bytes.length > 0 || record.isTooLong ? [record] : []
-    },
+    end: () => cut(rest, true),
   } satisfies RecordReader
+}
+
+/** Where a record ends, before its line end, and how many lines it has. */
+type Found = { end: number; lines: number; hasLineEnd: boolean; isOpen: boolean }
+
+/** The next line end from `at` on, of a record that begins at `start`; undefined when it is not there yet. */
+function findLineEnd(data: Buffer, start: number, at: number, isLast: boolean): Found | undefined {
+  const end = data.indexOf(LF, at)
+  const within = at === start ? 0 : countLines(data.subarray(start, at))
+  if (end !== -1) return { end, lines: within + 1, hasLineEnd: true, isOpen: false }
+  return isLast ? { end: data.length, lines: within, hasLineEnd: false, isOpen: false } : undefined
+}
+
+/** The end of a record that may have quotes, the first of them at `quote`. */
+function findQuotedEnd(data: Buffer, start: number, quote: number, isLast: boolean): Found | undefined {
+  const lineEnd = data.indexOf(LF, start)
+  if (lineEnd !== -1 && lineEnd < quote) return findLineEnd(data, start, start, isLast)
+  let place: 'start of field' | 'field' | 'quotes' | 'quote in quotes' = 'start of field'
+  let lines = 0
+  /** The first line end within the quotes that are open, where the record ends if they are not closed. */
+  let openEnd: Found | undefined
+  for (let at = start; at < data.length; at += 1) {
+    const byte = data[at]
+    if (at - start > RECORD_MAX_BYTES)
+      return place === 'quotes' && openEnd ? openEnd : findLineEnd(data, start, at, isLast)
+    if (place === 'quotes') {
+      if (byte === QUOTE) place = 'quote in quotes'
+      if (byte !== LF) continue
+      lines += 1
+      openEnd ??= { end: at, lines, hasLineEnd: true, isOpen: true }
+    } else if (byte === LF) {
+      return { end: at, lines: lines + 1, hasLineEnd: true, isOpen: false }
+    } else if (place === 'quote in quotes' && byte === QUOTE) {
+      place = 'quotes'
+    } else if (place === 'quote in quotes' && byte !== COMMA && byte !== CR && openEnd) {
+      return openEnd
+    } else if (byte === QUOTE && place === 'start of field') {
+      place = 'quotes'
+      openEnd = undefined
+    } else {
+      place = byte === COMMA ? 'start of field' : 'field'
+    }
+  }
+  if (!isLast) return undefined
+  const isOpen = place === 'quotes'
+  return isOpen && openEnd ? openEnd : { end: data.length, lines, hasLineEnd: false, isOpen }
+}
+
+function countLines(bytes: Buffer): number {
+  let lines = 0
+  for (let at = bytes.indexOf(LF); at !== -1; at = bytes.indexOf(LF, at + 1)) lines += 1
+  return lines
 }

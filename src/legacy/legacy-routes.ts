@@ -226,6 +226,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         const contacts = await upsertContacts(deps.db, companyId, writes, by, {
           whenFull,
           isArray,
+          matchBy: 'email',
           alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
         })
         return toAnswer(contacts)

@@ -50,7 +50,7 @@ async function importFile(
     for (;;) {
       const now = await imports.read(companyId, started.id)
       showBar(`\r${barOf(now)}`)
-      if (now.status === 'completed' || now.status === 'failed') return toRow(now, ignored)
+      if (now.endedAt !== null) return toRow(now, ignored)
       await sleep(LOOK_EVERY_MS)
     }
   } finally {

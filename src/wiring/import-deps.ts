@@ -1,6 +1,7 @@
 import { monotonicMs } from '../clock.ts'
 import { type EnqueueImport, getImport, type ImportDeps, takeImport } from '../contacts/contact-import.ts'
 import { abandonImport, type RunDeps, runImport } from '../contacts/contact-import-run.ts'
+import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
@@ -10,6 +11,7 @@ import type { Deps } from './deps.ts'
 
 const CONTACTS_IMPORT = 'contacts.import'
 const MAX_ATTEMPTS = 10
+const RETRY_MS = 1_000
 /** A long import lets those of other companies have their turn this often. */
 const TURN_MS = 10_000
 
@@ -41,7 +43,10 @@ export function importKind(given: Pick<Deps, 'db' | 'vault' | 'config'>): Single
         const isOver = await runImport(deps, companyId, subjectId, { signal, pause })
         return isOver ? done : retryAfter(0, { counts: false })
       } catch (error) {
-        if (signal.aborted || attempts + 1 < MAX_ATTEMPTS) throw error
+        if (signal.aborted) throw error
+        // What passes by itself never gives a list up.
+        if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
+        if (attempts + 1 < MAX_ATTEMPTS) throw error
         await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
         return done
       }
