@@ -429,6 +429,17 @@ describe('who a customer is', () => {
     expect(found.id).toBe((await inbox.find(phone)).contact.id)
   })
 
+  test('a deleted contact shows no number that is another person’s now', async () => {
+    const [phone, former, next] = [uniquePhone(), newUserId(), newUserId()]
+    await provider.messages(company.phoneNumberId, asUser(former, 'before', phone))
+    const { chatId, contact } = await inbox.find(phone)
+    await company.api('DELETE', `/contacts/${contact.id}`)
+    await provider.messages(company.phoneNumberId, asUser(next, 'recycled', phone))
+    const list = await inbox.list()
+    expect(list.find((conversation) => conversation.chatId === chatId).contact.phone).toBeNull()
+    expect(list.filter((conversation) => conversation.contact.phone === phone)).toHaveLength(1)
+  })
+
   test('a late message of the former holder of a number goes to the former conversation', async () => {
     const [phone, former, next] = [uniquePhone(), newUserId(), newUserId()]
     const anHourAgo = { timestamp: String(secondsNow() - 3600) }

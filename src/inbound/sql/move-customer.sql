@@ -10,12 +10,13 @@ declare
   thread record;
 begin
   for thread in
-    select own.id, own.customer, own.sender_id, target.id as target_id, target.customer as target_customer
+    select own.id, own.customer, own.sender_id, own.contact_id, target.id as target_id, target.customer as target_customer
     from conversations_of(company, former) as own
     left join conversations_of(company, move_customer.identity) as target on target.sender_id = own.sender_id
     order by own.id
   loop
-    if thread.target_id is distinct from null and thread.target_id <> thread.id then
+    perform take_phone_of_deleted(company, thread.contact_id, former);
+    if thread.target_id is not null and thread.target_id <> thread.id then
       perform rename_customer(company, thread.id, '~' || thread.id, thread.target_customer, at);
       update conversations set status = 'closed' where (company_id, id) = (company, thread.id);
       continue;

@@ -15,10 +15,13 @@ begin
   perform take_phone(company, identity, at);
 
   for thread in
-    select own.id, own.customer, own.sender_id, case when own.customer ~ '^[0-9]' then '~' || own.id else own.customer end as kept
+    select
+      own.id, own.sender_id, own.contact_id,
+      case when own.customer ~ '^[0-9]' then '~' || own.id else own.customer end as kept
     from conversations_of(company, release_phone.identity) as own
     order by own.id
   loop
+    perform take_phone_of_deleted(company, thread.contact_id, identity);
     perform rename_customer(company, thread.id, thread.kept, thread.kept, at);
     if thread.kept <> former_user then
       insert into customer_aliases (company_id, sender_id, alias, customer)
