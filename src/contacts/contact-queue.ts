@@ -19,7 +19,8 @@ const queues = new WeakMap<Pool, Map<number, Queue>>()
 
 /**
  * Runs work of one company when the earlier work with one of its keys is over, and while less than a third of the
- * pool's connections serve the company here. Work that waits holds no connection.
+ * pool's connections serve the company here: more would be refused in front of the pool after a short wait. Work that
+ * waits here holds no connection.
  * 503 when 500 writes of the company are waiting already.
  */
 export async function inTurn<T>(
