@@ -9,8 +9,9 @@ declare module 'fastify' {
     /**
      * The faults of a body that its shape cannot express. Called when the shape does not fit, so that all faults are
      * named at once: with the members that fit, any other is absent. A body that fits is checked by the handler.
+     * `given` is the body as it came: it tells a member that is absent from one that does not fit.
      */
-    valueFaults?(body: object): readonly OwnFault[]
+    valueFaults?(body: object, given: object): readonly OwnFault[]
   }
 }
 
@@ -18,12 +19,12 @@ declare module 'fastify' {
 export function withOwnFaults(
   { faults, isComplete }: Faults,
   body: unknown,
-  find: (body: object) => readonly OwnFault[],
+  find: (body: object, given: object) => readonly OwnFault[],
 ): RequestFault[] {
   // With faults that are not known, what is left may not fit either.
   const fitting = isComplete ? withoutFaulty(body, faults) : undefined
-  if (fitting === undefined) return [...faults]
-  const own = find(fitting).map(({ path, message, kind = 'value' }) => ({
+  if (fitting === undefined || typeof body !== 'object' || body === null) return [...faults]
+  const own = find(fitting, body).map(({ path, message, kind = 'value' }) => ({
     path,
     message,
     kind,

@@ -119,52 +119,64 @@ function contentOf(body: SendBody): SendContent {
   }
 }
 
-/** What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. */
-export function sendFaults(body: Partial<SendBody>): SendFault[] {
+/**
+ * What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. `given`:
+ * the body as it came, whose members count as given although they do not fit.
+ */
+export function sendFaults(body: Partial<SendBody>, given: object = body): SendFault[] {
   const link = body.media?.link
   const isPlain = link !== undefined && !isHttps(link)
   return [
-    ...combinationFaults(body),
+    ...combinationFaults(body, given),
     ...(isPlain ? [{ path: 'media.link', message: 'must be an https address', kind: 'value' as const }] : []),
   ]
 }
 
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
 
-function combinationFaults(body: Partial<SendBody>): SendFault[] {
+function combinationFaults(body: Partial<SendBody>, given: object): SendFault[] {
   if (body.type === undefined) return []
   const wanted = body.type === 'text' || body.type === 'template' ? body.type : 'media'
   const faults: SendFault[] = []
   const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
 
-  if (body[wanted] === undefined) refuse(wanted, `is required when type is ${body.type}`)
+  if (!isGiven(given, wanted)) refuse(wanted, `is required when type is ${body.type}`)
   for (const other of ['text', 'template', 'media'] as const) {
-    if (other !== wanted && body[other] !== undefined) refuse(other, `does not go with type ${body.type}`)
+    if (other !== wanted && isGiven(given, other)) refuse(other, `does not go with type ${body.type}`)
   }
-  if (wanted === 'template' && body.template !== undefined) {
-    refuseUnlessOne(body.template.id, body.template.name, 'template', 'id', 'name', refuse)
-  }
+  if (wanted === 'template' && body.template !== undefined) refuseUnlessOne(given, 'template', 'id', 'name', refuse)
   if (wanted === 'media' && body.media !== undefined) {
-    const { link, providerMediaId, caption, filename } = body.media
-    refuseUnlessOne(link, providerMediaId, 'media', 'link', 'providerMediaId', refuse)
-    if (caption !== undefined && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
-    if (filename !== undefined && body.type === 'sticker') refuse('media.filename', 'does not go with sticker')
+    refuseUnlessOne(given, 'media', 'link', 'providerMediaId', refuse)
+    const isCaptioned = isGiven(given, 'media', 'caption')
+    if (isCaptioned && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
+    if (isGiven(given, 'media', 'filename') && body.type === 'sticker') {
+      refuse('media.filename', 'does not go with sticker')
+    }
   }
   return faults
 }
 
 function refuseUnlessOne(
-  one: unknown,
-  other: unknown,
+  given: object,
   path: string,
-  oneName: string,
-  otherName: string,
+  one: string,
+  other: string,
   refuse: (path: string, message: string) => void,
 ): void {
-  if ((one === undefined) !== (other === undefined)) return
-  const message = `exactly one of ${path}.${oneName} and ${path}.${otherName} must be given`
-  refuse(`${path}.${oneName}`, message)
-  refuse(`${path}.${otherName}`, message)
+  if (isGiven(given, path, one) !== isGiven(given, path, other)) return
+  const message = `exactly one of ${path}.${one} and ${path}.${other} must be given`
+  refuse(`${path}.${one}`, message)
+  refuse(`${path}.${other}`, message)
+}
+
+/** Whether a body has a member, whatever it holds. */
+function isGiven(given: object, ...path: readonly string[]): boolean {
+  let value: unknown = given
+  for (const name of path) {
+    value =
+      typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
+  }
+  return value !== undefined
 }
 
 const isHttps = (link: string): boolean => /^https:\/\//i.test(link) && URL.canParse(link)
