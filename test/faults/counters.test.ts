@@ -14,6 +14,7 @@ function faultless(): Evidence {
     recipient,
     outcome: 'acknowledged' as const,
     ids: [text, text],
+    answers: ['200 '],
   })
   return {
     heard,

@@ -6,8 +6,16 @@ export type Stored = Heard & { conversationId: number; seq: number }
 export type Delivered = { registrationId: string; wamid: string; body: string | null }
 
 export type Outcome = 'acknowledged' | 'unknown' | 'unanswered'
-/** A keyed send or mail as its caller saw it; `ids`: what 2xx answers to this key named. */
-export type Keyed = { text: string; recipient: string; outcome: Outcome; ids: string[] }
+/** A keyed send or mail as its caller saw it. */
+export type Keyed = {
+  text: string
+  recipient: string
+  outcome: Outcome
+  /** What 2xx answers to this key named. */
+  ids: string[]
+  /** The answers in their order, equal ones in a row once: what explains a request without an outcome. */
+  answers: string[]
+}
 /** What reached a phone or a mailbox. */
 export type Arrived = { text: string; recipient: string }
 

@@ -34,7 +34,7 @@ export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]>
       const company = companies[number % companies.length]
       const recipient = recipients[number % recipients.length]
       if (company === undefined || recipient === undefined) return
-      const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [] }
+      const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [], answers: [] }
       asked.push(keyed)
       await pace.wait(number / wanted)
       await settle(load, company, keyed)
@@ -51,6 +51,8 @@ async function settle(load: KeyedLoad, company: Company, keyed: Keyed): Promise<
   const deadline = performance.now() + GIVE_UP_MS
   for (;;) {
     const answer = await ask(load.addresses, load.random, load.path, body, headers)
+    const told = `${answer.status} ${answer.body?.error?.code ?? ''}`
+    if (told !== keyed.answers.at(-1)) keyed.answers.push(told)
     if (answer.status >= 200 && answer.status < 300) {
       keyed.outcome = 'acknowledged'
       keyed.ids.push(String(load.idOf(answer.body)))

@@ -51,6 +51,9 @@ export async function run(plan: Plan, say: Say): Promise<Counts> {
     const [evidence] = await Promise.all([loading, making])
     say(`${evidence.heard.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`)
     await untilQuiet(postgres)
+    for (const { text, outcome, answers } of [...evidence.sends, ...evidence.mails]) {
+      if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
+    }
     return count(await gather({ ...evidence, postgres, sandbox, companies, delivered: receivers.delivered, processes }))
   } finally {
     for (const step of undo.reverse()) await step()
