@@ -475,6 +475,8 @@ create table message_changes (
   wamid text not null,
   sender_id bigint not null,
   direction text not null,
+  writers text[] not null,
+  shown_writer text,
   target_wamid text not null,
   kind text not null,
   text text,

@@ -115,6 +115,8 @@ create table message_changes (
   wamid text not null, -- the change's own
   sender_id bigint not null,
   direction text not null check (direction in ('inbound', 'outbound')), -- of the message that may be changed
+  writers text[] not null, -- identities of the customer who changes it; empty: the business does
+  shown_writer text, -- the same customer as messages of groups show it
   target_wamid text not null,
   kind text not null check (kind in ('edit', 'revoke')),
   text text, -- the new text of an edit; null: it has no words

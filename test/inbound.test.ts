@@ -456,6 +456,21 @@ describe('edits, revokes and history', () => {
     expect(await inbox.texts(from)).toEqual(['mine', '[revoked]'])
   })
 
+  test('only the writer of a message changes it, also in a group', async () => {
+    const [ada, bob, group] = [uniquePhone(), uniquePhone(), { group_id: `G-${newWamid()}` }]
+    const profile = (phone: string, name: string) => ({ contacts: [{ wa_id: phone, profile: { name } }] })
+    const [own, shared] = [textFrom(ada, 'private'), textFrom(ada, 'shared', group)]
+    const value = { ...profile(ada, 'Ada'), messages: [own, shared, textFrom(bob, 'hello')] }
+    await provider.tell(bodyOf(changeOf(company.phoneNumberId, value)))
+    const changesBy = (phone: string) => [edit(phone, own.id, 'changed'), edit(phone, shared.id, 'changed', group)]
+    await provider.messages(company.phoneNumberId, ...changesBy(bob))
+    const groupChat = (await inbox.list()).find(({ groupId }: { groupId: string }) => groupId === group.group_id).chatId
+    const groupTexts = async () => (await inbox.messages(groupChat)).map(({ text }: { text: string }) => text)
+    expect([await inbox.texts(ada), await groupTexts()]).toEqual([['private'], ['shared']])
+    await provider.messages(company.phoneNumberId, ...changesBy(ada))
+    expect([await inbox.texts(ada), await groupTexts()]).toEqual([['changed'], ['changed']])
+  })
+
   test('one of an unknown message makes neither message, conversation nor contact', async () => {
     const from = uniquePhone()
     await provider.messages(company.phoneNumberId, revoke(from, newWamid()), edit(from, newWamid(), 'x'))

@@ -6,6 +6,10 @@ export type MessageChange = {
   senderId: number
   /** Of the message that it names. */
   direction: 'inbound' | 'outbound'
+  /** Identities of the customer who makes the change; none when the business does. */
+  writers: readonly string[]
+  /** The same customer as the `senderName` of messages in groups shows it. */
+  shownWriter: string | null
   wamid: string | null
   targetWamid: string | null
   kind: 'edit' | 'revoke'
@@ -23,19 +27,25 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
   if (naming.length === 0) return changes.map(() => true)
   const column = <T>(of: (change: MessageChange) => T): T[] => naming.map(of)
   const kept = await tx<{ companyId: number; wamid: string }[]>`
-    insert into message_changes (company_id, wamid, sender_id, direction, target_wamid, kind, text, occurred_at)
-    select company_id, wamid, sender_id, direction, target_wamid, kind, text, to_timestamp(occurred)
+    insert into message_changes (
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
+    )
+    select
+      company_id, wamid, sender_id, direction, string_to_array(writers, ' '), shown_writer, target_wamid, kind, text,
+      to_timestamp(occurred)
     from unnest(
       ${column(({ companyId }) => companyId)}::bigint[],
       ${column(({ wamid }) => wamid)}::text[],
       ${column(({ senderId }) => senderId)}::bigint[],
       ${column(({ direction }) => direction)}::text[],
+      ${column(({ writers }) => writers.join(' '))}::text[],
+      ${column(({ shownWriter }) => shownWriter)}::text[],
       ${column(({ targetWamid }) => targetWamid)}::text[],
       ${column(({ kind }) => kind)}::text[],
       ${column(({ text }) => text)}::text[],
       ${column(({ occurredAt }) => occurredAt.getTime() / 1_000)}::double precision[]
     ) with ordinality as change (
-      company_id, wamid, sender_id, direction, target_wamid, kind, text, occurred, ord
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred, ord
     )
     order by ord
     on conflict do nothing

@@ -159,6 +159,8 @@ const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChan
   companyId: sender.companyId,
   senderId: sender.id,
   direction: item.isEcho ? 'outbound' : 'inbound',
+  writers: item.isEcho ? [] : [identityOf(item.customer), item.customer.userId].filter((identity) => identity !== null),
+  shownWriter: shownIdentityOf(item.customer),
   wamid: item.wamid,
   targetWamid: item.originalWamid,
   kind: item.change,
@@ -201,11 +203,14 @@ function toPlace(item: MessageItem | ReactionItem) {
 }
 
 /** In a group the phone tells who wrote, since the conversation does not. */
-function writerOf({ groupId, customer: { phone, userId, profileName } }: MessageItem | ReactionItem): string | null {
+function writerOf({ groupId, customer }: MessageItem | ReactionItem): string | null {
+  const { profileName } = customer
   if (groupId === null) return profileName
-  const identity = phone === null ? userId : `+${phone}`
+  const identity = shownIdentityOf(customer)
   return profileName === null || identity === null ? (profileName ?? identity) : `${profileName} (${identity})`
 }
+
+const shownIdentityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : `+${phone}`)
 
 const toMedia = ({ item, sender, messageId }: Conversing & { messageId: number | null }) =>
   item.kind === 'message' && item.media?.providerMediaId && messageId !== null

@@ -1,6 +1,7 @@
 -- Applies the edits and revokes that are known of messages, whenever they or their messages arrived: a revoke counts more than
--- every edit, of several edits the latest. Only the side and the sender number of a message can change it. The last message
--- of a conversation changes the conversation's last text as well; nothing else of the conversation moves.
+-- every edit, of several edits the latest. Only the writer of a message changes it, at the sender number where it was written:
+-- the business its own, a customer those of its conversation, in a group those that show the customer as their writer. The last
+-- message of a conversation changes the conversation's last text as well; nothing else of the conversation moves.
 create function apply_message_changes(company_ids bigint[], wamids text[], at timestamptz)
 returns void
 language plpgsql
@@ -19,7 +20,7 @@ begin
       limit 1
     ) as message
     cross join lateral (
-      select known.sender_id
+      select known.sender_id, known.customer
       from conversations known
       where (known.company_id, known.id) = (message.company_id, message.conversation_id)
       limit 1
@@ -29,6 +30,24 @@ begin
       from message_changes change
       where (change.company_id, change.target_wamid) = (message.company_id, message.wamid)
         and (change.sender_id, change.direction) = (conversation.sender_id, message.direction)
+        and (
+          change.direction = 'outbound'
+          or conversation.customer = any (change.writers)
+          or exists (
+            select
+            from customer_aliases known
+            where (known.company_id, known.sender_id) = (message.company_id, conversation.sender_id)
+              and known.alias = any (change.writers)
+              and known.customer = conversation.customer
+          )
+          or (
+            conversation.customer like '#%'
+            and (
+              message.sender_name = change.shown_writer
+              or right(message.sender_name, length(change.shown_writer) + 3) = ' (' || change.shown_writer || ')'
+            )
+          )
+        )
       order by change.kind = 'revoke' desc, change.occurred_at desc, change.ordinal desc
       limit 1
     ) as latest
