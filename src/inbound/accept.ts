@@ -21,7 +21,7 @@ const MAX_PARTS = 64
 /** Bodies that wait while the database does not take them; beyond it they are refused at once. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** As long as any request waits for its answer: after it, the client has been told to send the body again. */
-const MAX_WAIT_MS = 5_000
+const MAX_WAIT_MS = 3_500
 
 /** A posted body, what proves its origin, and the address of the client that posted it. */
 export type Posted = { body: Buffer; proof: Proof; address: string }
@@ -30,7 +30,7 @@ export type Posted = { body: Buffer; proof: Proof; address: string }
  * Makes the function that stores one posted body: when it resolves, the bytes are on disk. Bodies that arrive at the same
  * time share one commit, of at most 8 MiB.
  *
- * @throws {AppError} 503 when too much waits, or the body waited for 5 s; then it is not stored
+ * @throws {AppError} 503 when too much waits, or the body waited for 3.5 s; then it is not stored
  */
 export function createAccept(db: Pool): (posted: Posted) => Promise<void> {
   return createBatcher<Posted, void>({

@@ -1,9 +1,12 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { inTime } from '../http/deadline.ts'
 import { listSpent } from './unplaced-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */
 const TTL_MS = 1_000
+/** How long a request waits for the list. A database that is slower or away says so when the body is stored. */
+const PATIENCE_MS = 500
 
 /**
  * Makes the function that tells for how many seconds a client is refused: one that posted more than 16 MiB or 10,000 items
@@ -26,7 +29,11 @@ export function createUnplacedBudget(db: Db): (address: string) => number | Prom
   const readAndFind = async (address: string) => {
     reading ??= read()
     await reading
-    return spent.get(address) ?? 0
+    return known(address)
   }
-  return (address) => (monotonicMs() < freshUntilMs ? (spent.get(address) ?? 0) : readAndFind(address))
+  const known = (address: string) => spent.get(address) ?? 0
+  return (address) =>
+    monotonicMs() < freshUntilMs
+      ? known(address)
+      : inTime(readAndFind(address), undefined, PATIENCE_MS).catch(() => known(address))
 }
