@@ -27,25 +27,24 @@ export const FULL: Omit<Plan, 'seed'> = {
 }
 
 export const QUICK: Omit<Plan, 'seed'> = {
-  kills: 4,
-  terminations: 3,
+  kills: 3,
+  terminations: 2,
   databaseRestarts: 1,
   promotions: 1,
   rollingRestarts: 1,
-  inbound: 800,
-  sends: 80,
-  mails: 40,
+  inbound: 600,
+  sends: 60,
+  mails: 30,
   answersEarly: false,
 }
 
 /** Enough to show that the counters see what the control arm loses. */
 export const CONTROL: Omit<Plan, 'seed'> = {
   ...QUICK,
-  kills: 4,
   terminations: 0,
   promotions: 0,
   rollingRestarts: 0,
-  inbound: 600,
+  inbound: 400,
   sends: 0,
   mails: 0,
   answersEarly: true,
