@@ -77,6 +77,21 @@ describe('an opt-out from email outlives the contact:', () => {
     expect(await consents(company)).toEqual([NOTHING])
   })
 
+  test('a consent to an earlier address does not end it, an opt-in together with the address does', async () => {
+    const email = uniqueAddress()
+    const company = await optedOut({ email }, 'email')
+    const marketingConsent = { email: true }
+    const created = await company.api('POST', '/contacts', { email: uniqueAddress(), marketingConsent })
+    const { id } = created.body.data[0]
+    const carried = await company.api('PUT', `/contacts/${id}`, { email })
+    expect(carried.body.data.marketing_consent).toEqual({ ...NOTHING, email: false })
+
+    await company.api('PUT', `/contacts/${id}`, { email: uniqueAddress(), marketingConsent })
+    const given = await company.api('PUT', `/contacts/${id}`, { email, marketingConsent })
+    expect(given.body.data.marketing_consent).toEqual({ ...NOTHING, email: true })
+    expect(await db`select from opt_outs where company_id = ${company.companyId}`).toHaveLength(0)
+  })
+
   test('the answer to the write shows it, and another company knows nothing of it', async () => {
     const email = uniqueAddress()
     const company = await optedOut({ email }, 'email')
@@ -122,6 +137,20 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const company = await optedOut({ phone }, 'whatsapp')
     await create(company, phone)
     expect(await consents(company)).toEqual([{ ...NOTHING, whatsapp: false }])
+  })
+
+  test('a consent to an earlier number does not end it, an opt-in together with the number does', async () => {
+    const [phone, email] = [uniquePhone(), uniqueAddress()]
+    const company = await optedOut({ phone }, 'whatsapp')
+    const marketingConsent = { whatsapp: true }
+    await company.api('POST', '/contacts', { email, phone: uniquePhone(), marketingConsent })
+    const carried = await company.api('POST', '/contacts', { email, phone })
+    expect(carried.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: false })
+
+    await company.api('POST', '/contacts', { email, phone: uniquePhone(), marketingConsent })
+    const given = await company.api('POST', '/contacts', [{ email, phone, marketingConsent }])
+    expect(given.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: true })
+    expect(await db`select from opt_outs where company_id = ${company.companyId}`).toHaveLength(0)
   })
 
   test('a marketing template to the number of a deleted contact is refused', async () => {

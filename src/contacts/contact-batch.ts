@@ -45,7 +45,7 @@ export function applyItems(items: readonly Item[], matches: readonly Match[], wh
     const person = index.find(item) ?? newPerson(FIRST_NEW_ID + place)
     const step = applyItem(person, item, whenFull)
     if (step.kind === 'full') return step
-    person.consents.push(...consentChanges(person.state, step.state))
+    person.consents.push(...consentChanges(person.state, step.state, item.write))
     index.move(person, step.state)
     return step
   })

@@ -104,7 +104,7 @@ export async function writeChanges(
   // All statements are sent at once; the server runs them in this order.
   const [, updates, additions] = await Promise.all([
     handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
-    updated.length > 0 && updateContacts(tx, companyId, idsOf(updated), rowsOf(updated)),
+    updated.length > 0 && updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), consents),
     added.length > 0 && insertContacts(tx, companyId, idsOf(added), addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
@@ -141,12 +141,26 @@ const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email 
 
 const NEW_CONTACT = { createdAt: undefined, externalId: null, externalConnectionId: null }
 
-/** Only what changes something is a change of consent. */
-export function consentChanges(before: ContactState | undefined, after: ContactState): ConsentSet[] {
-  const change = (channel: Channel, from: boolean | null | undefined, to: boolean | null): ConsentSet[] =>
-    to === null || to === (from ?? null) ? [] : [{ contact_id: after.id, channel, value: to }]
+/**
+ * Only what changes something is a change of consent: a channel's consent, or, where the write gives it again, the
+ * address or number that it is for.
+ */
+export function consentChanges(
+  before: ContactState | undefined,
+  after: ContactState,
+  write: ContactWrite,
+): ConsentSet[] {
+  const change = (channel: Channel, from: boolean | null | undefined, to: boolean | null, isAnew: boolean) =>
+    to === null || (to === (from ?? null) && !isAnew) ? [] : [{ contact_id: after.id, channel, value: to }]
+  const hasNewEmail = before !== undefined && keyOf(before) !== keyOf(after)
+  const hasNewPhone = before !== undefined && before.phoneIdentity !== after.phoneIdentity
   return [
-    ...change('email', before?.emailConsent, after.emailConsent),
-    ...change('whatsapp', before?.whatsappConsent, after.whatsappConsent),
+    ...change('email', before?.emailConsent, after.emailConsent, hasNewEmail && write.emailConsent !== undefined),
+    ...change(
+      'whatsapp',
+      before?.whatsappConsent,
+      after.whatsappConsent,
+      hasNewPhone && write.whatsappConsent !== undefined,
+    ),
   ]
 }

@@ -95,17 +95,34 @@ const tagsOf = (tx: Db) => tx`
 export type Written = { at: Date; optedOut: ConsentsOf[] }
 type ConsentsOf = { id: number; emailConsent: boolean | null; whatsappConsent: boolean | null }
 
-/** The consent that a contact is to have; without one, the opt-out that was kept under its identity. */
-const consentOf = (tx: Db, companyId: number, channel: Channel) => tx`
-  coalesce(
-    ${channel === 'email' ? tx`state.email_consent` : tx`state.whatsapp_consent`},
-    case
-      when is_opted_out(
-        ${companyId}, ${channel}::text, consent_identity(${channel}::text, state.email_key, state.phone_identity)
-      ) then false
-    end
-  )
+const givenConsent = (tx: Db, channel: Channel) =>
+  channel === 'email' ? tx`state.email_consent` : tx`state.whatsapp_consent`
+
+/** Whether an opt-out was kept under the identity that a contact is to have. */
+const isOptedOut = (tx: Db, companyId: number, channel: Channel) => tx`
+  is_opted_out(${companyId}, ${channel}::text, consent_identity(${channel}::text, state.email_key, state.phone_identity))
 `
+
+/** The consent that a new contact is to have; without one, the opt-out of its identity. */
+const consentOf = (tx: Db, companyId: number, channel: Channel) => tx`
+  coalesce(${givenConsent(tx, channel)}, case when ${isOptedOut(tx, companyId, channel)} then false end)
+`
+
+/** The consent of a known contact: another email or phone brings its opt-out, unless the write says otherwise. */
+const changedConsent = (tx: Db, companyId: number, channel: Channel, consents: readonly ConsentSet[]) => {
+  const given = consents.filter((consent) => consent.channel === channel).map((consent) => consent.contact_id)
+  const isSame =
+    channel === 'email'
+      ? tx`contacts.email_key is not distinct from state.email_key`
+      : tx`contacts.phone_identity is not distinct from state.phone_identity`
+  return tx`
+    case
+      when ${isSame} or state.id = any(${given}::bigint[]) then ${givenConsent(tx, channel)}
+      when ${isOptedOut(tx, companyId, channel)} then false
+      else ${givenConsent(tx, channel)}
+    end
+  `
+}
 
 const optedOut = (tx: Db) => tx`
   (
@@ -150,14 +167,15 @@ export async function insertContacts(
 }
 
 /**
- * Writes known contacts in their new state. A contact that takes
- * another email or phone without a consent of its own takes the opt-out of that too. The caller holds their locks.
+ * Writes known contacts in their new state. A contact that takes another email or phone takes the opt-out of that too,
+ * unless it is among the changes of consent. The caller holds their locks.
  */
 export async function updateContacts(
   tx: Db,
   companyId: number,
   ids: readonly number[],
   rows: ContactRows,
+  consents: readonly ConsentSet[],
 ): Promise<Written | undefined> {
   const [row] = await tx<Written[]>`
     with written as (
@@ -175,14 +193,8 @@ export async function updateContacts(
         source_type = state.source_type,
         custom_fields = state.custom_fields::jsonb,
         tags = ${tagsOf(tx)},
-        email_consent = case
-          when contacts.email_key is not distinct from state.email_key then state.email_consent
-          else ${consentOf(tx, companyId, 'email')}
-        end,
-        whatsapp_consent = case
-          when contacts.phone_identity is not distinct from state.phone_identity then state.whatsapp_consent
-          else ${consentOf(tx, companyId, 'whatsapp')}
-        end,
+        email_consent = ${changedConsent(tx, companyId, 'email', consents)},
+        whatsapp_consent = ${changedConsent(tx, companyId, 'whatsapp', consents)},
         updated_at = statement_timestamp()
       from ${fromRows(tx, ids, rows)}
       where (contacts.company_id, contacts.id) = (${companyId}, state.id)

@@ -47,7 +47,7 @@ export async function updateContact(
     await checkState(tx, companyId, known, state)
     const before = known.phoneIdentity
     const numbersGivenUp = before === null || before === state.phoneIdentity ? [] : [before]
-    const change = { known, state, consents: consentChanges(known, state), numbersGivenUp }
+    const change = { known, state, consents: consentChanges(known, state, write), numbersGivenUp }
     const [contact] = await writeChanges(tx, companyId, [change], by)
     if (contact === undefined) throw contactNotFound()
     return contact
