@@ -176,6 +176,9 @@ test('lists that cannot be read are refused whole, and leave nothing', async () 
     }),
   )
   expect(refusals).toEqual(Array.from({ length: 6 }, () => [422, 'validation_error']))
+  expect((await bring(company, 'first_name\nAda\n')).body.error.message).toBe(
+    'The list must begin with a line that names its columns: email or phone must be among them',
+  )
   expect((await bring(company, 'email\na@example.com\n', 'application/json')).status).toBe(400)
   // Who broke off hears no answer: what was begun for him goes a moment later.
   await eventually(

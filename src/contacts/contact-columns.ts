@@ -72,7 +72,7 @@ export function readHeader(columns: readonly string[]): { ignored: string[]; fau
   const twice = columns.find((_, place) => isKnown(names[place] ?? '') && names.indexOf(names[place] ?? '') !== place)
   if (twice !== undefined) return { ignored, fault: `the column ${twice} is there twice` }
   if (!names.includes('email') && !names.includes('phone')) {
-    return { ignored, fault: 'the first line must name the columns, email or phone among them' }
+    return { ignored, fault: 'email or phone must be among them' }
   }
   return { ignored }
 }

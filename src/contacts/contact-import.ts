@@ -181,7 +181,7 @@ function createSurvey(format: ListFormat): { stream: Transform; result: () => Su
     if (format === 'csv' && header === undefined && records[0] !== undefined) header = toHead(records[0])
     const inHeader = format === 'csv' ? 1 : 0
     if (rows > IMPORT_MAX_ROWS + inHeader) throw refused(`must have at most ${IMPORT_MAX_ROWS} rows`)
-    if (header?.fault !== undefined) throw refused(header.fault)
+    if (header?.fault !== undefined) throw refused(`must begin with a line that names its columns: ${header.fault}`)
   }
   const stream = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -220,7 +220,7 @@ function attempt(act: () => void): Error | null {
 function toHead(record: ListRecord): Header & { fault?: string } {
   const head = { readBytes: record.end, readLines: record.nextLine - 1 }
   if (record.isTooLong || !isUtf8(record.bytes)) {
-    return { columns: [], ignored: [], head, fault: 'the first line must name the columns, in UTF-8' }
+    return { columns: [], ignored: [], head, fault: record.isTooLong ? 'it is too long' : 'it is not UTF-8' }
   }
   const { fields, fault } = parseCsvRow(toText(record))
   const columns = fields.map(toColumn)
