@@ -126,7 +126,7 @@ const CASES: Record<string, Case> = {
             select count(*)::int as n from contact_imports where id > ${before?.id ?? 0} and status <> 'receiving'`),
       }
     },
-    table: 'contact_imports',
+    table: 'jobs',
   },
   '/public/v1/custom-fields': {
     make: async () => {

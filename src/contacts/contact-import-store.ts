@@ -120,6 +120,15 @@ export async function queueImport(tx: Db, companyId: number, id: number, list: T
   return queued
 }
 
+/** Locks an import until the transaction ends, and returns whether its list is still being received. */
+export async function lockReceiving(tx: Db, companyId: number, id: number): Promise<boolean> {
+  const rows = await tx`
+    select from contact_imports
+    where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
+    for update`
+  return rows.count === 1
+}
+
 /** Forgets an import of which no list was kept. */
 export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
   await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`

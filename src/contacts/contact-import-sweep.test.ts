@@ -7,7 +7,7 @@ import { createTestCompany } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { openFolderVault } from '../media/folder-vault.ts'
 import type { Vault } from '../media/vault.ts'
-import { sweepLists, takeImport } from './contact-import.ts'
+import { discardList, sweepLists, takeImport } from './contact-import.ts'
 
 const { db } = await createTestDatabase()
 const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
@@ -80,4 +80,13 @@ test('a list that is refused leaves neither a file nor a row', async () => {
   expect(await db`select from contact_imports where company_id = ${companyId}`).toHaveLength(0)
   expect(keys).toHaveLength(1)
   expect(await vault.open(keys[0]!)).toBeUndefined()
+})
+
+test('a list whose commit succeeded, though its answer was lost, stays', async () => {
+  const queued = await leave('queued', '1 second')
+  const [{ id } = { id: 0 }] = await db<{ id: number }[]>`
+    select id from contact_imports where company_id = ${queued.companyId}
+  `
+  await discardList({ db, vault }, queued.companyId, { id, storageKey: queued.key })
+  expect(await queued.left()).toEqual({ row: true, key: true, list: true })
 })

@@ -13,6 +13,7 @@ import {
   endCancelled,
   findImport,
   insertImport,
+  lockReceiving,
   lockWaiting,
   queueImport,
   type Refusal,
@@ -122,14 +123,20 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
   }
 }
 
-/** Forgets a list that is not queued. */
+/**
+ * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row tells, once the
+ * transaction that holds it has ended. Otherwise the list stays.
+ */
 export async function discardList(
   { db, vault }: Pick<ImportDeps, 'db' | 'vault'>,
   companyId: number,
   { id, storageKey }: Pick<ReceivedList, 'id' | 'storageKey'>,
 ): Promise<void> {
-  await vault.remove(storageKey)
-  await removeImport(db, companyId, id)
+  await db.begin(async (tx) => {
+    if (!(await lockReceiving(tx, companyId, id))) return
+    await vault.remove(storageKey)
+    await removeImport(tx, companyId, id)
+  })
 }
 
 /** Puts the list into the vault and looks at it on its way. */
