@@ -64,6 +64,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,
+          operationId: 'importContacts',
           summary: 'Import a list of contacts',
           description:
             'Answers as soon as the list is kept; its rows are then applied in order as by create-or-update, each once, and refused alone.',
@@ -91,6 +92,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         config: CALLERS,
         schema: {
           tags: TAGS,
+          operationId: 'listImports',
           summary: 'List imports',
           description: 'Newest first. `before` is the id of the last import of the page before.',
           querystring: Type.Object(beforeQuery(LIMITS)),
@@ -110,6 +112,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         config: CALLERS,
         schema: {
           tags: TAGS,
+          operationId: 'cancelImport',
           summary: 'Cancel an import',
           description: 'Rows that are imported already stay. An import that is over stays as it is.',
           params: ById,
@@ -128,7 +131,8 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         config: CALLERS,
         schema: {
           tags: TAGS,
-          summary: 'Read how far an import is',
+          operationId: 'getImport',
+          summary: 'Read the progress of an import',
           params: ById,
           response: { 200: Type.Object({ data: ImportReplyShape }) },
         },
@@ -147,6 +151,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         config: CALLERS,
         schema: {
           tags: TAGS,
+          operationId: 'downloadRefusedRows',
           summary: 'Download the refused rows of an import',
           description:
             'In the format of the list, with line and reason: before the columns of CSV, as members of lines of JSON. Corrected, it can be imported as it is.',
@@ -170,6 +175,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         config: CALLERS,
         schema: {
           tags: TAGS,
+          operationId: 'exportContacts',
           summary: 'Export all contacts',
           description:
             'All living contacts with an email or a phone, in the columns of the import: importing the answer changes nothing.',

@@ -99,6 +99,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,
+          operationId: 'upsertContacts',
           summary: 'Create or update contacts by email, then phone',
           consumes: ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded'],
           body: Type.Optional(UpsertBody),
@@ -129,6 +130,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         config: READS,
         schema: {
           tags: TAGS,
+          operationId: 'listContacts',
           summary: 'List and search contacts',
           querystring: ListQuery,
           response: { 200: ListReply },
@@ -143,7 +145,16 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
 
     app.get(
       '/public/v1/contacts/:id',
-      { config: READS, schema: { tags: TAGS, summary: 'Read a contact', params: ById, response: { 200: OneContact } } },
+      {
+        config: READS,
+        schema: {
+          tags: TAGS,
+          operationId: 'getContact',
+          summary: 'Read a contact',
+          params: ById,
+          response: { 200: OneContact },
+        },
+      },
       async (request) => {
         const { companyId } = request.caller
         const contact = await getContact(deps.db, companyId, contactId(request.params.id))
@@ -155,7 +166,13 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       '/public/v1/contacts/by-email/:email',
       {
         config: READS,
-        schema: { tags: TAGS, summary: 'Look a contact up by email', params: ByEmail, response: { 200: OneContact } },
+        schema: {
+          tags: TAGS,
+          operationId: 'getContactByEmail',
+          summary: 'Look a contact up by email',
+          params: ByEmail,
+          response: { 200: OneContact },
+        },
       },
       async (request) => {
         const { companyId } = request.caller
@@ -173,6 +190,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,
+          operationId: 'updateContact',
           summary: 'Update a contact',
           params: ById,
           body: Type.Optional(ContactWriteShape),
@@ -194,6 +212,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         config: READS,
         schema: {
           tags: TAGS,
+          operationId: 'deleteContact',
           summary: 'Delete a contact',
           params: ById,
           response: { 200: Type.Object({ success: Type.Literal(true) }) },

@@ -43,6 +43,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         config,
         schema: {
           tags,
+          operationId: 'listConversations',
           summary: 'List conversations',
           description: 'Newest activity first.',
           querystring: Type.Object({ ...pageQuery(CONVERSATIONS), ...cursorQuery }),
@@ -70,6 +71,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         config,
         schema: {
           tags,
+          operationId: 'listMessages',
           summary: 'List the messages of a conversation',
           description: 'Newest first. A page costs the same at any depth.',
           params: ChatId,
@@ -103,6 +105,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         config,
         schema: {
           tags,
+          operationId: 'updateConversation',
           summary: 'Close, snooze or re-open a conversation, or mark it read',
           description: 'An inbound message re-opens a closed or snoozed conversation.',
           params: ChatId,

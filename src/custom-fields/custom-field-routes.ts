@@ -52,6 +52,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,
+          operationId: 'createCustomField',
           summary: 'Define a custom field',
           body: Type.Optional(CustomFieldBodyShape),
           response: { 201: Type.Object({ data: CustomFieldReply }) },
@@ -71,6 +72,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
         config: ANY_FULL_KEY,
         schema: {
           tags: TAGS,
+          operationId: 'listCustomFields',
           summary: 'List custom fields, as they are or by category',
           querystring: Type.Object({
             groupBy: Type.Optional(Type.String({ description: '`category`, and nothing else.' })),

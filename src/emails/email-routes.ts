@@ -42,7 +42,8 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         config: { permissions },
         schema: {
           tags,
-          summary: 'Read what became of an email',
+          operationId: 'getEmailStats',
+          summary: 'Read the statistics of an email',
           params: Type.Object({ id: Type.String({ description: 'Id of the email, `eml_…`' }) }),
           response: { 200: Type.Object({ data: EmailStats }), ...errorResponses({ 404: 'message' }) },
         },
@@ -56,6 +57,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         config: { permissions, valueFaults: oneShotFaults, onInvalid: refuseEmail('to') },
         schema: {
           tags,
+          operationId: 'sendEmail',
           summary: 'Send an email',
           description: ACCEPTED,
           body: OneShotBody,
@@ -84,7 +86,8 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         config: { permissions },
         schema: {
           tags,
-          summary: 'Read what the emails of a template came to',
+          operationId: 'getEmailTemplateStats',
+          summary: 'Read the statistics of an email template',
           params: Type.Object({ id: Type.String({ description: '`transactionalId` of the email template' }) }),
           response: { 200: Type.Object({ data: TemplateStats }), ...errorResponses({ 404: 'message' }) },
         },
@@ -107,6 +110,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         },
         schema: {
           tags,
+          operationId: 'sendTemplateEmail',
           summary: 'Send an email made from a template',
           description: ACCEPTED,
           body: TemplateEmailBody,
@@ -141,6 +145,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
         config: { permissions },
         schema: {
           tags,
+          operationId: 'listEmailTemplates',
           summary: 'List the email templates',
           response: { 200: Type.Object({ data: Type.Array(EmailTemplateItem) }), ...errorResponses() },
         },

@@ -1,6 +1,7 @@
 import { CodedError, MessageError, TextError } from './shapes.ts'
 
 type Operation = {
+  operationId?: string
   security?: Record<string, unknown>[]
   parameters?: { in?: string }[]
   responses?: Record<string, unknown>
@@ -53,6 +54,8 @@ type ResponseName = keyof typeof RESPONSES
 export function addCommonResponses(document: ReferenceDocument): ReferenceDocument {
   for (const methods of Object.values(document.paths ?? {})) {
     for (const [method, operation] of Object.entries(methods)) {
+      // The HEAD of a route is registered with the shapes of its GET.
+      if (method === 'head' && operation.operationId !== undefined) operation.operationId += 'Head'
       operation.responses = { ...referTo(refusalsOf(method, operation)), ...operation.responses }
     }
   }

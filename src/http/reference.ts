@@ -70,7 +70,7 @@ export async function describeApi(
         { name: 'WhatsApp' },
         { name: 'Conversations' },
         { name: 'Webhook registrations' },
-        { name: 'Provider webhook' },
+        { name: 'Provider' },
         { name: 'Contacts' },
         { name: 'Custom fields' },
         { name: 'Email' },

@@ -44,6 +44,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         config: { surface: 'provider' },
         schema: {
           tags: ['Provider'],
+          operationId: 'verifyProviderWebhook',
           summary: 'Verification handshake',
           security: [],
           querystring: Type.Object({ 'hub.mode': Word, 'hub.verify_token': Word, 'hub.challenge': Word }),
@@ -84,6 +85,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
+          operationId: 'receiveProviderEvents',
           summary: 'Receive events',
           security: [],
           description:
@@ -105,6 +107,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
+          operationId: 'receiveProviderEventsWithSecret',
           summary: 'Receive events, with the secret in the path',
           security: [],
           description: 'For providers that can neither sign nor send a header of their own.',

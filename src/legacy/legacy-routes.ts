@@ -74,6 +74,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           deprecated,
+          operationId: 'legacySendTemplateEmail',
           summary: 'Send an email made from a template',
           consumes: FORMS,
           body: TemplateEmailBody,
@@ -108,6 +109,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           deprecated,
+          operationId: 'legacyListEmailTemplates',
           summary: 'List the email templates',
           response: {
             200: Type.Object({
@@ -142,6 +144,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           deprecated,
+          operationId: 'legacySendWhatsAppMessage',
           summary: 'Send a WhatsApp message',
           body: SendBody,
           response: {
@@ -167,6 +170,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           deprecated,
+          operationId: 'legacyListWhatsAppTemplates',
           summary: 'List the WhatsApp templates',
           response: {
             200: Type.Object({ data: Type.Array(TemplateRecord), warning: Type.Optional(Warning) }),
@@ -197,6 +201,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           deprecated,
+          operationId: 'legacyUpsertContact',
           summary: 'Create or update contacts by email',
           description: 'A key that holds only ContactsUpsert learns no id.',
           consumes: FORMS,

@@ -20,6 +20,7 @@ const config = { surface: 'public', takesLong: true } as const
 const params = Type.Object({ token: Type.String() })
 const schema = {
   tags: ['Conversations'],
+  operationId: 'getMedia',
   summary: 'Read the file of a message',
   description:
     'The address stands in `media.url` of a message and is good for 7 days from reading it. Takes one Range.',

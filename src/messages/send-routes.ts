@@ -37,6 +37,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
         },
         schema: {
           tags: ['WhatsApp'],
+          operationId: 'sendWhatsAppMessage',
           summary: 'Send a WhatsApp message',
           description: SEND_DESCRIPTION,
           body: SendBody,

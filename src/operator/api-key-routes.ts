@@ -23,7 +23,8 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { ...config, valueFaults: (body: object) => apiKeyFaults(body, deps.clock) },
         schema: {
           tags,
-          summary: 'Make an API key',
+          operationId: 'createApiKey',
+          summary: 'Create an API key',
           description: 'The token in the answer is shown this once.',
           params: InCompany,
           body: NewApiKeyBody,
@@ -43,6 +44,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'listApiKeys',
           summary: 'List the API keys that are not revoked',
           params: InCompany,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(ApiKeyReply) },
@@ -60,6 +62,7 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'revokeApiKey',
           summary: 'Revoke an API key',
           params: OneKey,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },

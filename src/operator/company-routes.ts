@@ -18,6 +18,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { ...config, valueFaults: companyFaults },
         schema: {
           tags,
+          operationId: 'createCompany',
           summary: 'Create a company',
           body: NewCompanyBody,
           response: { ...operatorErrorResponses({ 400: 'coded', 422: 'coded' }), 201: CompanyReply },
@@ -35,6 +36,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'listCompanies',
           summary: 'List the companies',
           response: { ...operatorErrorResponses(), 200: Type.Array(CompanyReply) },
         },
@@ -48,6 +50,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'getCompany',
           summary: 'Read a company',
           params: InCompany,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: CompanyReply },
@@ -62,6 +65,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config: { ...config, valueFaults: companyFaults },
         schema: {
           tags,
+          operationId: 'updateCompany',
           summary: 'Change a company',
           params: InCompany,
           body: CompanyChangeBody,
@@ -80,6 +84,7 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'removeCompany',
           summary: 'Remove a company',
           description: 'Its keys stop working and its numbers can be connected by others. Its data stays.',
           params: InCompany,

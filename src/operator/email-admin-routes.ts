@@ -45,6 +45,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config: { ...config, valueFaults: emailTemplateFaults },
         schema: {
           tags,
+          operationId: 'createEmailTemplate',
           summary: 'Create an email template',
           params: InCompany,
           body: NewEmailTemplateBody,
@@ -64,6 +65,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config,
         schema: {
           tags,
+          operationId: 'listCompanyEmailTemplates',
           summary: 'List the email templates of a company',
           params: InCompany,
           response: { ...MISSING, 200: Type.Array(EmailTemplateReply) },
@@ -81,6 +83,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config,
         schema: {
           tags,
+          operationId: 'getEmailTemplate',
           summary: 'Read an email template',
           params: OneTemplate,
           response: { ...MISSING, 200: EmailTemplateReply },
@@ -98,6 +101,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config: { ...config, valueFaults: emailTemplateFaults },
         schema: {
           tags,
+          operationId: 'updateEmailTemplate',
           summary: 'Change an email template',
           description: 'Emails that were accepted before go out as they are.',
           params: OneTemplate,
@@ -118,6 +122,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config,
         schema: {
           tags,
+          operationId: 'removeEmailTemplate',
           summary: 'Remove an email template',
           params: OneTemplate,
           response: { ...MISSING, 200: Success },
@@ -136,6 +141,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config,
         schema: {
           tags,
+          operationId: 'getEmailSettings',
           summary: 'Read how a company sends email',
           params: InCompany,
           response: { ...MISSING, 200: EmailSettingsReply },
@@ -153,6 +159,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
         config: { ...config, valueFaults: emailSettingsFaults },
         schema: {
           tags,
+          operationId: 'setEmailSettings',
           summary: 'Set how a company sends email',
           description:
             'Replaces all of it: what is left out is taken away. An `smtpUrl` without user and password, as it is shown, keeps the stored ones and the stored options while host and port are the same; one with the stored user and without a password keeps the password.',

@@ -20,6 +20,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'listUnroutableEvents',
           summary: 'List events that no connected number wants',
           description:
             'Newest first. Each is handled when its number is connected, within seven days; `unverified` ones do not prove the secret of their number, and are checked again when it changes. `before` the last id gives the next page.',
@@ -36,6 +37,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'getUnroutableEvent',
           summary: 'Get an event that no connected number wants',
           description: 'With its whole body.',
           params,
@@ -51,6 +53,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'listFailedEvents',
           summary: 'List events that could not be read or processed',
           description: 'Newest first, each with its reason, for seven days. `before` the last id gives the next page.',
           querystring: EventQuery,
@@ -66,6 +69,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'getFailedEvent',
           summary: 'Get an event that could not be read or processed',
           description: 'With its whole body.',
           params,
@@ -81,6 +85,7 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
+          operationId: 'retryFailedEvent',
           summary: 'Process a failed event once more',
           description: 'It leaves the list at once, and comes back to it under a new id if it fails again.',
           params,

@@ -18,7 +18,8 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
-          summary: 'List background work that was given up',
+          operationId: 'listFailedJobs',
+          summary: 'List failed jobs',
           description: `Newest first, at most ${MOST_JOBS_LISTED}, each with its last error.`,
           response: { ...operatorErrorResponses(), 200: Type.Array(JobReply) },
         },
@@ -32,7 +33,8 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         config,
         schema: {
           tags,
-          summary: 'Try work that was given up once more',
+          operationId: 'retryFailedJob',
+          summary: 'Retry a failed job',
           description: 'It leaves the list at once and begins afresh, with all its attempts.',
           params: Type.Object({ id: Type.String({ description: 'Id of the job' }) }),
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },

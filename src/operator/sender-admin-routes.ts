@@ -29,6 +29,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config: { ...asking, valueFaults },
         schema: {
           tags,
+          operationId: 'connectSender',
           summary: 'Connect a WhatsApp number',
           description:
             'The credential is tried at the provider, which is asked for name and number unless both are given; 422 names accessToken when it refuses it. A provider that cannot be reached does not stop a number whose name and number are given. The answer says where its events have to come.',
@@ -54,6 +55,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config,
         schema: {
           tags,
+          operationId: 'listCompanySenders',
           summary: 'List the connected numbers of a company',
           params: InCompany,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(SenderReply) },
@@ -71,6 +73,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config,
         schema: {
           tags,
+          operationId: 'getSender',
           summary: 'Read a connected number',
           params: OneSender,
           response: { ...operatorErrorResponses({ 404: 'message' }), 200: SenderReply },
@@ -88,6 +91,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config: { ...asking, valueFaults },
         schema: {
           tags,
+          operationId: 'updateSender',
           summary: 'Change a connected number',
           description: 'Null takes an optional value away. To un-prefer a number, prefer another one.',
           params: OneSender,
@@ -111,6 +115,7 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config,
         schema: {
           tags,
+          operationId: 'removeSender',
           summary: 'Disconnect a number',
           description: 'It can be connected again, by any company. The oldest that remains takes over a preference.',
           params: OneSender,
@@ -130,7 +135,8 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
         config: asking,
         schema: {
           tags,
-          summary: 'Take over the WhatsApp templates from the providers now',
+          operationId: 'syncTemplates',
+          summary: 'Synchronize the WhatsApp templates with the providers now',
           params: InCompany,
           response: {
             ...operatorErrorResponses({ 404: 'message' }),

@@ -21,6 +21,7 @@ const PAGES = { defaultSize: 20, maxSize: 100 }
 
 const ListSenders = {
   tags: ['WhatsApp'],
+  operationId: 'listSenders',
   summary: 'List the connected numbers',
   description: 'Ordered by the time of connection. Exactly one number is preferred. Without any number: empty.',
   querystring: Type.Object(pageQuery(PAGES)),

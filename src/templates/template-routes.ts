@@ -36,6 +36,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
       {
         schema: {
           tags: ['WhatsApp'],
+          operationId: 'listWhatsAppTemplates',
           summary: 'List the WhatsApp templates',
           description:
             'All templates of the connected accounts, by name, then language. 404 `no_whatsapp_account` while no number is connected.',

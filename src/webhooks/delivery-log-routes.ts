@@ -74,6 +74,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         config,
         schema: {
           tags,
+          operationId: 'listDeliveryAttempts',
           summary: 'List delivery attempts, newest first',
           description: 'Every attempt that is kept can be reached with `before`, the `id` of the last row of a page.',
           params: ById,
@@ -98,7 +99,13 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
       `${PATH}/test`,
       {
         config: asking,
-        schema: { tags, summary: 'Send one sample delivery now', params: ById, response: { 200: TestReply } },
+        schema: {
+          tags,
+          operationId: 'testRegistration',
+          summary: 'Send one sample delivery now',
+          params: ById,
+          response: { 200: TestReply },
+        },
       },
       async (request, reply) => {
         if (request.idempotency?.progress) throw asFinal(testOutcomeUnknown())
@@ -118,7 +125,8 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         config,
         schema: {
           tags,
-          summary: 'Put one delivery up again',
+          operationId: 'redeliver',
+          summary: 'Deliver one delivery again',
           params: Type.Object({ id: Type.String(), logId: Type.String() }),
           response: { 200: Success },
         },
@@ -139,7 +147,8 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         config: asking,
         schema: {
           tags,
-          summary: 'Put the deliveries of a time range up again',
+          operationId: 'redeliverRange',
+          summary: 'Deliver the deliveries of a time range again',
           params: ById,
           body: Redeliver,
           response: { 200: Type.Object({ success: Type.Boolean(), count: Type.Integer() }) },

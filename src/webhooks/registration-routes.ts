@@ -34,7 +34,13 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       PATH,
       {
         config: checked,
-        schema: { tags, summary: 'Register a receiver', body: Create, response: { 201: RegistrationReply } },
+        schema: {
+          tags,
+          operationId: 'createRegistration',
+          summary: 'Register a receiver',
+          body: Create,
+          response: { 201: RegistrationReply },
+        },
       },
       async (request, reply) => {
         checkRules(request.body, deps.rules)
@@ -46,13 +52,30 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
 
     app.get(
       PATH,
-      { config, schema: { tags, summary: 'List the receivers', response: { 200: Type.Array(RegistrationReply) } } },
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listRegistrations',
+          summary: 'List the receivers',
+          response: { 200: Type.Array(RegistrationReply) },
+        },
+      },
       async (request) => (await listCompanyRegistrations(deps, request.caller.companyId)).map(toRegistrationReply),
     )
 
     app.get(
       `${PATH}/:id`,
-      { config, schema: { tags, summary: 'Read a receiver', params: ById, response: { 200: RegistrationReply } } },
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getRegistration',
+          summary: 'Read a receiver',
+          params: ById,
+          response: { 200: RegistrationReply },
+        },
+      },
       async (request) =>
         toRegistrationReply(await getRegistration(deps, request.caller.companyId, parseId(request.params.id))),
     )
@@ -63,6 +86,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         config: checked,
         schema: {
           tags,
+          operationId: 'updateRegistration',
           summary: 'Change a receiver; only the members sent are changed',
           params: ById,
           body: Update,
@@ -82,6 +106,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         config,
         schema: {
           tags,
+          operationId: 'removeRegistration',
           summary: 'Remove a receiver; deliveries to it stop at once',
           params: ById,
           response: { 200: Type.Object({ success: Type.Boolean() }) },
