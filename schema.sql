@@ -546,6 +546,7 @@ create table migrations (
   name text not null,
   applied_at timestamp with time zone not null default now(),
   breaking boolean not null default false,
+  checksum text,
   constraint migrations_pkey PRIMARY KEY (name)
 );
 

@@ -160,6 +160,15 @@ test('a database from before the baseline is refused with the way to begin anew'
   expect(String(error)).toContain('begin anew with an empty DATA_DIR')
 })
 
+test('a database whose migration had another text is refused with the way to begin anew', async () => {
+  const { db } = await emptyDatabase()
+  await migrate(db, schema({ '0001_first.sql': 'create table first (id int);' }))
+  const edited = schema({ '0001_first.sql': 'create table first (id bigint);' })
+  const error = await migrate(db, edited).catch((error: unknown) => error)
+  expect(error).toBeInstanceOf(StartError)
+  expect(String(error)).toContain('begin anew with an empty DATA_DIR')
+})
+
 test('files and catalogue are equal: each function, view and type has its one file', async () => {
   const { db } = await createTestDatabase()
   const objects = await readSqlObjects(fileURLToPath(new URL('../', import.meta.url)))

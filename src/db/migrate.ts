@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -21,7 +22,9 @@ const OLDEST_SERVER = 15
 /** On top of a migration that code from before it can't run on. */
 const BREAKING = /^--! breaking\b/
 
-type Migration = { name: string; text: string; breaking: boolean }
+type Migration = { name: string; text: string; checksum: string; breaking: boolean }
+/** What the ledger says of a migration. */
+type Done = { breaking: boolean; checksum: string | null }
 
 /**
  * Applies the migrations that are missing, in order, then the functions, views and types whose text has changed, and
@@ -41,7 +44,7 @@ export async function migrate(
   await createLedgers(db)
   const migrations = await readMigrations(source.migrations)
   const done = await listDone(db)
-  checkBaseline(done)
+  checkBaseline(migrations, done)
   const isLater = checkLater(migrations, done, warn)
   const applied: string[] = []
   for (const migration of migrations) {
@@ -67,7 +70,7 @@ export async function checkSchema(
   if (!row?.ready) throw new StartError(`The database has no schema yet: ${RUN_MIGRATE}`)
   const migrations = await readMigrations(source.migrations)
   const done = await listDone(db)
-  checkBaseline(done)
+  checkBaseline(migrations, done)
   const isLater = checkLater(migrations, done, warn)
   const missing = migrations.filter(({ name }) => !done.has(name)).map(({ name }) => name)
   if (missing.length > 0) throw new StartError(`The database lacks ${missing.join(', ')}: ${RUN_MIGRATE}`)
@@ -98,9 +101,12 @@ async function createLedgers(db: Db): Promise<void> {
     create table if not exists migrations (
       name text primary key,
       applied_at timestamptz not null default now(),
-      breaking boolean not null default false
+      breaking boolean not null default false,
+      checksum text -- SHA-256 of the file, in hex
     )
   `.catch(ignoreRace)
+  // Of a database from before the checksums.
+  await db`alter table migrations add column if not exists checksum text`
   await db`
     create table if not exists sql_objects (
       name text primary key,
@@ -120,19 +126,21 @@ async function readMigrations(folder: string): Promise<Migration[]> {
   return Promise.all(
     names.map(async (name) => {
       const text = await readFile(join(folder, name), 'utf8')
-      return { name, text, breaking: BREAKING.test(text) }
+      return { name, text, checksum: createHash('sha256').update(text).digest('hex'), breaking: BREAKING.test(text) }
     }),
   )
 }
 
-/** Which migrations the database has, and whether each is breaking. */
-async function listDone(db: Db): Promise<Map<string, boolean>> {
-  const rows = await db<{ name: string; breaking: boolean }[]>`select name, breaking from migrations order by name`
-  return new Map(rows.map((row) => [row.name, row.breaking]))
+/** The migrations that the database has. */
+async function listDone(db: Db): Promise<Map<string, Done>> {
+  const rows = await db<(Done & { name: string })[]>`select name, breaking, checksum from migrations order by name`
+  return new Map(rows.map((row) => [row.name, row]))
 }
 
-function checkBaseline(done: Map<string, boolean>): void {
-  if (!done.has(BEFORE_BASELINE)) return
+/** A migration is never edited once it is released: another text of the same name is from before the release. */
+function checkBaseline(known: Migration[], done: Map<string, Done>): void {
+  const isEdited = known.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
+  if (!isEdited && !done.has(BEFORE_BASELINE)) return
   throw new StartError(
     'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: begin anew with an empty ' +
       'DATA_DIR (move ./data away) or an empty database in DATABASE_URL',
@@ -140,10 +148,10 @@ function checkBaseline(done: Map<string, boolean>): void {
 }
 
 /** Whether the database has migrations that this Parley does not know. */
-function checkLater(known: Migration[], done: Map<string, boolean>, warn: (message: string) => void): boolean {
+function checkLater(known: Migration[], done: Map<string, Done>, warn: (message: string) => void): boolean {
   let isLater = false
   const names = new Set(known.map((migration) => migration.name))
-  for (const [name, breaking] of done) {
+  for (const [name, { breaking }] of done) {
     if (names.has(name)) continue
     const fact = `The database has the migration ${name}, which this Parley doesn't know`
     if (breaking) throw new StartError(`${fact} and can't run on: start the later Parley that made it`)
@@ -154,12 +162,12 @@ function checkLater(known: Migration[], done: Map<string, boolean>, warn: (messa
 }
 
 /** Applies one migration, unless another process did meanwhile; answers whether we did. */
-async function apply(db: Pool, { name, text, breaking }: Migration): Promise<boolean> {
+async function apply(db: Pool, { name, text, checksum, breaking }: Migration): Promise<boolean> {
   try {
     return await db.begin(async (tx) => {
       await tx`select pg_advisory_xact_lock(${LOCK})`
       const rows = await tx`
-        insert into migrations (name, breaking) values (${name}, ${breaking})
+        insert into migrations (name, breaking, checksum) values (${name}, ${breaking}, ${checksum})
         on conflict do nothing
         returning name
       `
