@@ -421,6 +421,8 @@ describe('imports that wait', () => {
     expect(idsOf(await page(''))).toEqual(ids)
     expect(idsOf(await page('limit=2'))).toEqual(ids.slice(0, 2))
     expect(idsOf(await page(`limit=2&before=${ids[1]}`))).toEqual(ids.slice(2, 4))
+    const malformed = await company.api('GET', '/contacts/imports?before=x')
+    expect([malformed.status, malformed.body.error.details.fields[0].path]).toEqual([422, 'before'])
     expect((await page('limit=1'))[0]).toMatchObject({ status: 'queued', rows: 1, created: 0 })
     const other = await newCompany()
     expect((await other.api('GET', '/contacts/imports')).body.data).toEqual([])

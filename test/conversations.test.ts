@@ -264,9 +264,15 @@ describe('pages', () => {
       walked.push(...next)
     }
     expect(walked).toEqual(chats.slice(1))
-    for (const nothing of ['before=x', 'before=0', 'after=999999999', 'before=-5']) {
-      expect((await page(nothing)).data, nothing).toEqual([])
-      expect((await messagePage(nothing)).data, nothing).toEqual([])
+  })
+
+  test('by an unknown or malformed cursor: 422 that names it', async () => {
+    for (const query of ['before=x', 'before=0', 'before=', 'after=999999999', 'before=-5', 'after=1.5']) {
+      const refused = { error: { code: 'validation_error', details: { fields: [{ path: query.split('=')[0] }] } } }
+      for (const path of [LIST, `${LIST}/${chatId}/messages`]) {
+        const answer = await company.api('GET', `${path}?${query}`)
+        expect([answer.status, answer.body], `${path}?${query}`).toMatchObject([422, refused])
+      }
     }
   })
 
@@ -289,8 +295,8 @@ describe('pages', () => {
       const answer = await who.api('GET', `${LIST}/${id}/messages`)
       expect([answer.status, answer.body]).toEqual([404, { message: 'Conversation not found' }])
     }
-    // Another company's ids as cursors name nothing.
-    expect((await foreign.api('GET', `${LIST}?before=${chatId}`)).body.data).toEqual([])
+    // Another company's ids as cursors are unknown.
+    expect((await foreign.api('GET', `${LIST}?before=${chatId}`)).status).toBe(422)
   })
 
   test('need the permission', async () => {

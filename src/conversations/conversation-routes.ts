@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { badRequest, conversationNotFound } from '../errors.ts'
-import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
+import { pageQuery, parseCursorId, parsePage, toPagination, unknownCursor } from '../http/paging.ts'
 import { errorResponses, Pagination } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import {
@@ -13,6 +13,7 @@ import {
   toMessageRecord,
 } from './conversation-reply.ts'
 import {
+  type Cursor,
   findConversation,
   findSeq,
   listConversations,
@@ -28,8 +29,16 @@ const config = { permissions: ['WhatsApp'] } as const
 const tags = ['Conversations']
 
 const cursorQuery = {
-  before: Type.Optional(Type.String({ description: 'Instead of page: records that come after this id in the list' })),
-  after: Type.Optional(Type.String({ description: 'Instead of page: records that come before this id in the list' })),
+  before: Type.Optional(
+    Type.String({
+      description: 'Instead of page: records that come after this id in the list. 422 for an unknown id.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      description: 'Instead of page: records that come before this id in the list. 422 for an unknown id.',
+    }),
+  ),
 }
 const ChatId = Type.Object({ chatId: Type.String() })
 
@@ -59,7 +68,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         const cursor = readCursor(request.query)
         const total = await readConversationTotal(db, companyId)
         const rows = cursor
-          ? await listConversationsFrom(db, companyId, cursor, pageSize)
+          ? await listFrom(db, companyId, cursor, pageSize)
           : await listConversations(db, companyId, { offset, limit: pageSize, total })
         return { data: rows.map(toConversationRecord), pagination: paginationOf(total, page, pageSize, cursor) }
       },
@@ -140,19 +149,24 @@ async function getConversation(db: Db, companyId: number, chatId: string) {
   return conversation
 }
 
-type Cursor = { before: number } | { after: number }
-
-/** A cursor that is no id at all names nothing: the page is empty. */
 function readCursor(query: { before?: string; after?: string }): Cursor | undefined {
-  if (query.before !== undefined) return { before: parseId(query.before) ?? 0 }
-  if (query.after !== undefined) return { after: parseId(query.after) ?? 0 }
-  return undefined
+  const side = query.before === undefined ? 'after' : 'before'
+  const text = query[side]
+  return text === undefined ? undefined : { side, id: parseCursorId(text, side) }
 }
 
-async function rangeFrom(db: Db, companyId: number, conversationId: number, cursor: Cursor, pageSize: number) {
-  const seq = await findSeq(db, companyId, conversationId, 'before' in cursor ? cursor.before : cursor.after)
-  if (seq === undefined) return { from: 0, to: -1 }
-  return 'before' in cursor ? { from: seq - pageSize, to: seq - 1 } : { from: seq + 1, to: seq + pageSize }
+async function listFrom(db: Db, companyId: number, cursor: Cursor, pageSize: number) {
+  const rows = await listConversationsFrom(db, companyId, cursor, pageSize)
+  if (rows.length === 0 && (await findConversation(db, companyId, cursor.id)) === undefined) {
+    throw unknownCursor(cursor.side)
+  }
+  return rows
+}
+
+async function rangeFrom(db: Db, companyId: number, conversationId: number, { side, id }: Cursor, pageSize: number) {
+  const seq = await findSeq(db, companyId, conversationId, id)
+  if (seq === undefined) throw unknownCursor(side)
+  return side === 'before' ? { from: seq - pageSize, to: seq - 1 } : { from: seq + 1, to: seq + pageSize }
 }
 
 /** With a cursor the caller walks by ids: pages have no numbers. */

@@ -43,15 +43,17 @@ export async function listConversations(
   return rows.reverse()
 }
 
-/** The conversations just before or after one of them, in the order of the list. */
+/** A record of a list, and the side of it that follows: `before` comes after it in a list with the newest first. */
+export type Cursor = { readonly side: 'before' | 'after'; readonly id: number }
+
+/** The conversations next to one of them, in the order of the list; none when the company has no such conversation. */
 export async function listConversationsFrom(
   db: Db,
   companyId: number,
-  cursor: { before: number } | { after: number },
+  { side, id }: Cursor,
   limit: number,
 ): Promise<Conversation[]> {
-  const isBefore = 'before' in cursor
-  const id = isBefore ? cursor.before : cursor.after
+  const isBefore = side === 'before'
   const anchor = db`
     (select anchor.active_at, anchor.id from conversations anchor where anchor.company_id = ${companyId} and anchor.id = ${id})
   `

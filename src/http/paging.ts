@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import { type AppError, validationError } from '../errors.ts'
+import { parseId } from '../ids.ts'
 
 export type Page = { page: number; pageSize: number; offset: number }
 type Limits = { defaultSize: number; maxSize: number }
@@ -18,11 +20,22 @@ export function parsePage(query: { page?: unknown; pageSize?: unknown; limit?: u
 
 export type Before = { before: number | undefined; limit: number }
 
-/** Reads `before` (an id) and `limit` of a query. Never fails, like `parsePage`; without `before` the list begins anew. */
+/** Reads `before` (an id) and `limit` of a query: 422 when `before` is no id. Without it the list begins at its newest. */
 export function parseBefore(query: { before?: unknown; limit?: unknown }, limits: Limits): Before {
-  const before = toPositive(query.before)
-  return { before: Number.isSafeInteger(before) ? before : undefined, limit: parsePage(query, limits).pageSize }
+  const before = query.before === undefined ? undefined : parseCursorId(query.before, 'before')
+  return { before, limit: parsePage(query, limits).pageSize }
 }
+
+/** Reads an id that serves as a cursor; 422 naming its parameter when it is no id. */
+export function parseCursorId(value: unknown, path: string): number {
+  const id = typeof value === 'number' || typeof value === 'string' ? parseId(String(value)) : undefined
+  if (id === undefined) throw unknownCursor(path)
+  return id
+}
+
+/** 422 for a cursor that names no place in its list. */
+export const unknownCursor = (path: string): AppError =>
+  validationError([{ path, message: 'must be the id of a record of this list' }])
 
 function toPositive(value: unknown): number | undefined {
   const text = typeof value === 'number' || typeof value === 'string' ? String(value) : ''
@@ -69,7 +82,12 @@ export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
 /** Query members `before` and `limit`, of lists that are ordered by id, newest first. */
 export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
   before: Type.Optional(
-    Type.Unsafe<unknown>({ type: 'integer', description: 'Only records with smaller ids', 'x-lenient': true }),
+    Type.Unsafe<unknown>({
+      type: 'integer',
+      minimum: 1,
+      description: 'Only records with smaller ids. What is no id is 422.',
+      'x-lenient': true,
+    }),
   ),
   limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
 })

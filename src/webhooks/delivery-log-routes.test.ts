@@ -135,7 +135,9 @@ describe('the logs', () => {
     expect(await walk('&status=failed')).toHaveLength(5)
     expect((await walk('&status=dead')).map((row) => [row.attempt, row.deadLettered])).toEqual([[2, true]])
     expect((await call('GET', `${id}/logs?status=other`)).status).toBe(422)
-    expect((await call('GET', `${id}/logs?before=x&limit=0`)).body).toHaveLength(8)
+    expect((await call('GET', `${id}/logs?limit=0`)).body).toHaveLength(8)
+    const malformed = await call('GET', `${id}/logs?before=x`)
+    expect([malformed.status, malformed.body.error.details.fields[0].path]).toEqual([422, 'before'])
   })
 
   it('find failures by an index of their own among any number of successes', async () => {
