@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { bodyOf, changeOf, inboxOf, newWamid, providerOf, secondsNow, textFrom, WEBHOOK } from './provider-webhook.ts'
+import { startReceiver } from './receiver.ts'
 import { startTestService, type TestService, uniquePhone, VERIFY_TOKEN } from './service.ts'
 
 let service: TestService
@@ -245,6 +246,25 @@ describe('order and number', () => {
     await Promise.all([provider.tell(body), provider.tell(body)])
     expect(await inbox.texts(from)).toEqual(['once'])
     expect(await inbox.find(from)).toMatchObject({ unreadMessages: 1, lastMessage: { text: 'once' } })
+  })
+
+  test('a message without an id is stored and delivered once, also when its body comes again', async () => {
+    const receiver = await startReceiver()
+    const registration = { name: 'idless', url: receiver.url, events: ['whatsapp.message.received'] }
+    const { body: registered } = await company.api('POST', '/webhooks/registrations', registration)
+    const from = uniquePhone()
+    const [first, second] = ['first', 'second'].map((text) => textFrom(from, text, { id: undefined }))
+    const body = bodyOf(changeOf(company.phoneNumberId, { messages: [first, second] }))
+    await provider.tell(body)
+    await provider.tell(body)
+    const { chatId, unreadMessages } = await inbox.find(from)
+    const messages = await inbox.messages(chatId)
+    expect(messages.map(({ text }) => text)).toEqual(['second', 'first'])
+    expect(unreadMessages).toBe(2)
+    await expect.poll(() => receiver.received.length).toBe(2)
+    const delivered = receiver.received.map(({ body }) => JSON.parse(String(body)).message.wamid)
+    expect(delivered.sort()).toEqual(messages.map(({ wamid }) => wamid).sort())
+    await company.api('DELETE', `/webhooks/registrations/${registered.id}`)
   })
 
   test('milliseconds, a missing name and an unknown type are read', async () => {

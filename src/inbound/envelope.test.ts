@@ -74,11 +74,9 @@ describe('the envelope', () => {
     expect(JSON.parse(text).channel).toEqual({ provider: 'meta', phoneNumber: '4930777', channelId: null })
   })
 
-  it('is made for messages and echoes with an id only', () => {
+  it('is not made for notices of the provider', () => {
     expect(
-      envelopesOf(
-        around('"messages":[{"id":"w1","type":"system"},{"id":"w2","type":"request_welcome"},{"type":"text"}]'),
-      ),
+      envelopesOf(around('"messages":[{"id":"w1","type":"system"},{"id":"w2","type":"request_welcome"}]')),
     ).toEqual([])
   })
 })

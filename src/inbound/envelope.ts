@@ -3,7 +3,7 @@ import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from './inbou
 import { NO_DETAILS } from './message-details.ts'
 
 /** An item that receivers get. */
-export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { wamid: string; isForwarded: true }
+export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { isForwarded: true }
 
 export type EnvelopeChannel = {
   companyId: number

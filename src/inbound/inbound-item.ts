@@ -54,7 +54,8 @@ export type ProviderError = { code: number | null; title: string | null; details
 
 /** What a message and a reaction share. Of an echo the customer is the one written to. */
 export type Conversational = Placed & {
-  wamid: string | null
+  /** The provider's id; a digest of the message when it came without one. */
+  wamid: string
   customer: Customer
   /** Digits of the business number, as the provider displays it. */
   businessPhone: string | null
@@ -62,7 +63,7 @@ export type Conversational = Placed & {
   isEcho: boolean
   /** Whether it opens the 24-hour window. */
   opensWindow: boolean
-  /** Whether receivers get it. Without a wamid there is nothing that they could deduplicate on. */
+  /** Whether receivers get it. */
   isForwarded: boolean
   /** Present in group chats: such a message is no part of the customer's own conversation. */
   groupId: string | null
@@ -183,7 +184,7 @@ export type UserIdChangedItem = Placed & {
 }
 
 /** `wamid`: of the system message that reports it. */
-export type NumberChangedItem = Placed & { kind: 'number-changed'; wamid: string | null; from: string; to: string }
+export type NumberChangedItem = Placed & { kind: 'number-changed'; wamid: string; from: string; to: string }
 
 /** Known or unknown, it asks nothing of us. */
 export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }

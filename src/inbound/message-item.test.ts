@@ -242,7 +242,7 @@ describe('what a message does', () => {
     ['an unsupported kind', { type: 'unsupported' }, true, true],
     ['a system notice', { type: 'system' }, false, false],
     ['a request for a welcome', { type: 'request_welcome' }, false, false],
-    ['a message without id', { type: 'text', id: undefined }, true, false],
+    ['a message without id', { type: 'text', id: undefined }, true, true],
     ['a message in a group', { type: 'text', group_id: 'G1' }, false, true],
     ['a reaction', { type: 'reaction', reaction: { message_id: 'wamid.0', emoji: 'x' } }, true, true],
   ])('%s: opens the window and is forwarded, or not', (_name, message, opensWindow, isForwarded) => {

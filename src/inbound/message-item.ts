@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { ID_LIMIT, WAMID_LIMIT } from './bounds.ts'
 import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
 import type {
@@ -30,8 +31,10 @@ export function readMessage(message: JsonObject, place: MessagePlace): InboundIt
   const providerType = providerTypeOf(message)
   const { customer, contact } = place.findCustomer(message, place.isEcho ? ADDRESSEE : SENDER)
   const placed = place.placed(secondsAt(message, 'timestamp'), contact)
-  const change = providerType === 'system' ? readIdentityChange(message, placed, customer) : undefined
-  const shared = readShared(message, providerType, change === undefined ? customer : changed(customer, change), place)
+  const wamid = idAt(message, 'id', WAMID_LIMIT) ?? deriveWamid(message, placed)
+  const change = providerType === 'system' ? readIdentityChange(message, placed, wamid, customer) : undefined
+  const writer = change === undefined ? customer : changed(customer, change)
+  const shared = readShared(message, providerType, wamid, writer, place)
   if (providerType === 'reaction') return [{ ...placed, ...shared, ...readReaction(message) }]
   const item: MessageItem = { ...placed, ...shared, ...readOwnMessage(message, providerType) }
   if (providerType === 'edit' || providerType === 'revoke') {
@@ -40,11 +43,18 @@ export function readMessage(message: JsonObject, place: MessagePlace): InboundIt
   return change === undefined ? [item] : [change, item]
 }
 
+/** The id of a message that comes without one: the same for the same message, so that a repeated body is recognised. */
+function deriveWamid(message: JsonObject, { route }: Placed): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify([route, message]))
+    .digest('base64url')
+  return `sha256.${digest}`
+}
+
 type Shared = Omit<Conversational, keyof Placed>
 
-function readShared(message: JsonObject, type: string, customer: Customer, place: MessagePlace): Shared {
+function readShared(message: JsonObject, type: string, wamid: string, customer: Customer, place: MessagePlace): Shared {
   const { businessPhone, isEcho } = place
-  const wamid = idAt(message, 'id', WAMID_LIMIT)
   const groupId = idAt(message, 'group_id', ID_LIMIT)
   const isNotice = NOTICES.has(type)
   return {
@@ -53,7 +63,7 @@ function readShared(message: JsonObject, type: string, customer: Customer, place
     businessPhone,
     isEcho,
     opensWindow: !isNotice && !isEcho && groupId === null,
-    isForwarded: !isNotice && wamid !== null,
+    isForwarded: !isNotice,
     groupId,
   }
 }
@@ -81,6 +91,7 @@ function readReaction(message: JsonObject): Omit<ReactionItem, keyof Conversatio
 function readIdentityChange(
   message: JsonObject,
   placed: Placed,
+  wamid: string,
   customer: Customer,
 ): NumberChangedItem | UserIdChangedItem | undefined {
   const system = objectAt(message, 'system')
@@ -90,7 +101,7 @@ function readIdentityChange(
     const from = phoneAt(message, 'from')
     const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
     if (from === null || to === null || from === to) return undefined
-    return { ...own, kind: 'number-changed', wamid: idAt(message, 'id', WAMID_LIMIT), from, to }
+    return { ...own, kind: 'number-changed', wamid, from, to }
   }
   const userId = userIdAt(system, 'user_id')
   if (type !== 'user_changed_user_id' || userId === null) return undefined

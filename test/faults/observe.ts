@@ -48,7 +48,7 @@ export async function gather(seen: Seen): Promise<Evidence> {
       join conversations conversation
         on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
       join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
-      where message.direction = 'inbound' and message.wamid is not null
+      where message.direction = 'inbound'
     `,
   )
   const dead = await postgres.ask(
