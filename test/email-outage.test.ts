@@ -8,6 +8,7 @@ import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { emailSendKind } from '../src/emails/email-delivery.ts'
 import { insertEmails } from '../src/emails/email-store.ts'
+import type { Mailer } from '../src/mailers/mailer.ts'
 import { createSmtpMailer } from '../src/mailers/smtp.ts'
 import { createCipher } from '../src/secrets.ts'
 import { startMailServer } from './mail-server.ts'
@@ -25,7 +26,7 @@ afterAll(async () => {
 })
 
 /** One mail in the database, its delivery, and what the delivery told. */
-async function prepare(smtpUrl: string, beforeSend = async () => {}) {
+async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
   await migrate(db)
   const companyId = await createCompany(db)
   const attempts: unknown[] = []
@@ -55,7 +56,7 @@ async function prepare(smtpUrl: string, beforeSend = async () => {}) {
     db,
     clock: systemClock,
     cipher: createCipher([Buffer.alloc(32).toString('base64')]),
-    mailer: { ...mailer, send: (...mail) => beforeSend().then(() => mailer.send(...mail)) },
+    mailer: { ...mailer, send },
     baseUrl: 'http://127.0.0.1',
     smtpUrl,
     hasRefusedMarketing: async () => false,
@@ -82,11 +83,14 @@ test('what the mail server said while the database was away is written when it i
 }, 60_000)
 
 test('a mail whose hand-over the database did not take is tried again at once, and is no fault of the mail server', async () => {
-  const stopped = Promise.withResolvers<void>()
+  const failed = Promise.withResolvers<void>()
   const server = await startMailServer({})
-  const { deliver, stateOf, attempts } = await prepare(server.url, () => database.stop().then(stopped.resolve))
+  const { deliver, stateOf, attempts } = await prepare(server.url, async (smtpUrl, mail, handOver) => {
+    await database.stop()
+    return mailer.send(smtpUrl, mail, () => handOver().finally(failed.resolve))
+  })
   const ending = deliver()
-  await stopped.promise
+  await failed.promise
   database = await startEmbedded(folder)
   expect(await ending).toMatchObject([{ outcome: 'retry', afterMs: 1_000, counts: false }])
   expect(attempts).toEqual([])

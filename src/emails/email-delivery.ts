@@ -158,10 +158,10 @@ async function deliver(
   }
 }
 
-/** One attempt at a mail, reported to `onAttempt`. Without a mail server the attempt fails like one at a server that is away. */
 /** The database failed at the hand-over: no fault of the mail server, and nothing was sent. */
 type Interrupted = { kind: 'interrupted'; words: string }
 
+/** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */
 async function attempt(
   deps: DeliveryDeps,
   steps: Steps,
