@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Server } from 'node:http'
-import { Server as NetServer } from 'node:net'
 import { join, resolve } from 'node:path'
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { checkSecrets } from './check-secrets.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -12,6 +11,7 @@ import { openDatabase, openPool } from './db/database.ts'
 import { startDatabaseClock } from './db/database-clock.ts'
 import { isDatabaseDown } from './db/failure.ts'
 import { checkSchema, migrate } from './db/migrate.ts'
+import { createStopping, type Stopping, type StoppingServer } from './http/stopping.ts'
 import type { Vault } from './media/vault.ts'
 import { createParts, type Log, type Part } from './parts.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
@@ -29,8 +29,7 @@ export type Surroundings = {
   cipher: Cipher
   log: Logger
   vault: Vault
-  /** Aborted when the process is asked to stop: it is no longer ready, and closes connections as it answers. */
-  stopping: AbortSignal
+  stopping: Stopping
 }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
@@ -66,8 +65,6 @@ const ANSWER_TIMEOUT_MS = 5_000
 /** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
 const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
 const IDLE_CHECK_MS = 50
-/** Bounds the wait for a turn without a new connection, under a flood of them. */
-const MAX_ACCEPT_TURNS = 1_000
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
@@ -79,7 +76,7 @@ const WARNING_PRIVATE =
  */
 export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
   const parts = createParts(log)
-  const stopping = new AbortController()
+  const stopping = createStopping()
   try {
     const database = await parts.add('database', () => openDatabase(config))
     await prepareSchema(database.url, config, log)
@@ -107,7 +104,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       cipher,
       log,
       vault,
-      stopping: stopping.signal,
+      stopping,
     })
     if (work) await parts.add('workers', work)
     const { address } = await parts.add('http', () => listen(app, config, log, stopping))
@@ -148,14 +145,14 @@ async function listen(
   app: App,
   { port, host, stopDelayMs }: Config,
   log: Log,
-  stopping: AbortController,
+  stopping: StoppingServer,
 ): Promise<Part & { address: string }> {
   try {
     const address = await app.listen({ port, host })
     const stop = async () => {
-      stopping.abort()
+      stopping.begin()
       await sleep(stopDelayMs)
-      await stopListening(app.server)
+      await stopping.closeListener(app.server)
       await drain(app, log)
     }
     return { address, stop }
@@ -166,26 +163,8 @@ async function listen(
 }
 
 /**
- * Closes the listener, and no connection: at a moment when none waits to be accepted, which the kernel would reset. One is
- * accepted in each turn of the event loop, so a turn without any finds none waiting.
- */
-async function stopListening(server: Server): Promise<void> {
-  let accepted = 0
-  const count = () => {
-    accepted += 1
-  }
-  server.on('connection', count)
-  for (let turn = 0, before = -1; turn < MAX_ACCEPT_TURNS && accepted !== before; turn += 1) {
-    before = accepted
-    await setImmediate()
-  }
-  NetServer.prototype.close.call(server)
-  server.off('connection', count)
-}
-
-/**
  * Closes idle connections: after the delay these are the ones that were not used in it, since each answer closed its own.
- * Lets requests in flight finish;  those that are still there at the deadline are cut off.
+ * Lets requests in flight finish; those that are still there at the deadline are cut off.
  */
 async function drain(app: App, log: Log): Promise<void> {
   const late = setTimeout(() => {

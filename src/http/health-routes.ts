@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import { createTokenCheck } from './authenticate.ts'
 import { isForwarded, isNearby } from './client-address.ts'
+import type { Stopping } from './stopping.ts'
 
 const DATABASE_DEADLINE_MS = 1_000
 
@@ -19,8 +20,8 @@ type HealthDeps = {
   metrics: Pick<Metrics, 'registry'>
   /** Faults of mail servers do not make a process unready: they are shown for the operator. */
   mailHealth: { details(): object }
-  /** Once aborted, the process is not ready: proxies turn to others. */
-  stopping?: AbortSignal
+  /** A process that stops is not ready: proxies turn to others. */
+  stopping?: Stopping
 }
 
 /**
@@ -32,7 +33,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
     app.get('/readyz', { config, schema }, async () => {
-      if (deps.stopping?.aborted) throw serviceUnavailable('The process is stopping')
+      if (deps.stopping?.hasBegun) throw serviceUnavailable('The process is stopping')
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
       return { status: 'ok', details: { mail: deps.mailHealth.details() } }
     })

@@ -21,6 +21,7 @@ import { readJsonBodies } from './json-body.ts'
 import type { RequestLimiter } from './rate-limit.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
+import type { Stopping } from './stopping.ts'
 import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
 
@@ -35,8 +36,7 @@ export type ServerDeps = {
   apiKeys: ApiKeys
   limiter: RequestLimiter
   refuseAddress?: AddressRule
-  /** Once aborted, connections are closed with their next answer. */
-  stopping?: AbortSignal
+  stopping?: Stopping
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -76,9 +76,14 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
 
   const admit = createAdmission({ ...deps, keys: deps.apiKeys })
   // Hooks of every request call back: a promise each would cost more than most of them do.
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (deps.stopping?.hasBegun) reply.header('connection', 'close')
+    const closing = deps.stopping?.closing
+    if (closing) closing.then(() => done())
+    else done()
+  })
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
-    if (deps.stopping?.aborted) reply.header('connection', 'close')
     checkProtocol(request.raw)
     const admitted = admit(request, reply)
     return admitted ? inTime(admitted) : done()

@@ -8,6 +8,7 @@ import { registerPoolGauge } from '../db/pool-metric.ts'
 import { createMailHealth, type MailHealth } from '../emails/mail-health.ts'
 import { registerMailGauge } from '../emails/mail-metric.ts'
 import { type ApiKeys, createApiKeys } from '../http/authenticate.ts'
+import type { Stopping } from '../http/stopping.ts'
 import { createSecretCache, type SecretCache } from '../inbound/secret-cache.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import type { Vault } from '../media/vault.ts'
@@ -39,7 +40,7 @@ export type Given = {
   /** Where the bytes of media are kept. */
   vault: Vault
   /** Aborted when the process is asked to stop. */
-  stopping?: AbortSignal
+  stopping?: Stopping
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */

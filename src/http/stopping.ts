@@ -1,0 +1,68 @@
+import { type Server as NetServer, Server as NetServerClass } from 'node:net'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+
+/** How far the stop of an HTTP server has got, as its routes and hooks see it. */
+export type Stopping = {
+  /** True from the first moment: each answer closes its connection, and `/readyz` says 503. */
+  readonly hasBegun: boolean
+  /** Set while the listener closes: requests that arrive meanwhile wait for it. */
+  readonly closing: Promise<void> | undefined
+}
+
+export type StoppingServer = Stopping & {
+  begin(): void
+  /** Closes the listener, and no connection. */
+  closeListener(server: NetServer): Promise<void>
+}
+
+/** So long nobody connects before the listener closes. */
+const QUIET_MS = 25
+/** Under a flood of connections the listener closes after so long all the same. */
+const MAX_WAIT_MS = 1_000
+
+/**
+ * Stops a listener without failing a call. The kernel resets connections that wait to be accepted when a listener closes,
+ * and clients whose connection was closed with its answer connect anew at once. While the listener closes, requests are
+ * therefore held, so that nobody has a reason to connect; they are answered when it is closed, and new connections are
+ * refused: their clients go to another process.
+ */
+export function createStopping(): StoppingServer {
+  let hasBegun = false
+  let closing: Promise<void> | undefined
+  return {
+    get hasBegun() {
+      return hasBegun
+    },
+    get closing() {
+      return closing
+    },
+    begin: () => {
+      hasBegun = true
+    },
+    closeListener: async (server) => {
+      const closed = Promise.withResolvers<void>()
+      closing = closed.promise
+      await noneConnects(server)
+      NetServerClass.prototype.close.call(server)
+      closed.resolve()
+      closing = undefined
+    },
+  }
+}
+
+/** Waits for a moment when no connection waits to be accepted, and none is likely to come. */
+async function noneConnects(server: NetServer): Promise<void> {
+  const endsAtMs = performance.now() + MAX_WAIT_MS
+  let accepted = 0
+  const count = () => {
+    accepted += 1
+  }
+  server.on('connection', count)
+  for (let before = -1; accepted !== before && performance.now() < endsAtMs; ) {
+    before = accepted
+    await sleep(QUIET_MS)
+    // One connection is accepted in each turn of the event loop: after a turn without any, none waits.
+    await setImmediate()
+  }
+  server.off('connection', count)
+}
