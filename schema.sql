@@ -133,6 +133,15 @@ CREATE INDEX contacts_by_update ON public.contacts USING btree (company_id, upda
 CREATE INDEX contacts_by_words ON public.contacts USING gin (company_id, search_text gin_trgm_ops) WITH (gin_pending_list_limit='2048') WHERE (deleted_at IS NULL);
 CREATE UNIQUE INDEX contacts_by_email ON public.contacts USING btree (company_id, COALESCE(email_key, (chr(1114111) || lpad((id)::text, 16, '0'::text))) COLLATE "C") WHERE (deleted_at IS NULL);
 
+create table conversation_activity (
+  company_id bigint not null,
+  conversation_id bigint not null,
+  active_at timestamp with time zone not null,
+  constraint conversation_activity_pkey PRIMARY KEY (company_id, conversation_id),
+  constraint conversation_activity_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id)
+);
+CREATE INDEX conversation_activity_by_time ON public.conversation_activity USING btree (company_id, active_at, conversation_id);
+
 create table conversation_counts (
   company_id bigint not null,
   total bigint not null,
@@ -155,7 +164,6 @@ create table conversations (
   last_direction text,
   last_message_at timestamp with time zone,
   last_inbound_at timestamp with time zone,
-  active_at timestamp with time zone not null default now(),
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   next_message_at timestamp with time zone,
@@ -166,7 +174,6 @@ create table conversations (
   constraint conversations_last_direction_check CHECK ((last_direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
-CREATE INDEX conversations_by_activity ON public.conversations USING btree (company_id, active_at, id);
 
 create table custom_fields (
   company_id bigint not null,

@@ -92,7 +92,7 @@ async function countScans({ db }: Stage): Promise<number> {
   const [row] = await db<{ scans: number }[]>`
     select sum(seq_scan)::int as scans
     from pg_stat_user_tables
-    where relname in ('conversations', 'messages', 'contacts', 'message_reactions')
+    where relname in ('conversations', 'conversation_activity', 'messages', 'contacts', 'message_reactions')
   `
   return row?.scans ?? 0
 }
@@ -109,16 +109,20 @@ async function fillCompany({ say }: BenchContext, stage: Stage, size: typeof SMA
       select ${companyId}::bigint, (393310000000 + place)::text, 'Ada', 'Lovelace ' || place, 'WhatsApp', 'service'
       from generate_series(1, ${size.conversations}::integer) as place
       returning company_id, id, phone
+    ),
+    conversation as (
+      insert into conversations (
+        company_id, sender_id, customer, contact_id, profile_name, unread_messages, message_count, last_text,
+        last_direction, last_message_at, last_inbound_at
+      )
+      select
+        contact.company_id, ${senderId}, contact.phone, contact.id, 'Ada', 1, 0, 'Is my order ready?',
+        'inbound', now() - contact.id * interval '1 second', now() - contact.id * interval '1 second'
+      from contact
+      returning company_id, id, last_message_at
     )
-    insert into conversations (
-      company_id, sender_id, customer, contact_id, profile_name, unread_messages, message_count, last_text,
-      last_direction, last_message_at, last_inbound_at, active_at
-    )
-    select
-      contact.company_id, ${senderId}, contact.phone, contact.id, 'Ada', 1, 0, 'Is my order ready?',
-      'inbound', now() - contact.id * interval '1 second', now() - contact.id * interval '1 second',
-      now() - contact.id * interval '1 second'
-    from contact
+    insert into conversation_activity (company_id, conversation_id, active_at)
+    select company_id, id, last_message_at from conversation
   `
   await stage.db`insert into conversation_counts (company_id, total) values (${companyId}, ${size.conversations})`
   const [conversation] = await stage.db<{ id: number }[]>`

@@ -15,7 +15,6 @@ create table conversations (
   last_direction text check (last_direction in ('inbound', 'outbound')),
   last_message_at timestamptz,
   last_inbound_at timestamptz, -- opens the 24-hour window
-  active_at timestamptz not null default now(), -- the last activity by the server's clock: the order of the list
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   next_message_at timestamptz, -- the throttle: when the next message to this customer is on time
@@ -23,8 +22,24 @@ create table conversations (
   constraint conversations_by_customer unique (company_id, sender_id, customer),
   foreign key (company_id, contact_id) references contacts (company_id, id),
   foreign key (company_id, sender_id) references senders (company_id, id)
+) with (
+  -- Each message updates its conversation: without room in the page, the new version needs an entry in every index.
+  fillfactor = 80
 );
-create index conversations_by_activity on conversations (company_id, active_at, id);
+
+-- The last activity of each conversation by the server's clock: the order of the list. It changes with each message, so it
+-- is apart from the wide row, which no index has to follow then (docs/decisions/0009).
+create table conversation_activity (
+  company_id bigint not null,
+  conversation_id bigint not null,
+  active_at timestamptz not null,
+  primary key (company_id, conversation_id),
+  foreign key (company_id, conversation_id) references conversations (company_id, id)
+) with (
+  autovacuum_vacuum_scale_factor = 0.1,
+  autovacuum_analyze_scale_factor = 0.5
+);
+create index conversation_activity_by_time on conversation_activity (company_id, active_at, conversation_id);
 
 -- The number of conversations of a company, in sixteen rows by server process: in one row, all transactions that
 -- create conversations would wait for each other.

@@ -315,10 +315,14 @@ describe('plans', () => {
       insert into contacts (company_id, source, source_type) select ${id}, 'x', 'x' from generate_series(1, 20000)
     `
     await db`
-      insert into conversations (company_id, sender_id, customer, contact_id, active_at)
-      select ${id}, (select id from senders where company_id = ${id}), contact.id::text, contact.id,
-        now() - contact.id * interval '1 second'
-      from contacts contact where contact.company_id = ${id}
+      with conversation as (
+        insert into conversations (company_id, sender_id, customer, contact_id)
+        select ${id}, (select id from senders where company_id = ${id}), contact.id::text, contact.id
+        from contacts contact where contact.company_id = ${id}
+        returning company_id, id, contact_id
+      )
+      insert into conversation_activity (company_id, conversation_id, active_at)
+      select company_id, id, now() - contact_id * interval '1 second' from conversation
     `
     const [{ chat }] = (await db`
       update conversations set message_count = 20000
@@ -329,14 +333,15 @@ describe('plans', () => {
       insert into messages (company_id, conversation_id, seq, direction, type, status)
       select ${id}, ${chat}, n, 'inbound', 'text', 'received' from generate_series(1, 20000) as n
     `
-    await db`analyze conversations, contacts, messages, message_reactions`
+    await db`analyze conversations, conversation_activity, contacts, messages, message_reactions`
     const plans = await plansOf(async (tx) => {
       for (const offset of [0, 19_980, 12_000]) await listConversations(tx, id, { offset, limit: 20, total: 20_000 })
       for (const from of [1, 10_000, 19_971]) await listMessages(tx, id, chat, { from, to: from + 29 })
       await findSeq(tx, id, chat, 1)
     })
     expect(plans.length).toBeGreaterThanOrEqual(7)
-    for (const plan of plans) expect(plan).not.toMatch(/Seq Scan on (conversations|messages|contacts)/)
+    for (const plan of plans)
+      expect(plan).not.toMatch(/Seq Scan on (conversations|conversation_activity|messages|contacts)/)
   })
 })
 

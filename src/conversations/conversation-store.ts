@@ -55,11 +55,15 @@ export async function listConversationsFrom(
 ): Promise<Conversation[]> {
   const isBefore = side === 'before'
   const anchor = db`
-    (select anchor.active_at, anchor.id from conversations anchor where anchor.company_id = ${companyId} and anchor.id = ${id})
+    (
+      select anchor.active_at, anchor.conversation_id
+      from conversation_activity anchor
+      where anchor.company_id = ${companyId} and anchor.conversation_id = ${id}
+    )
   `
   const beyond = isBefore
-    ? db`and (conversation.active_at, conversation.id) < ${anchor}`
-    : db`and (conversation.active_at, conversation.id) > ${anchor}`
+    ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
+    : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
   const order = isBefore ? 'desc' : 'asc'
   const rows = await selectConversations(db, companyId, { order, offset: 0, limit, beyond })
   return isBefore ? rows : rows.reverse()
@@ -70,7 +74,7 @@ export async function findConversation(db: Db, companyId: number, id: number): P
     order: 'desc',
     offset: 0,
     limit: 1,
-    beyond: db`and conversation.id = ${id}`,
+    beyond: db`and activity.conversation_id = ${id}`,
   })
   return rows[0]
 }
@@ -90,17 +94,17 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.created_at,
       conversation.updated_at
     from (
-      select conversation.id
-      from conversations conversation
-      where conversation.company_id = ${companyId} ${beyond}
-      order by conversation.active_at ${direction}, conversation.id ${direction}
+      select activity.conversation_id as id, activity.active_at
+      from conversation_activity activity
+      where activity.company_id = ${companyId} ${beyond}
+      order by activity.active_at ${direction}, activity.conversation_id ${direction}
       offset ${offset}
       limit ${limit}
     ) as page
     join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
     join contacts contact
       on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
-    order by conversation.active_at ${direction}, conversation.id ${direction}
+    order by page.active_at ${direction}, page.id ${direction}
   `
 }
 

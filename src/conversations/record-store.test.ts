@@ -34,3 +34,25 @@ test('new conversations of one company do not wait for each other’s transactio
   })
   expect(await readConversationTotal(db, companyId)).toBe(3)
 })
+
+test('a message to a known conversation writes no index entry of the conversation', async () => {
+  const companyId = await createCompany(db)
+  const senderId = await createSender(db, companyId)
+  const [session] = connections as [(typeof connections)[number]]
+  const updates = async () => {
+    await session`select pg_stat_force_next_flush()`
+    const [row] = await session<{ all: number; hot: number }[]>`
+      select n_tup_upd::int as all, n_tup_hot_upd::int as hot from pg_stat_user_tables where relname = 'conversations'
+    `
+    return row!
+  }
+  const write = (n: number) => ({
+    ...messageFrom(companyId, senderId, '393331110001'),
+    wamid: `wamid.${companyId}.${n}`,
+  })
+  await recordInbound(session, [write(0)], new Date())
+  const before = await updates()
+  for (let n = 1; n <= 10; n += 1) await recordInbound(session, [write(n)], new Date())
+  const after = await updates()
+  expect({ all: after.all - before.all, hot: after.hot - before.hot }).toEqual({ all: 10, hot: 10 })
+})

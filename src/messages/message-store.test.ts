@@ -108,7 +108,7 @@ describe('a send to somebody new', () => {
     const { companyId, send } = await world()
     await prepareSends(db, [send()], hoursAfter(1))
     await prepareSends(db, [send()], NOON)
-    expect(await db`select active_at from conversations where company_id = ${companyId}`).toEqual([
+    expect(await db`select active_at from conversation_activity where company_id = ${companyId}`).toEqual([
       { activeAt: hoursAfter(1) },
     ])
   })

@@ -249,7 +249,6 @@ begin
       last_direction = coalesce(told.last_direction, kept.last_direction),
       last_message_at = coalesce(told.last_message_at, kept.last_message_at),
       last_inbound_at = greatest(kept.last_inbound_at, told.last_inbound_at),
-      active_at = greatest(kept.active_at, told.active_at),
       updated_at = at
     from told
     where (kept.company_id, kept.id) = (told.company_id, told.known_conversation)
@@ -258,17 +257,26 @@ begin
   created as (
     insert into conversations as made (
       company_id, sender_id, customer, contact_id, profile_name, unread_messages, message_count, last_text,
-      last_direction, last_message_at, last_inbound_at, active_at, created_at, updated_at
+      last_direction, last_message_at, last_inbound_at, created_at, updated_at
     )
     select
       told.company_id, told.sender_id, told.thread, told.contact_id, told.profile_name, told.unread, told.entries,
-      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, told.active_at, at, at
+      told.last_text, told.last_direction, told.last_message_at, told.last_inbound_at, at, at
     from told
     where told.known_conversation is null
     returning made.company_id, made.id, made.sender_id, made.customer, 0::bigint as entries_before
   ),
   conversation as (
     select * from changed union all select * from created
+  ),
+  listed as (
+    insert into conversation_activity as kept (company_id, conversation_id, active_at)
+    select conversation.company_id, conversation.id, told.active_at
+    from conversation
+    join told on (told.company_id, told.sender_id, told.thread)
+      = (conversation.company_id, conversation.sender_id, conversation.customer)
+    on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
+    where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
   ),
   counted as (
     insert into conversation_counts as kept (company_id, total)

@@ -119,12 +119,12 @@ begin
   conversation as (
     insert into conversations as kept (
       company_id, sender_id, customer, contact_id, message_count,
-      last_text, last_direction, last_message_at, next_message_at, active_at, created_at, updated_at
+      last_text, last_direction, last_message_at, next_message_at, created_at, updated_at
     )
     select
       accepted.company_id, accepted.sender_id, accepted.thread, min(identity.contact_id), count(*),
       (array_agg(accepted.text order by accepted.ord desc))[1], 'outbound', at,
-      present + make_interval(secs => pair_seconds * count(*)), at, at, at
+      present + make_interval(secs => pair_seconds * count(*)), at, at
     from accepted
     join lateral (
       select contact_id
@@ -143,9 +143,15 @@ begin
       last_message_at = excluded.last_message_at,
       next_message_at = greatest(kept.next_message_at, present)
         + make_interval(secs => pair_seconds * excluded.message_count),
-      active_at = greatest(kept.active_at, excluded.active_at),
       updated_at = excluded.updated_at
     returning kept.company_id, kept.id, kept.sender_id, kept.customer, kept.message_count, xmax = 0 as is_new
+  ),
+  listed as (
+    insert into conversation_activity as kept (company_id, conversation_id, active_at)
+    select conversation.company_id, conversation.id, at
+    from conversation
+    on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
+    where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
   ),
   conversations_counted as (
     insert into conversation_counts as kept (company_id, total)
