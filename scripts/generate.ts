@@ -13,7 +13,7 @@ import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { describeSchema } from '../src/db/schema-store.ts'
-import { openFolderVault } from '../src/media/folder-vault.ts'
+import { openFolderBlobStore } from '../src/media/folder-blob-store.ts'
 import { createCipher } from '../src/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
@@ -35,7 +35,7 @@ try {
       cipher: createCipher([key]),
       providers: {},
       mailer: createMailer(),
-      vault: await openFolderVault(join(folder, 'media'), systemClock.now()),
+      blobStore: await openFolderBlobStore(join(folder, 'media'), systemClock.now()),
     }),
   )
   await app.ready()

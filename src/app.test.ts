@@ -10,7 +10,7 @@ import { createTestDatabase } from '../test/database.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
-import { openFolderVault } from './media/folder-vault.ts'
+import { openFolderBlobStore } from './media/folder-blob-store.ts'
 import { createCipher } from './secrets.ts'
 import { createMailer } from './wiring/adapters.ts'
 import { createDeps } from './wiring/deps.ts'
@@ -27,7 +27,7 @@ beforeAll(async () => {
     ENCRYPTION_KEY: key,
   })
   const log = pino({ level: 'silent' })
-  const vault = await openFolderVault(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
+  const blobStore = await openFolderBlobStore(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
   app = await buildApp(
     createDeps({
       config,
@@ -38,7 +38,7 @@ beforeAll(async () => {
       cipher: createCipher([key]),
       providers: {},
       mailer: createMailer(),
-      vault,
+      blobStore,
     }),
   )
   await app.ready()

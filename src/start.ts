@@ -12,11 +12,11 @@ import { startDatabaseClock } from './db/database-clock.ts'
 import { isDatabaseDown } from './db/failure.ts'
 import { checkSchema, migrate } from './db/migrate.ts'
 import { createStopping, type Stopping, type StoppingServer } from './http/stopping.ts'
-import type { Vault } from './media/vault.ts'
+import type { BlobStore } from './media/blob-store.ts'
 import { createParts, type Log, type Part } from './parts.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, messageOf, StartError } from './start-error.ts'
-import { openVault } from './wiring/open-vault.ts'
+import { openBlobStore } from './wiring/open-blob-store.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
 /** What the app is built from. */
@@ -28,7 +28,7 @@ export type Surroundings = {
   clock: Clock
   cipher: Cipher
   log: Logger
-  vault: Vault
+  blobStore: BlobStore
   stopping: Stopping
 }
 
@@ -95,7 +95,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       : undefined
     // Without a mail server of its own, a service with a sandbox sends there.
     const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
-    const { vault } = await parts.add('vault', () => openVault(config))
+    const { blobStore } = await parts.add('blob store', () => openBlobStore(config))
     const { app, work } = await build({
       config: { ...config, adminToken, encryptionKeys, smtpUrl },
       db,
@@ -103,7 +103,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       clock,
       cipher,
       log,
-      vault,
+      blobStore,
       stopping,
     })
     if (work) await parts.add('workers', work)

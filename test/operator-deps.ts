@@ -9,7 +9,7 @@ import { ADMIN_TOKEN, createTestApi } from './api.ts'
 
 const cipher = createCipher([randomBytes(32).toString('base64')])
 
-/** Lists need a vault and jobs: test/contact-import.test.ts has them. */
+/** Lists need a blob store and jobs: test/contact-import.test.ts has them. */
 const notHere = async () => {
   throw new Error('There are no imports here')
 }

@@ -8,7 +8,7 @@ import { startSandbox } from '../sandbox/sandbox.ts'
 import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { type Config, readConfig } from '../src/config.ts'
-import { openFolderVault } from '../src/media/folder-vault.ts'
+import { openFolderBlobStore } from '../src/media/folder-blob-store.ts'
 import { createCipher } from '../src/secrets.ts'
 import { createMailer, createProviders } from '../src/wiring/adapters.ts'
 import { createDeps, type Deps } from '../src/wiring/deps.ts'
@@ -41,7 +41,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     cipher: createCipher([key]),
     providers: createProviders(settings),
     mailer: createMailer(),
-    vault: await openFolderVault(join(folder, 'media'), clock.now()),
+    blobStore: await openFolderBlobStore(join(folder, 'media'), clock.now()),
   })
   const app = await buildApp(deps)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../db/connect.ts'
-import type { Vault } from '../media/vault.ts'
+import type { BlobStore } from '../media/blob-store.ts'
 import { createRowReader, lineToBody, type RowBody } from './contact-columns.ts'
 import { toText, withoutBlank } from './contact-import.ts'
 import {
@@ -28,7 +28,7 @@ const ROWS_AT_A_STRETCH = 25
 
 export type RunDeps = {
   db: Pool
-  vault: Vault
+  blobStore: BlobStore
   /** What contacts have that the service made by itself: a row that says so says nothing. */
   sourceType: string
 }
@@ -36,7 +36,7 @@ export type RunDeps = {
 /**
  * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
  * whatever is killed when. Answers whether it is over; it is not when `pause` says that others should have their turn.
- * Throws when `signal` tells it to end, and what the vault and the database throw.
+ * Throws when `signal` tells it to end, and what the blob store and the database throw.
  */
 export async function runImport(
   deps: RunDeps,
@@ -74,18 +74,23 @@ export async function abandonImport(deps: RunDeps, companyId: number, id: number
   if (given?.storageKey) await forgetList(deps, companyId, id, given.storageKey).catch(() => {})
 }
 
-async function forgetList({ db, vault }: RunDeps, companyId: number, id: number, storageKey: string): Promise<void> {
-  await vault.remove(storageKey)
+async function forgetList(
+  { db, blobStore }: RunDeps,
+  companyId: number,
+  id: number,
+  storageKey: string,
+): Promise<void> {
+  await blobStore.remove(storageKey)
   await recordListGone(db, companyId, id)
 }
 
 type Place = { readBytes: number; readLines: number }
 
-async function* readBatches({ vault }: RunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
+async function* readBatches({ blobStore }: RunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
   if (begun.readBytes >= begun.sizeBytes) return
   const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
-  const bytes: Readable | undefined = await vault.open(begun.storageKey, range)
-  if (bytes === undefined) throw new Error('The list is not in the vault')
+  const bytes: Readable | undefined = await blobStore.open(begun.storageKey, range)
+  if (bytes === undefined) throw new Error('The list is not in the blob store')
   const reader = createRecordReader(begun.format === 'csv', { byte: begun.readBytes, line: begun.readLines + 1 })
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {

@@ -1,13 +1,13 @@
 import type { Db } from '../db/connect.ts'
 
-/** As shown. Before, it is `receiving`: the list is on its way into the vault. */
+/** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
 export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
 
 export type ContactImport = {
   readonly id: number
   readonly format: 'csv' | 'ndjson'
   readonly columns: readonly string[]
-  /** Of the list in the vault, as long as there may be one. */
+  /** Of the list in the blob store, as long as there may be one. */
   readonly storageKey: string | null
   readonly sizeBytes: number
   readonly rows: number
@@ -35,7 +35,7 @@ const columns = (db: Db) => db`
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
 
-/** Says that a list comes into the vault, before it does: whatever happens then, it is known where it is. */
+/** Says that a list comes into the blob store, before it does: whatever happens then, it is known where it is. */
 export async function insertImport(
   db: Db,
   companyId: number,
@@ -102,7 +102,7 @@ export async function endCancelled(db: Db, companyId: number, id: number): Promi
   return ended.length > 0
 }
 
-/** The list is in the vault: from now on it waits to be worked off. */
+/** The list is in the blob store: from now on it waits to be worked off. */
 export async function queueImport(tx: Db, companyId: number, id: number, list: TakenList): Promise<ContactImport> {
   const [queued] = await tx<ContactImport[]>`
     update contact_imports
@@ -134,7 +134,7 @@ export async function removeImport(db: Db, companyId: number, id: number): Promi
   await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
 }
 
-/** The list is no longer in the vault. */
+/** The list is no longer in the blob store. */
 export async function recordListGone(db: Db, companyId: number, id: number): Promise<void> {
   await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
 }

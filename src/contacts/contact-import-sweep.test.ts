@@ -5,20 +5,20 @@ import { Readable } from 'node:stream'
 import { afterAll, expect, test } from 'vitest'
 import { createTestCompany } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { openFolderVault } from '../media/folder-vault.ts'
-import type { Vault } from '../media/vault.ts'
+import type { BlobStore } from '../media/blob-store.ts'
+import { openFolderBlobStore } from '../media/folder-blob-store.ts'
 import { discardList, sweepLists, takeImport } from './contact-import.ts'
 
 const { db } = await createTestDatabase()
 const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
-const vault = await openFolderVault(folder, new Date())
+const blobStore = await openFolderBlobStore(folder, new Date())
 
 /** An import as a killed process leaves it: the list is kept, and nobody goes on. */
 async function leave(status: string, age: string) {
   const companyId = await createTestCompany(db)
   const { started } = await takeImport(
-    { db, vault, enqueue: async () => {} },
+    { db, blobStore, enqueue: async () => {} },
     companyId,
     'csv',
     Readable.from([Buffer.from('email\na@example.com\n')]),
@@ -39,7 +39,7 @@ async function leave(status: string, age: string) {
       const [row] = await db<{ storageKey: string | null }[]>`
         select storage_key from contact_imports where company_id = ${companyId}
       `
-      const bytes = await vault.open(started.storageKey!)
+      const bytes = await blobStore.open(started.storageKey!)
       bytes?.destroy()
       return { row: row !== undefined, key: row?.storageKey != null, list: bytes !== undefined }
     },
@@ -55,22 +55,22 @@ test.each([
   ['running', '2 days', { row: true, key: true, list: true }],
 ])('what is left of an import that is %s for %s', async (status, age, left) => {
   const given = await leave(status, age)
-  await sweepLists({ db, vault })
+  await sweepLists({ db, blobStore })
   expect(await given.left()).toEqual(left)
 })
 
 test('a list that is refused leaves neither a file nor a row', async () => {
   const companyId = await createTestCompany(db)
   const keys: string[] = []
-  const watching: Vault = {
-    ...vault,
+  const watching: BlobStore = {
+    ...blobStore,
     put: (key, body, meta) => {
       keys.push(key)
-      return vault.put(key, body, meta)
+      return blobStore.put(key, body, meta)
     },
   }
   const bring = takeImport(
-    { db, vault: watching, enqueue: async () => {} },
+    { db, blobStore: watching, enqueue: async () => {} },
     companyId,
     'csv',
     Readable.from([Buffer.from('city\nRome\n')]),
@@ -79,7 +79,7 @@ test('a list that is refused leaves neither a file nor a row', async () => {
   await expect(bring).rejects.toMatchObject({ status: 422 })
   expect(await db`select from contact_imports where company_id = ${companyId}`).toHaveLength(0)
   expect(keys).toHaveLength(1)
-  expect(await vault.open(keys[0]!)).toBeUndefined()
+  expect(await blobStore.open(keys[0]!)).toBeUndefined()
 })
 
 test('a list whose commit succeeded, though its answer was lost, stays', async () => {
@@ -87,6 +87,6 @@ test('a list whose commit succeeded, though its answer was lost, stays', async (
   const [{ id } = { id: 0 }] = await db<{ id: number }[]>`
     select id from contact_imports where company_id = ${queued.companyId}
   `
-  await discardList({ db, vault }, queued.companyId, { id, storageKey: queued.key })
+  await discardList({ db, blobStore }, queued.companyId, { id, storageKey: queued.key })
   expect(await queued.left()).toEqual({ row: true, key: true, list: true })
 })

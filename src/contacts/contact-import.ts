@@ -4,8 +4,8 @@ import { type Readable, Transform } from 'node:stream'
 import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, importNotFound, payloadTooLarge, validationError } from '../errors.ts'
 import { parseJsonText } from '../json-text.ts'
+import { type BlobStore, newStorageKey } from '../media/blob-store.ts'
 import { TooLarge } from '../media/measure.ts'
-import { newStorageKey, type Vault } from '../media/vault.ts'
 import { readHeader, toColumn } from './contact-columns.ts'
 import type { ListFormat } from './contact-export.ts'
 import {
@@ -34,7 +34,7 @@ export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 /** Puts up the job that works an import off, in the transaction that records it. */
 export type EnqueueImport = (tx: Db, companyId: number, importId: number) => Promise<void>
 
-export type ImportDeps = { db: Pool; vault: Vault; enqueue: EnqueueImport }
+export type ImportDeps = { db: Pool; blobStore: BlobStore; enqueue: EnqueueImport }
 
 /** Lists of one company that may wait, and their bytes. */
 export const IMPORTS_MAX_WAITING = 10
@@ -128,20 +128,20 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
  * transaction that holds it has ended. Otherwise the list stays.
  */
 export async function discardList(
-  { db, vault }: Pick<ImportDeps, 'db' | 'vault'>,
+  { db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>,
   companyId: number,
   { id, storageKey }: Pick<ReceivedList, 'id' | 'storageKey'>,
 ): Promise<void> {
   await db.begin(async (tx) => {
     if (!(await lockReceiving(tx, companyId, id))) return
-    await vault.remove(storageKey)
+    await blobStore.remove(storageKey)
     await removeImport(tx, companyId, id)
   })
 }
 
-/** Puts the list into the vault and looks at it on its way. */
+/** Puts the list into the blob store and looks at it on its way. */
 async function keepList(
-  { vault }: ImportDeps,
+  { blobStore }: ImportDeps,
   storageKey: string,
   format: ListFormat,
   body: Readable,
@@ -152,7 +152,7 @@ async function keepList(
   body.on('close', () => {
     if (!body.readableEnded) survey.stream.destroy(new Error('The list broke off'))
   })
-  const { sizeBytes } = await vault.put(storageKey, body.pipe(survey.stream), meta).catch((error) => {
+  const { sizeBytes } = await blobStore.put(storageKey, body.pipe(survey.stream), meta).catch((error) => {
     // The rest is read and forgotten, so that the answer is heard.
     body.unpipe()
     body.resume()
@@ -163,10 +163,10 @@ async function keepList(
 
 const LEFTOVERS_AT_ONCE = 100
 
-/** Takes lists out of the vault that a killed process left there, and what was recorded of those that never came in. */
-export async function sweepLists({ db, vault }: Pick<ImportDeps, 'db' | 'vault'>): Promise<void> {
+/** Takes lists out of the blob store that a killed process left there, and what was recorded of those that never came in. */
+export async function sweepLists({ db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>): Promise<void> {
   for (const { companyId, id, storageKey, isReceiving } of await readLeftovers(db, LEFTOVERS_AT_ONCE)) {
-    await vault.remove(storageKey)
+    await blobStore.remove(storageKey)
     if (isReceiving) await removeImport(db, companyId, id)
     else await recordListGone(db, companyId, id)
   }
@@ -176,7 +176,7 @@ type Head = { readBytes: number; readLines: number }
 type Header = { columns: readonly string[]; ignored: readonly string[]; head: Head }
 type Survey = Header & { rows: number; digest: Buffer }
 
-/** Looks at a list on its way into the vault: its header, and how many rows it has. */
+/** Looks at a list on its way into the blob store: its header, and how many rows it has. */
 function createSurvey(format: ListFormat): { stream: Transform; result: () => Survey } {
   const reader: RecordReader = createRecordReader(format === 'csv')
   let header: (Header & { fault?: string }) | undefined

@@ -13,7 +13,7 @@ import { fixedClock } from '../clock.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { type CopyDeps, type CopyJob, copyMedia, MAX_MEDIA_BYTES, recordMedia } from './copy-media.ts'
-import { openFolderVault } from './folder-vault.ts'
+import { openFolderBlobStore } from './folder-blob-store.ts'
 import { findMedia } from './media-store.ts'
 
 const { db } = await createTestDatabase()
@@ -33,7 +33,7 @@ beforeAll(async () => {
   deps = {
     db,
     clock,
-    vault: await openFolderVault(folder, clock.now()),
+    blobStore: await openFolderBlobStore(folder, clock.now()),
     providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 }) },
     findSender: async () => ({
       provider: 'meta',
@@ -142,7 +142,7 @@ describe('copying', () => {
     expect(await copy(message)).toEqual({ kind: 'stored' })
     const row = (await rowOf(message))!
     expect(row).toMatchObject({ state: 'stored', mimeType: 'image/png', sizeBytes: BYTES.length, sha256: SHA256 })
-    expect(await buffer((await deps.vault.open(row.storageKey))!)).toEqual(BYTES)
+    expect(await buffer((await deps.blobStore.open(row.storageKey))!)).toEqual(BYTES)
     expect(await copy(message)).toEqual({ kind: 'stored' })
   })
 
@@ -150,7 +150,7 @@ describe('copying', () => {
     const message = await noted(await upload())
     const outcomes = await Promise.all(Array.from({ length: 8 }, () => copy(message)))
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(['stored']))
-    expect(await buffer((await deps.vault.open((await rowOf(message))!.storageKey))!)).toEqual(BYTES)
+    expect(await buffer((await deps.blobStore.open((await rowOf(message))!.storageKey))!)).toEqual(BYTES)
   })
 
   test('what the provider does not have is gone for good', async () => {
@@ -201,10 +201,13 @@ describe('copying', () => {
     clock.set(new Date())
   })
 
-  test('a vault that is full is no loss', async () => {
+  test('a blob store that is full is no loss', async () => {
     const message = await noted(await upload())
-    const full = { ...deps.vault, put: () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })) }
-    const outcome = await copyMedia({ ...deps, vault: full }, message.companyId, message.messageId)
+    const full = {
+      ...deps.blobStore,
+      put: () => Promise.reject(Object.assign(new Error('no space'), { code: 'ENOSPC' })),
+    }
+    const outcome = await copyMedia({ ...deps, blobStore: full }, message.companyId, message.messageId)
     expect(outcome).toMatchObject({ kind: 'retry' })
     const [row] = await db`select last_error from media where message_id = ${message.messageId}`
     expect(row).toEqual({ lastError: 'it could not be kept: ENOSPC' })
@@ -230,7 +233,7 @@ describe('bytes that are not what they should be', () => {
     expect(await playing(torn, () => copy(message))).toMatchObject({ kind: 'retry' })
     const row = (await rowOf(message))!
     expect(row.state).toBe('pending')
-    expect(await deps.vault.open(row.storageKey)).toBeUndefined()
+    expect(await deps.blobStore.open(row.storageKey)).toBeUndefined()
   })
 
   test('those that do not fit their digest are fetched again, and believed in the end', async () => {
@@ -256,6 +259,6 @@ describe('bytes that are not what they should be', () => {
     })
     const closing = playing(endless, () => copy(silent))
     expect(await closing).toEqual({ kind: 'failed' })
-    expect(await deps.vault.open((await rowOf(silent))!.storageKey)).toBeUndefined()
+    expect(await deps.blobStore.open((await rowOf(silent))!.storageKey)).toBeUndefined()
   })
 })

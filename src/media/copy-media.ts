@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import type { MediaOutcome, ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
+import { type BlobStore, newStorageKey } from './blob-store.ts'
 import { safeMimeType } from './content-headers.ts'
 import { nextCopyAt } from './copy-schedule.ts'
 import { TooLarge } from './measure.ts'
@@ -13,7 +14,6 @@ import {
   markStored,
   recordFailedCopy,
 } from './media-store.ts'
-import { newStorageKey, type Vault } from './vault.ts'
 
 /** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
@@ -26,7 +26,7 @@ export type MediaSender = SenderAccess & { readonly provider: ProviderName }
 
 export type CopyDeps = {
   db: Db
-  vault: Vault
+  blobStore: BlobStore
   providers: Providers
   /** The connected number, with its credential in clear. */
   findSender: (companyId: number, senderId: number) => Promise<MediaSender | undefined>
@@ -58,7 +58,7 @@ export async function recordMedia(
   if (noted.length > 0) await enqueue(tx, noted)
 }
 
-/** Copies the media of one message from the provider into the vault; the handler of a CopyJob. Repeating it is safe. */
+/** Copies the media of one message from the provider into the blob store; the handler of a CopyJob. Repeating it is safe. */
 export async function copyMedia(
   deps: CopyDeps,
   companyId: number,
@@ -75,7 +75,7 @@ export async function copyMedia(
 export type Copy = { kind: 'stored' } | { kind: 'gone' } | { kind: 'failed' } | NotYet
 type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number }
 
-/** One copy, settled when it has a final outcome. What went wrong with provider or vault is a value. */
+/** One copy, settled when it has a final outcome. What went wrong with provider or blob store is a value. */
 export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
   const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
   const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)
@@ -105,12 +105,12 @@ async function fetchFromProvider(deps: CopyDeps, media: MediaRow, signal: AbortS
 }
 
 async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { kind: 'fetched' }): Promise<Copy> {
-  const { db, vault } = deps
+  const { db, blobStore } = deps
   const { companyId, messageId } = media
   try {
     if (fetched.sizeBytes !== null && fetched.sizeBytes > MAX_MEDIA_BYTES) throw new TooLarge(MAX_MEDIA_BYTES)
     const mimeType = safeMimeType(fetched.mimeType ?? media.mimeType)
-    const kept = await vault.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
+    const kept = await blobStore.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
     if (fetched.sha256 !== null && fetched.sha256 !== kept.sha256 && media.attempts < DIGEST_TRIED) {
       return notYet('the bytes do not fit the digest')
     }

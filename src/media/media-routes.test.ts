@@ -10,7 +10,7 @@ import { fixedClock } from '../clock.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { type CopyJob, copyMedia, recordMedia } from './copy-media.ts'
-import { openFolderVault } from './folder-vault.ts'
+import { openFolderBlobStore } from './folder-blob-store.ts'
 import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts'
 import { createMediaSigner } from './media-signer.ts'
 import { findMedia } from './media-store.ts'
@@ -35,7 +35,7 @@ beforeAll(async () => {
   deps = {
     db,
     clock,
-    vault: await openFolderVault(folder, clock.now()),
+    blobStore: await openFolderBlobStore(folder, clock.now()),
     providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 2_000 }) },
     findSender: async () => ({
       provider: 'meta',
@@ -148,7 +148,7 @@ describe('200', () => {
     const message = await stored()
     const { storageKey } = (await findMedia(db, message.companyId, message.messageId))!
     const { Readable } = await import('node:stream')
-    await deps.vault.put(storageKey, Readable.from([]), { mimeType: 'image/png', maxBytes: 1 })
+    await deps.blobStore.put(storageKey, Readable.from([]), { mimeType: 'image/png', maxBytes: 1 })
     await db`
       update media set size_bytes = 0 where (company_id, message_id) = (${message.companyId}, ${message.messageId})
     `
@@ -247,9 +247,9 @@ describe('404, in the same words for every reason', () => {
     expect(await findMedia(db, message.companyId, message.messageId)).toMatchObject({ state: 'gone' })
   })
 
-  test('a file that has vanished from the vault', async () => {
+  test('a file that has vanished from the blob store', async () => {
     const message = await stored()
-    await deps.vault.remove((await findMedia(db, message.companyId, message.messageId))!.storageKey)
+    await deps.blobStore.remove((await findMedia(db, message.companyId, message.messageId))!.storageKey)
     expect(await refusal(addressOf(message))).toEqual(nothing)
   })
 })

@@ -6,13 +6,13 @@ import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, rangeNotSatisfiable } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
+import type { ByteRange } from './blob-store.ts'
 import { parseRange } from './byte-range.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
 import type { CopyDeps, EnqueueCopies } from './copy-media.ts'
 import { createCopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
 import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
 import type { MediaSigner } from './media-signer.ts'
-import type { ByteRange } from './vault.ts'
 
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSigner; enqueue: EnqueueCopies }
 
@@ -49,7 +49,7 @@ export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
 }
 
 async function answer(
-  deps: Pick<MediaRoutesDeps, 'vault'>,
+  deps: Pick<MediaRoutesDeps, 'blobStore'>,
   request: FastifyRequest,
   reply: FastifyReply,
   media: StoredMedia,
@@ -99,12 +99,12 @@ function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: n
 }
 
 async function open(
-  { vault }: Pick<MediaRoutesDeps, 'vault'>,
+  { blobStore }: Pick<MediaRoutesDeps, 'blobStore'>,
   request: FastifyRequest,
   storageKey: string,
   range: ByteRange | undefined,
 ): Promise<Readable> {
-  const body = await vault.open(storageKey, range).catch((error: unknown) => {
+  const body = await blobStore.open(storageKey, range).catch((error: unknown) => {
     request.log.error(
       { requestId: request.id, reason: error instanceof Error ? error.name : 'unknown' },
       'media.open.failed',

@@ -11,7 +11,7 @@ import { type ApiKeys, createApiKeys } from '../http/authenticate.ts'
 import type { Stopping } from '../http/stopping.ts'
 import { createSecretCache, type SecretCache } from '../inbound/secret-cache.ts'
 import type { Mailer } from '../mailers/mailer.ts'
-import type { Vault } from '../media/vault.ts'
+import type { BlobStore } from '../media/blob-store.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { type Breaker, createBreaker } from '../providers/breaker.ts'
 import type { Providers } from '../providers/provider.ts'
@@ -38,7 +38,7 @@ export type Given = {
   providers: Providers
   mailer: Mailer
   /** Where the bytes of media are kept. */
-  vault: Vault
+  blobStore: BlobStore
   /** Aborted when the process is asked to stop. */
   stopping?: Stopping
 }

@@ -21,14 +21,14 @@ const enqueueImport: EnqueueImport = async (tx, companyId, importId) => {
   await enqueueJobs(tx, [job])
 }
 
-export const createImportDeps = (deps: Pick<Deps, 'db' | 'vault'>): ImportDeps => ({
+export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDeps => ({
   db: deps.db,
-  vault: deps.vault,
+  blobStore: deps.blobStore,
   enqueue: enqueueImport,
 })
 
 /** The job that works imports off. One whose runs fail ten times is given up, with the reason. */
-export function importKind(given: Pick<Deps, 'db' | 'vault' | 'config'>): SingleKind {
+export function importKind(given: Pick<Deps, 'db' | 'blobStore' | 'config'>): SingleKind {
   const deps: RunDeps = { ...given, sourceType: given.config.serviceName.toLowerCase() }
   return {
     kind: CONTACTS_IMPORT,
@@ -55,7 +55,9 @@ export function importKind(given: Pick<Deps, 'db' | 'vault' | 'config'>): Single
 }
 
 /** Imports on the command line: worked off by the command itself, beside a service that may be running. */
-export const createImportVerbs = (deps: Pick<Deps, 'db' | 'workerDb' | 'vault' | 'config' | 'log'>): ImportVerbs => ({
+export const createImportVerbs = (
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log'>,
+): ImportVerbs => ({
   take: (companyId, format, body) => takeImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),
   work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(deps)]),

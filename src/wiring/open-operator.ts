@@ -7,7 +7,7 @@ import { createCipher } from '../secrets.ts'
 import { readSecrets } from '../start.ts'
 import { createMailer, createProviders } from './adapters.ts'
 import { createDeps } from './deps.ts'
-import { openVault } from './open-vault.ts'
+import { openBlobStore } from './open-blob-store.ts'
 import { createOperatorDeps } from './operator-deps.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
   const database = await joinDatabase(config)
   const { db, stop } = openPool(database.url)
   const { encryptionKeys } = await readSecrets(config)
-  const { vault, stop: closeVault } = await openVault(config)
+  const { blobStore, stop: closeBlobStore } = await openBlobStore(config)
   const deps = createDeps({
     config,
     db,
@@ -28,12 +28,12 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
     cipher: createCipher(encryptionKeys),
     providers: createProviders(config),
     mailer: createMailer(),
-    vault,
+    blobStore,
   })
   return {
     ...createOperatorDeps(deps),
     close: async () => {
-      await closeVault()
+      await closeBlobStore()
       await stop()
       await database.stop()
     },

@@ -129,7 +129,7 @@ function jobKinds(deps: Deps): JobKind[] {
 }
 
 /** What nobody waits for: sends of dead processes, answers and events past their time. */
-async function sweep({ db, vault, cipher, eventsStored }: Deps): Promise<void> {
+async function sweep({ db, blobStore, cipher, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
   if ((await db.begin((tx) => takeUpLatecomers(cipher, tx))) > 0) eventsStored.raise()
@@ -137,7 +137,7 @@ async function sweep({ db, vault, cipher, eventsStored }: Deps): Promise<void> {
   await forgetCounts(db, EXPIRED_AT_ONCE)
   await forgetBodies(db, BODIES_AT_ONCE)
   await forgetWaiting(db)
-  await sweepLists({ db, vault })
+  await sweepLists({ db, blobStore })
 }
 
 /** Does work now and every so often, one run at a time; a failure is logged and the next run tries again. */

@@ -6,17 +6,17 @@ import { Readable } from 'node:stream'
 import { beforeAll, expect, test } from 'vitest'
 import { createTestFolder } from '../../test/media-world.ts'
 import { systemClock } from '../clock.ts'
-import { openFolderVault } from './folder-vault.ts'
-import { newStorageKey, type Vault } from './vault.ts'
-import { vaultSuite } from './vault-suite.ts'
+import { type BlobStore, newStorageKey } from './blob-store.ts'
+import { blobStoreSuite } from './blob-store-suite.ts'
+import { openFolderBlobStore } from './folder-blob-store.ts'
 
 const folder = await createTestFolder()
-let vault: Vault
+let blobStore: BlobStore
 beforeAll(async () => {
-  vault = await openFolderVault(folder, systemClock.now())
+  blobStore = await openFolderBlobStore(folder, systemClock.now())
 })
 
-vaultSuite('a folder', () => vault)
+blobStoreSuite('a folder', () => blobStore)
 
 const filesIn = async (place: string): Promise<string[]> => {
   const found = await readdir(place, { recursive: true, withFileTypes: true })
@@ -25,7 +25,7 @@ const filesIn = async (place: string): Promise<string[]> => {
 
 test('files lie two folders deep, and nothing unfinished beside them', async () => {
   const key = newStorageKey(42)
-  await vault.put(key, Readable.from(['x']), { mimeType: 'text/plain', maxBytes: 10 })
+  await blobStore.put(key, Readable.from(['x']), { mimeType: 'text/plain', maxBytes: 10 })
   expect(await filesIn(folder)).toContain(join(folder, key.slice(3, 5), key.slice(5, 7), key))
   expect(await filesIn(join(folder, 'unfinished'))).toEqual([])
 })
@@ -35,17 +35,17 @@ test('a process killed while it writes leaves nothing under the key', async () =
   const key = newStorageKey(7)
   const program = `
     import { Readable } from 'node:stream'
-    const { openFolderVault } = await import(process.argv[1])
-    const vault = await openFolderVault(process.argv[2], new Date())
+    const { openFolderBlobStore } = await import(process.argv[1])
+    const blobStore = await openFolderBlobStore(process.argv[2], new Date())
     async function* slow() {
       yield Buffer.alloc(200_000, 1)
       yield Buffer.alloc(200_000, 1)
       process.stdout.write('writing')
       await new Promise((resolve) => setTimeout(resolve, 60_000))
     }
-    await vault.put(process.argv[3], Readable.from(slow()), { mimeType: 'image/png', maxBytes: 1_000_000 })
+    await blobStore.put(process.argv[3], Readable.from(slow()), { mimeType: 'image/png', maxBytes: 1_000_000 })
   `
-  const source = new URL('folder-vault.ts', import.meta.url).href
+  const source = new URL('folder-blob-store.ts', import.meta.url).href
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program, source, place, key])
   await once(child.stdout, 'data')
   child.kill('SIGKILL')
@@ -53,7 +53,7 @@ test('a process killed while it writes leaves nothing under the key', async () =
 
   const left = await filesIn(place)
   expect(left).toHaveLength(1)
-  const after = await openFolderVault(place, systemClock.now())
+  const after = await openFolderBlobStore(place, systemClock.now())
   expect(await after.open(key)).toBeUndefined()
   await after.put(key, Readable.from(['whole']), { mimeType: 'image/png', maxBytes: 10 })
   expect(await after.open(key)).toBeDefined()
@@ -61,11 +61,11 @@ test('a process killed while it writes leaves nothing under the key', async () =
 
 test('what was left unfinished is cleared away at a later start, what is being written is not', async () => {
   const place = await createTestFolder()
-  await openFolderVault(place, systemClock.now())
+  await openFolderBlobStore(place, systemClock.now())
   const old = join(place, 'unfinished', 'old')
   await writeFile(old, 'half')
   await writeFile(join(place, 'unfinished', 'young'), 'half')
   await utimes(old, 1_000, 1_000)
-  await openFolderVault(place, systemClock.now())
+  await openFolderBlobStore(place, systemClock.now())
   expect(await readdir(join(place, 'unfinished'))).toEqual(['young'])
 })

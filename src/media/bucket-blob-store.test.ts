@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestFolder } from '../../test/media-world.ts'
+import { newStorageKey } from './blob-store.ts'
+import { blobStoreSuite } from './blob-store-suite.ts'
+import { openBucketBlobStore } from './bucket-blob-store.ts'
 import { parseBucketUrl } from './bucket-url.ts'
-import { openBucketVault } from './bucket-vault.ts'
-import { newStorageKey } from './vault.ts'
-import { vaultSuite } from './vault-suite.ts'
 
 type S3Server = { run(): Promise<AddressInfo>; close(): Promise<void> }
 type S3ServerClass = new (options: object) => S3Server
@@ -15,25 +15,25 @@ type S3ServerClass = new (options: object) => S3Server
 const S3rver: S3ServerClass = createRequire(import.meta.url)('s3rver')
 let store: S3Server
 let place: string
-let vault: Awaited<ReturnType<typeof openBucketVault>>
+let blobStore: Awaited<ReturnType<typeof openBucketBlobStore>>
 
 beforeAll(async () => {
   const directory = await createTestFolder()
   store = new S3rver({ port: 0, silent: true, directory, configureBuckets: [{ name: 'our-media', configs: [] }] })
   const { port } = await store.run()
   place = `127.0.0.1:${port}`
-  vault = await openBucketVault(`http://S3RVER:S3RVER@${place}/our-media`)
+  blobStore = await openBucketBlobStore(`http://S3RVER:S3RVER@${place}/our-media`)
 })
 afterAll(async () => {
-  vault.close()
+  blobStore.close()
   await store.close()
 })
 
-vaultSuite('a bucket', () => vault)
+blobStoreSuite('a bucket', () => blobStore)
 
 describe('a bucket that cannot be used is told at the start, without the secret', () => {
   const refusal = async (url: string): Promise<string> => {
-    const error = await openBucketVault(url).then(
+    const error = await openBucketBlobStore(url).then(
       () => undefined,
       (reason: unknown) => reason,
     )
@@ -74,7 +74,7 @@ test('a store that is down is not a file that is missing', async () => {
     configureBuckets: [{ name: 'our-media', configs: [] }],
   })
   const { port } = await other.run()
-  const lost = await openBucketVault(`http://S3RVER:S3RVER@127.0.0.1:${port}/our-media`)
+  const lost = await openBucketBlobStore(`http://S3RVER:S3RVER@127.0.0.1:${port}/our-media`)
   expect(await lost.open(newStorageKey(1))).toBeUndefined()
   await other.close()
   await expect(lost.open(newStorageKey(1))).rejects.toThrow()

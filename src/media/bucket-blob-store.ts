@@ -13,9 +13,9 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3'
 import { StartError } from '../start-error.ts'
+import { type BlobStore, isStorageKey, type Measured } from './blob-store.ts'
 import { type BucketPlace, parseBucketUrl } from './bucket-url.ts'
 import { writeMeasured } from './measure.ts'
-import { isStorageKey, type Measured, type Vault } from './vault.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const SILENCE_TIMEOUT_MS = 30_000
@@ -25,7 +25,7 @@ const SILENCE_TIMEOUT_MS = 30_000
  *
  * @throws StartError when it can't be used: the message says why and what to do, and holds no secret.
  */
-export async function openBucketVault(bucketUrl: string): Promise<Vault & { close(): void }> {
+export async function openBucketBlobStore(bucketUrl: string): Promise<BlobStore & { close(): void }> {
   const place = parseBucketUrl(bucketUrl)
   if (place === undefined) throw new StartError('MEDIA_BUCKET_URL is not https://KEY:SECRET@HOST/BUCKET?region=REGION')
   const client = createClient(place)

@@ -2,16 +2,16 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
-import { newStorageKey, type Vault } from './vault.ts'
+import { type BlobStore, newStorageKey } from './blob-store.ts'
 
 const MAX_BYTES = 1_000_000
 const META = { mimeType: 'image/png', maxBytes: MAX_BYTES }
 
-/** What every vault promises, whatever it keeps its bytes in. */
-export function vaultSuite(name: string, vaultOf: () => Vault): void {
-  const put = (key: string, bytes: Buffer) => vaultOf().put(key, Readable.from(chunksOf(bytes)), META)
+/** What every blob store promises, whatever it keeps its bytes in. */
+export function blobStoreSuite(name: string, blobStoreOf: () => BlobStore): void {
+  const put = (key: string, bytes: Buffer) => blobStoreOf().put(key, Readable.from(chunksOf(bytes)), META)
   const read = async (key: string, range?: { start: number; end: number }) => {
-    const body = await vaultOf().open(key, range)
+    const body = await blobStoreOf().open(key, range)
     return body && (await buffer(body))
   }
 
@@ -50,9 +50,9 @@ export function vaultSuite(name: string, vaultOf: () => Vault): void {
       const key = newStorageKey(1)
       expect(await read(key)).toBeUndefined()
       await put(key, Buffer.from('here'))
-      await vaultOf().remove(key)
+      await blobStoreOf().remove(key)
       expect(await read(key)).toBeUndefined()
-      await vaultOf().remove(key)
+      await blobStoreOf().remove(key)
     })
 
     test('a body that breaks off leaves nothing, or what was there before', async () => {
@@ -64,10 +64,10 @@ export function vaultSuite(name: string, vaultOf: () => Vault): void {
             throw new Error('torn')
           })(),
         )
-      await expect(vaultOf().put(key, torn(), META)).rejects.toThrow('torn')
+      await expect(blobStoreOf().put(key, torn(), META)).rejects.toThrow('torn')
       expect(await read(key)).toBeUndefined()
       await put(key, Buffer.from('whole'))
-      await expect(vaultOf().put(key, torn(), META)).rejects.toThrow('torn')
+      await expect(blobStoreOf().put(key, torn(), META)).rejects.toThrow('torn')
       expect(String(await read(key))).toBe('whole')
     })
 
@@ -80,9 +80,9 @@ export function vaultSuite(name: string, vaultOf: () => Vault): void {
 
     test('refuses keys that are none of ours', async () => {
       for (const key of ['../../etc/passwd', '1-abc', '', `1-${'a'.repeat(64)}/x`]) {
-        await expect((async () => vaultOf().put(key, Readable.from([]), META))()).rejects.toThrow('no storage key')
-        await expect((async () => vaultOf().open(key))()).rejects.toThrow('no storage key')
-        await expect((async () => vaultOf().remove(key))()).rejects.toThrow('no storage key')
+        await expect((async () => blobStoreOf().put(key, Readable.from([]), META))()).rejects.toThrow('no storage key')
+        await expect((async () => blobStoreOf().open(key))()).rejects.toThrow('no storage key')
+        await expect((async () => blobStoreOf().remove(key))()).rejects.toThrow('no storage key')
       }
     })
   })

@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { type BlobStore, isStorageKey } from './blob-store.ts'
 import { writeMeasured } from './measure.ts'
-import { isStorageKey, type Vault } from './vault.ts'
 
 /** An unfinished file this old is nobody's any more: no copy takes so long. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000
@@ -14,7 +14,7 @@ const ABANDONED_AFTER_MS = 60 * 60 * 1_000
  * a name of their own, reach the disk, and only then get the name by which they are found. What a killed process left
  * unfinished is cleared away here, at the start.
  */
-export async function openFolderVault(path: string, now: Date): Promise<Vault> {
+export async function openFolderBlobStore(path: string, now: Date): Promise<BlobStore> {
   const folder = resolve(path)
   const unfinished = join(folder, 'unfinished')
   await mkdir(unfinished, { recursive: true, mode: 0o700 })

@@ -7,7 +7,7 @@ export type ByteRange = { start: number; end: number }
 export type Measured = { sizeBytes: number; sha256: string }
 
 /** The port to where the bytes of media are kept. */
-export type Vault = {
+export type BlobStore = {
   /**
    * Keeps all bytes of the stream under the key, durably and whole or not at all: until it resolves, nothing or the
    * earlier bytes are there. Throws what the stream throws, TooLarge beyond `maxBytes`, and what the place throws.
@@ -19,7 +19,7 @@ export type Vault = {
   remove(key: string): Promise<void>
 }
 
-/** Cannot be guessed, and names the company, so that a look at the vault tells whose the bytes are. */
+/** Cannot be guessed, and names the company, so that a look at the blob store tells whose the bytes are. */
 export const newStorageKey = (companyId: number): string => `${companyId}-${randomBytes(32).toString('hex')}`
 
 /** Whether a text is a key of ours: only such become names of files and objects. */

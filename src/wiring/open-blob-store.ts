@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { BlobStore } from '../media/blob-store.ts'
+import { openFolderBlobStore } from '../media/folder-blob-store.ts'
+
+/** Where media are kept: the bucket that is set, else a folder beside the data. */
+export async function openBlobStore(
+  config: Pick<Config, 'mediaBucketUrl' | 'dataDir'>,
+): Promise<{ blobStore: BlobStore; stop(): Promise<void> }> {
+  if (config.mediaBucketUrl === undefined) {
+    return {
+      blobStore: await openFolderBlobStore(join(config.dataDir, 'media'), systemClock.now()),
+      stop: async () => {},
+    }
+  }
+  // Its client takes 30 MB: only where there is a bucket.
+  const { openBucketBlobStore } = await import('../media/bucket-blob-store.ts')
+  const blobStore = await openBucketBlobStore(config.mediaBucketUrl)
+  return { blobStore, stop: async () => blobStore.close() }
+}
