@@ -1,4 +1,4 @@
-import type { Log } from './parts.ts'
+import type { Log } from './components.ts'
 import { messageOf } from './start-error.ts'
 
 type Stoppable = { stop(): Promise<void>; failed: Promise<Error> }

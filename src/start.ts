@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { checkSecrets } from './check-secrets.ts'
 import { type Clock, systemClock } from './clock.ts'
+import { type Component, createComponents, type Log } from './components.ts'
 import type { Config } from './config.ts'
 import type { Pool } from './db/connect.ts'
 import { openDatabase, openPool } from './db/database.ts'
@@ -13,14 +14,13 @@ import { isDatabaseDown } from './db/failure.ts'
 import { checkSchema, migrate } from './db/migrate.ts'
 import { createStopping, type Stopping, type StoppingServer } from './http/stopping.ts'
 import type { BlobStore } from './media/blob-store.ts'
-import { createParts, type Log, type Part } from './parts.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, messageOf, StartError } from './start-error.ts'
 import { openBlobStore } from './wiring/open-blob-store.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
 /** What the app is built from. */
-export type Surroundings = {
+export type Dependencies = {
   config: Config
   db: Pool
   workerDb: Pool
@@ -33,7 +33,7 @@ export type Surroundings = {
 }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
-export type Build = (given: Surroundings) => Promise<{ app: App; work?: (() => Part) | undefined }>
+export type Build = (given: Dependencies) => Promise<{ app: App; work?: (() => Component) | undefined }>
 
 /** What of an app is needed to run it: a Fastify instance is one. */
 export type App = {
@@ -49,7 +49,7 @@ export type Running = {
   adminTokenFile: string | undefined
   /** Where the sandbox is controlled; undefined when it is off. */
   sandboxUrl: string | undefined
-  /** Stops all parts in order: no new requests, those in flight finished, the pool closed, the database stopped. */
+  /** Stops all components in order: no new requests, those in flight finished, the pool closed, the database stopped. */
   stop(): Promise<void>
   /** Resolves when a part ends that should not have. */
   failed: Promise<Error>
@@ -75,27 +75,27 @@ const WARNING_PRIVATE =
  * @throws StartError when the surroundings do not allow it: the message says what to do.
  */
 export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
-  const parts = createParts(log)
+  const components = createComponents(log)
   const stopping = createStopping()
   try {
-    const database = await parts.add('database', () => openDatabase(config))
+    const database = await components.add('database', () => openDatabase(config))
     await prepareSchema(database.url, config, log)
     const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS }
-    const { db } = await parts.add('pool', () => openPool(database.url, pool))
-    const { db: workerDb } = await parts.add('worker pool', () =>
+    const { db } = await components.add('pool', () => openPool(database.url, pool))
+    const { db: workerDb } = await components.add('worker pool', () =>
       openPool(database.url, { ...pool, max: WORKER_CONNECTIONS }),
     )
-    const clock = await parts.add('clock', () => startDatabaseClock(workerDb, systemClock))
+    const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
     const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
     const cipher = createCipher(encryptionKeys)
     await checkSecrets(db, cipher)
     const sandbox = config.sandbox
-      ? await parts.add('sandbox', () => startSandboxProcess(config.sandboxPort))
+      ? await components.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
     // Without a mail server of its own, a service with a sandbox sends there.
     const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
-    const { blobStore } = await parts.add('blob store', () => openBlobStore(config))
+    const { blobStore } = await components.add('blob store', () => openBlobStore(config))
     const { app, work } = await build({
       config: { ...config, adminToken, encryptionKeys, smtpUrl },
       db,
@@ -106,12 +106,12 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       blobStore,
       stopping,
     })
-    if (work) await parts.add('workers', work)
-    const { address } = await parts.add('http', () => listen(app, config, log, stopping))
+    if (work) await components.add('workers', work)
+    const { address } = await components.add('http', () => listen(app, config, log, stopping))
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
-    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: parts.stop, failed: database.ended }
+    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: components.stop, failed: database.ended }
   } catch (error) {
-    await parts.stop()
+    await components.stop()
     throw isDatabaseDown(error) ? wentAway(error) : error
   }
 }
@@ -146,7 +146,7 @@ async function listen(
   { port, host, stopDelayMs }: Config,
   log: Log,
   stopping: StoppingServer,
-): Promise<Part & { address: string }> {
+): Promise<Component & { address: string }> {
   try {
     const address = await app.listen({ port, host })
     const stop = async () => {

@@ -1,5 +1,5 @@
 import { validationError } from '../errors.ts'
-import { textFaults } from '../written-text.ts'
+import { textFaults } from '../storable-text.ts'
 
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 

@@ -1,7 +1,7 @@
 import { createBatcher } from '../batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { insist } from '../db/insist.ts'
+import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
@@ -130,7 +130,7 @@ async function deliver(
   if (email === undefined) return done
   const { companyId, id } = email
   const settle = async (status: Settlement['status'], failureReason: string | null = null) => {
-    await insist(() => steps.settle({ companyId, id, status, failureReason }), SETTLING)
+    await retryUntilAvailable(() => steps.settle({ companyId, id, status, failureReason }), SETTLING)
     return done
   }
 

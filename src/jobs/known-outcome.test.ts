@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
-import { insist } from '../db/insist.ts'
+import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { settled } from './job.ts'
 import { enqueueJobs, finishJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
@@ -26,7 +26,7 @@ test('an outcome that is known when the database goes away for longer than a lea
             way.cut('rst')
           }
           isMade.open()
-          await insist(() => finishJobs(own, [job]), { everyMs: 2_000, goOn: () => true })
+          await retryUntilAvailable(() => finishJobs(own, [job]), { everyMs: 2_000, goOn: () => true })
           return settled
         },
       },

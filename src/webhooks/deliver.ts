@@ -1,5 +1,5 @@
 import type { Pool } from '../db/connect.ts'
-import { insist } from '../db/insist.ts'
+import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
 import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
@@ -74,7 +74,7 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     const settling = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
     const goOn = (tries: number) => tries < SETTLE_TRIES && !isStopping()
-    await insist(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn })
+    await retryUntilAvailable(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn })
     logAttempt(working, record)
     return settled
   } catch (error) {

@@ -27,7 +27,7 @@ const FREE_CONNECTIONS = 1
 const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000, maxHeavyWaitMs: 20_000 }
 
 /** What the process is handed. */
-export type Given = {
+export type Dependencies = {
   config: Config
   db: Pool
   /** A few connections for the jobs' own statements. */
@@ -44,7 +44,7 @@ export type Given = {
 }
 
 /** What all rooms of one process share: a change in one is known to all of them at once. */
-export type Deps = Given & {
+export type Deps = Dependencies & {
   /** For requests: shared fairly among companies. */
   db: Pool
   /** The pool itself, for statements that several companies share. */
@@ -68,23 +68,29 @@ export type Deps = Given & {
   deliveriesDue: Signal
 }
 
-export function createDeps(given: Given): Deps {
+export function createDeps(dependencies: Dependencies): Deps {
   const metrics = createMetrics()
-  registerPoolGauge(metrics.registry, given.db)
-  const mailHealth = createMailHealth(given.clock)
+  registerPoolGauge(metrics.registry, dependencies.db)
+  const mailHealth = createMailHealth(dependencies.clock)
   registerMailGauge(metrics.registry, mailHealth)
   return {
-    ...given,
-    db: shareFairly(given.db, createCompanyTurns({ slots: given.db.options.max - FREE_CONNECTIONS, ...WAITING })),
-    pool: given.db,
+    ...dependencies,
+    db: shareFairly(
+      dependencies.db,
+      createCompanyTurns({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING }),
+    ),
+    pool: dependencies.db,
     metrics,
-    apiKeys: createApiKeys(given),
-    senders: createSenderCache({ ...given, ttlMs: SENDER_TTL_MS }),
-    senderSecrets: createSecretCache({ db: given.db, decrypt: given.cipher.decrypt }),
-    templates: createTemplateCache(given.db),
+    apiKeys: createApiKeys(dependencies),
+    senders: createSenderCache({ ...dependencies, ttlMs: SENDER_TTL_MS }),
+    senderSecrets: createSecretCache({ db: dependencies.db, decrypt: dependencies.cipher.decrypt }),
+    templates: createTemplateCache(dependencies.db),
     breaker: createBreaker(),
     mailHealth,
-    receiver: createReceiverClient({ allowPrivate: given.config.webhookAllowPrivate, clock: given.clock }),
+    receiver: createReceiverClient({
+      allowPrivate: dependencies.config.webhookAllowPrivate,
+      clock: dependencies.clock,
+    }),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
     deliveriesDue: createSignal(),

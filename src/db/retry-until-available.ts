@@ -5,7 +5,7 @@ import { isDatabaseDown } from './failure.ts'
  * Makes a write that may be made again, until the database is back if it is away. Throws every other error, and that one
  * when `goOn`, asked with how many tries there were, says no.
  */
-export async function insist<T>(
+export async function retryUntilAvailable<T>(
   write: () => Promise<T>,
   { everyMs, goOn }: { everyMs: number; goOn(tries: number): boolean },
 ): Promise<T> {
