@@ -1,0 +1,78 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import type { Pool } from '../src/db/connect.ts'
+import { migrate } from '../src/db/migrate.ts'
+import { describeSchema } from '../src/db/schema-store.ts'
+import { BASELINES, dumpBaseline, fillTables, findLost, MIGRATIONS, OBJECTS, readRows } from './baseline.ts'
+import { createTestDatabase } from './database.ts'
+
+const kept = readdirSync(BASELINES).filter((name) => name.endsWith('.sql'))
+
+async function restore(dump: string): Promise<Pool> {
+  const { db } = await createTestDatabase()
+  await db.unsafe('drop schema public cascade; create schema public')
+  await db.begin((tx) => tx.unsafe(dump))
+  return db
+}
+
+async function dumpOfToday(): Promise<string> {
+  const { db } = await createTestDatabase()
+  await fillTables(db)
+  return dumpBaseline(db)
+}
+
+/** The schema of a version to come: one more migration, and a function with another text. */
+function laterSchema() {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-later-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const [migrations, objects] = [join(folder, 'migrations'), join(folder, 'objects')]
+  cpSync(MIGRATIONS, migrations, { recursive: true })
+  cpSync(OBJECTS, objects, { recursive: true, filter: (path) => !path.endsWith('.ts') })
+  writeFileSync(
+    join(migrations, '9999_later.sql'),
+    "alter table contacts add column nickname text not null default '';",
+  )
+  const rank = join(objects, 'conversations/sql/message-status-rank.sql')
+  writeFileSync(rank, `${readFileSync(rank, 'utf8')}-- later\n`)
+  return { migrations, objects }
+}
+
+test('a filled database of this version migrates to a later one with all its rows', async () => {
+  const db = await restore(await dumpOfToday())
+  const before = await readRows(db)
+  expect([...before].filter(([, rows]) => rows.length === 0)).toEqual([])
+  expect(await migrate(db, laterSchema())).toEqual(['9999_later.sql'])
+  expect(await findLost(db, before)).toEqual([])
+  expect(await db`select distinct nickname from contacts`).toEqual([{ nickname: '' }])
+})
+
+test('a row that a migration changes or removes is noticed', async () => {
+  const db = await restore(await dumpOfToday())
+  const before = await readRows(db)
+  await db`update companies set name = 'another' where id = 1`
+  await db`delete from opt_outs where company_id = 2`
+  const lost = await findLost(db, before)
+  expect(lost.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['companies', 'opt_outs'])
+})
+
+test('a restored database takes new rows beside the old ones', async () => {
+  const db = await restore(await dumpOfToday())
+  expect(await db`insert into companies (name) values ('New') returning id`).toEqual([{ id: 4 }])
+})
+
+test.each(kept)('a filled database of %s migrates to the newest schema with all its rows', async (name) => {
+  const db = await restore(readFileSync(join(BASELINES, name), 'utf8'))
+  const before = await readRows(db)
+  await migrate(db)
+  expect(await findLost(db, before)).toEqual([])
+  const { db: fresh } = await createTestDatabase()
+  expect(await describeSchema(db)).toBe(await describeSchema(fresh))
+})
+
+test('every released version keeps its baseline', () => {
+  const changelog = readFileSync(new URL('../CHANGELOG.md', import.meta.url), 'utf8')
+  const released = [...changelog.matchAll(/^## v?(\d+\.\d+\.\d+)/gm)].map(([, version]) => `${version}.sql`)
+  expect(released.filter((name) => !kept.includes(name))).toEqual([])
+})

@@ -1,0 +1,142 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Db, Pool } from '../src/db/connect.ts'
+import { describeSchema } from '../src/db/schema-store.ts'
+import { readSqlObjects } from '../src/db/sql-object.ts'
+
+export const BASELINES = fileURLToPath(new URL('fixtures/baselines/', import.meta.url))
+export const MIGRATIONS = fileURLToPath(new URL('../migrations/', import.meta.url))
+export const OBJECTS = fileURLToPath(new URL('../src/', import.meta.url))
+/** What `migrate` writes by itself. */
+const LEDGERS = ['migrations', 'sql_objects']
+const ROWS = 3
+
+type Column = { name: string; type: string; isRequired: boolean; isIdentity: boolean; allowed: string | null }
+export type Rows = Map<string, string[]>
+
+/**
+ * Writes three rows into each table, with a value in every column, or in the required ones where a check forbids that. The
+ * n-th row holds n wherever a number or a text is free, so that foreign keys find their rows.
+ */
+export async function fillTables(db: Pool): Promise<void> {
+  await db.begin(async (tx) => {
+    // Parents may come after their children.
+    await tx`set local session_replication_role = replica`
+    for (const table of await listTables(tx)) {
+      if (LEDGERS.includes(table)) continue
+      const columns = await listColumns(tx, table)
+      const required = columns.filter(({ isRequired }) => isRequired)
+      await tx.savepoint((part) => fill(part, table, columns)).catch(() => fill(tx, table, required))
+    }
+  })
+}
+
+async function fill(tx: Db, table: string, columns: Column[]): Promise<void> {
+  const rows = Array.from({ length: ROWS }, (_, i) =>
+    Object.fromEntries(columns.map((column) => [column.name, sampleOf(column, i + 1)])),
+  )
+  await tx.unsafe(insertion(table, columns, JSON.stringify(rows)))
+}
+
+function sampleOf({ type, allowed }: Column, n: number): unknown {
+  if (allowed !== null) return allowed
+  if (type === 'jsonb') return { n }
+  if (type === 'boolean') return false
+  if (type === 'bytea') return `\\x0${n}`
+  if (type === 'uuid') return `00000000-0000-4000-8000-00000000000${n}`
+  if (type.endsWith('[]')) return [String(n)]
+  if (type.startsWith('timestamp')) return `2026-01-0${n}T00:00:00Z`
+  return type.includes('int') ? n : String(n)
+}
+
+/**
+ * A filled database as one SQL text that makes it again in an empty one: the migrations and functions of today with their
+ * ledgers, then the rows of every table.
+ */
+export async function dumpBaseline(db: Pool): Promise<string> {
+  const blocks = (await describeSchema(db)).split('\n\n')
+  const ledgers = blocks.filter((block) => LEDGERS.some((name) => block.startsWith(`create table ${name} (`)))
+  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort()
+  const migrations = await Promise.all(names.map((name) => readFile(join(MIGRATIONS, name), 'utf8')))
+  const objects = (await readSqlObjects(OBJECTS)).map(({ text }) => text)
+  const settings = ['set local check_function_bodies = off;', 'set local session_replication_role = replica;']
+  return [...settings, ...ledgers, ...migrations, ...objects, ...(await dumpRows(db)), ''].join('\n\n')
+}
+
+async function dumpRows(db: Db): Promise<string[]> {
+  const statements: string[] = []
+  for (const [table, rows] of await readRows(db)) {
+    const columns = await listColumns(db, table)
+    statements.push(`${insertion(table, columns, `[${rows.join(',\n')}]`)};`)
+    for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
+      statements.push(`select setval(pg_get_serial_sequence('${table}', '${name}'), max(${name})) from ${table};`)
+    }
+  }
+  return statements
+}
+
+function insertion(table: string, columns: Column[], json: string): string {
+  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const rows = `jsonb_populate_recordset(null::${table}, $rows$${json}$rows$)`
+  return `insert into ${table} (${names}) overriding system value select ${names} from ${rows}`
+}
+
+/** The rows of each table, as JSON. */
+export async function readRows(db: Db): Promise<Rows> {
+  const rows: Rows = new Map()
+  for (const table of await listTables(db)) {
+    const found = await db<{ row: string }[]>`select to_jsonb(t)::text as row from ${db(table)} t order by 1`
+    rows.set(
+      table,
+      found.map(({ row }) => row),
+    )
+  }
+  return rows
+}
+
+/** The rows, of those read before, that the tables no longer hold with the same values. New columns do not matter. */
+export async function findLost(db: Db, before: Rows): Promise<string[]> {
+  const lost: string[] = []
+  for (const [table, rows] of before) {
+    if (LEDGERS.includes(table)) continue
+    const gone = await db<{ row: string }[]>`
+      select row::text as row
+      from jsonb_array_elements(${`[${rows.join(',')}]`}::text::jsonb) as row
+      where not exists (select from ${db(table)} t where to_jsonb(t) @> row)
+    `
+    lost.push(...gone.map(({ row }) => `${table}: ${row}`))
+  }
+  return lost
+}
+
+async function listTables(db: Db): Promise<string[]> {
+  const rows = await db<{ name: string }[]>`
+    select relname as name
+    from pg_class
+    where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+    order by relname
+  `
+  return rows.map(({ name }) => name)
+}
+
+/** The columns that can be written; `allowed`: the first value of a list that a check gives. */
+function listColumns(db: Db, table: string): Promise<Column[]> {
+  return db<Column[]>`
+    select
+      attribute.attname as name,
+      format_type(attribute.atttypid, attribute.atttypmod) as type,
+      attribute.attnotnull as is_required,
+      attribute.attidentity <> '' as is_identity,
+      (
+        select substring(pg_get_constraintdef(rule.oid) from '= ANY \\(ARRAY\\[''([^'']*)''')
+        from pg_constraint rule
+        where rule.contype = 'c' and rule.conrelid = attribute.attrelid and rule.conkey = array[attribute.attnum]
+        limit 1
+      ) as allowed
+    from pg_attribute attribute
+    where attribute.attrelid = ${table}::regclass and attribute.attnum > 0
+      and not attribute.attisdropped and attribute.attgenerated = ''
+    order by attribute.attnum
+  `
+}
