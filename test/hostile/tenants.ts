@@ -2,7 +2,7 @@ import type { Client, Request } from './client.ts'
 import type { Contract, Operation } from './operation.ts'
 import type { Tally } from './tally.ts'
 import { thingOf } from './thing.ts'
-import { FOREIGN_MARK, KEY_NAMES, type ThingName, type World } from './world.ts'
+import { type Company, FOREIGN_MARK, KEY_NAMES, type ThingName, type World } from './world.ts'
 
 /** Ids that no company has, in the form of each kind of thing. */
 const MISSING: Record<ThingName, string> = {
@@ -10,6 +10,7 @@ const MISSING: Record<ThingName, string> = {
   contactEmail: 'missing@example.com',
   conversation: '987654321012',
   registration: '987654321012',
+  message: '987654321012',
   log: '987654321012',
   import: '987654321012',
   email: 'eml_missing00000000000000',
@@ -37,7 +38,7 @@ const BODIES: Record<string, unknown> = {
 }
 
 /** Ids in bodies and queries: where they go, and what they name. */
-const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string) => Request }[] = [
+const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string, own: Company) => Request }[] = [
   {
     name: 'template.id of a send',
     thing: 'templateFamily',
@@ -49,9 +50,31 @@ const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string) => Requ
     thing: 'emailTemplate',
     build: (uid) => post('/public/v1/templates/email/send', { uid, recipient: 'a@example.com' }),
   },
-  { name: 'cursor of contacts', thing: 'contact', build: (id) => get(`/public/v1/contacts?after=${id}`) },
+  {
+    name: 'cursor of contacts',
+    thing: 'contact',
+    build: (id) => get(`/public/v1/contacts?sort=created_at&before=${cursorOf(['created_at', 1, Number(id)])}`),
+  },
+  {
+    name: 'cursor of conversations',
+    thing: 'conversation',
+    build: (id) => get(`/public/v1/whatsapp/conversations?before=${id}`),
+  },
+  {
+    name: 'cursor of messages',
+    thing: 'message',
+    build: (id, { things }) =>
+      get(`/public/v1/whatsapp/conversations/${things.conversation.living}/messages?before=${id}`),
+  },
+  {
+    name: 'cursor of delivery logs',
+    thing: 'log',
+    build: (id, { things }) => get(`/public/v1/webhooks/registrations/${things.registration.living}/logs?before=${id}`),
+  },
+  { name: 'cursor of imports', thing: 'import', build: (id) => get(`/public/v1/contacts/imports?before=${id}`) },
 ]
 
+const cursorOf = (place: unknown): string => Buffer.from(JSON.stringify(place)).toString('base64url')
 const get = (path: string): Request => ({ method: 'get', path })
 const post = (path: string, body: unknown): Request => ({ method: 'post', path, body: JSON.stringify(body) })
 const send = (body: object): Request => post('/public/v1/templates/whatsapp/send', { recipient: '393330001', ...body })
@@ -67,20 +90,31 @@ export async function askForForeign(world: World, client: Client, contract: Cont
     else await askWithKeys(world, client, tally, operation)
   }
   for (const { name, thing, build } of IN_REQUESTS) {
-    for (const id of idsOf(world, thing)) await compare(world, client, tally, name, id, MISSING[thing], build)
+    for (const id of idsOf(world, thing))
+      await compare(world, client, tally, name, id, MISSING[thing], (value) => build(value, world.own))
   }
 }
 
+/** Each parameter of the path in turn names a foreign thing; the others name things of the asking company. */
 async function askWithKeys(world: World, client: Client, tally: Tally, operation: Operation): Promise<void> {
-  const [, parameter = ''] = /\{(\w+)\}/.exec(operation.path) ?? []
-  const thing = thingOf(operation, parameter)
-  if (thing === undefined) return tally.add('routes not covered', operation.name)
-  const build = (id: string) => ({
-    method: operation.method,
-    path: operation.path.replace(/\{\w+\}/, encodeURIComponent(id)).replaceAll(/\{\w+\}/g, '1'),
-    ...(operation.name in BODIES && { body: JSON.stringify(BODIES[operation.name]) }),
-  })
-  for (const id of idsOf(world, thing)) await compare(world, client, tally, operation.name, id, MISSING[thing], build)
+  for (const [, parameter = ''] of operation.path.matchAll(/\{(\w+)\}/g)) {
+    const thing = thingOf(operation, parameter)
+    if (thing === undefined) {
+      tally.add('routes not covered', operation.name)
+      continue
+    }
+    const fill = (id: string) =>
+      operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+        const owned = thingOf(operation, name)
+        return encodeURIComponent(name === parameter ? id : owned ? world.own.things[owned].living : '1')
+      })
+    const build = (id: string) => ({
+      method: operation.method,
+      path: fill(id),
+      ...(operation.name in BODIES && { body: JSON.stringify(BODIES[operation.name]) }),
+    })
+    for (const id of idsOf(world, thing)) await compare(world, client, tally, operation.name, id, MISSING[thing], build)
+  }
 }
 
 /** Below a company of the operator's API: things of the other company. */

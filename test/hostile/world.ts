@@ -16,6 +16,7 @@ export type ThingName =
   | 'contactEmail'
   | 'conversation'
   | 'registration'
+  | 'message'
   | 'log'
   | 'import'
   | 'email'
@@ -137,6 +138,14 @@ async function createCompany(stage: Stage, words: string): Promise<Company> {
   const sent = await api('POST', '/emails', { to: email(), subject: words, html: `<p>${words}</p>`, from: email() })
   const list = await api('POST', '/contacts/import', `email\n${email()}\n`, 'text/csv')
   const conversation = await createConversation(stage, sender.phoneNumberId, words, api)
+  const message = await waitFor('a message', async () => {
+    const [first] = (await api('GET', `/whatsapp/conversations/${conversation}/messages`)).data
+    return first?.id
+  })
+  const log = await waitFor('a delivery log', async () => {
+    const [first] = await api('GET', `/webhooks/registrations/${registration.living}/logs`)
+    return first?.id
+  })
   const families = await api('GET', '/templates/whatsapp')
   const numbers = await api('GET', '/templates/whatsapp/senders')
   return {
@@ -148,7 +157,8 @@ async function createCompany(stage: Stage, words: string): Promise<Company> {
       contactEmail: { living: living.data.email },
       conversation: { living: conversation },
       registration,
-      log: { living: '1' },
+      message: { living: message },
+      log: { living: log },
       import: { living: String(list.data.id) },
       email: { living: sent.data.id },
       transactional: { living: String(transactionalIds[0]) },
@@ -172,12 +182,17 @@ async function createConversation(
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(inboundText(phoneNumberId, '393331234567', words, `wamid.${crypto.randomUUID()}`)),
   })
-  for (let tries = 0; tries < 200; tries++) {
-    const [first] = (await api('GET', '/whatsapp/conversations')).data
-    if (first !== undefined) return String(first.chatId)
+  return waitFor('a conversation', async () => (await api('GET', '/whatsapp/conversations')).data[0]?.chatId)
+}
+
+/** The id of a thing that the service makes in the background. */
+async function waitFor(name: string, find: () => Promise<string | number | undefined>): Promise<string> {
+  for (let tries = 0; tries < 400; tries++) {
+    const id = await find()
+    if (id !== undefined) return String(id)
     await new Promise((resume) => setTimeout(resume, 50))
   }
-  throw new Error('The inbound message did not become a conversation')
+  throw new Error(`The service made no ${name.replace(/^an? /, '')}`)
 }
 
 /** A customer's text as Meta posts it. */
