@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { eventually, startTestService, uniquePhone } from './service.ts'
 
@@ -48,4 +49,26 @@ test('requests of one company that wait for a lock leave the pool to the others'
   await holder
   const statuses = (await Promise.all(flood)).map(({ status }) => status)
   expect(statuses.every((status) => [200, 503].includes(status))).toBe(true)
+})
+
+test('the exports of one company are read a page at a time', { timeout: 60_000 }, async () => {
+  const company = await service.createCompany()
+  await company.api('POST', '/contacts', { email: 'ada@example.com' })
+  const free = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const holder = db.begin(async (tx) => {
+    await tx`lock table contacts in access exclusive mode`
+    locked.resolve()
+    await free.promise
+  })
+  await locked.promise
+  const exports = Array.from({ length: 8 }, () => company.api('GET', '/contacts/export?format=ndjson'))
+  await eventually(async () => (await blocked()) > 0)
+  await sleep(500)
+  expect(await blocked()).toBe(1)
+  free.resolve()
+  await holder
+  for (const { status, text } of await Promise.all(exports)) {
+    expect([status, text.trim().split('\n').length]).toEqual([200, 1])
+  }
 })

@@ -1,7 +1,8 @@
-import type { Db } from '../db/connect.ts'
+import type { Pool } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
 import { exportColumns, toCells, toLine } from './contact-columns.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
+import { inTurn } from './contact-queue.ts'
 import type { Contact } from './contact-record.ts'
 import { type CsvStyle, toCsvRow } from './csv.ts'
 import { RECORD_MAX_BYTES } from './record-reader.ts'
@@ -9,7 +10,8 @@ import { RECORD_MAX_BYTES } from './record-reader.ts'
 export type ListFormat = 'csv' | 'ndjson'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
-const CONTACTS_AT_ONCE = 1_000
+/** Read and written before other requests have their turn: some milliseconds. */
+const CONTACTS_AT_ONCE = 250
 
 /**
  * The company's living contacts that have an email or a phone, by id, as text in parts: what an import of it would find
@@ -17,7 +19,7 @@ const CONTACTS_AT_ONCE = 1_000
  * table should have columns.
  */
 export async function exportContacts(
-  db: Db,
+  db: Pool,
   companyId: number,
   format: ListFormat,
   style: CsvStyle = {},
@@ -35,13 +37,16 @@ export async function exportContacts(
   )
 }
 
-async function* writePages(db: Db, companyId: number, head: string, write: (contacts: Contact[]) => string) {
+/** Pages of one company are read one at a time, however many exports it asks for. */
+async function* writePages(db: Pool, companyId: number, head: string, write: (contacts: Contact[]) => string) {
   if (head !== '') yield head
   for (let after = 0; ; ) {
-    const contacts = await readContactsAfter(db, companyId, after, CONTACTS_AT_ONCE)
-    if (contacts.length > 0) yield write(contacts)
-    const last = contacts.at(-1)
-    if (last === undefined || contacts.length < CONTACTS_AT_ONCE) return
-    after = last.id
+    const page = await inTurn(db, companyId, ['export'], async () => {
+      const contacts = await readContactsAfter(db, companyId, after, CONTACTS_AT_ONCE)
+      return { text: write(contacts), lastId: contacts.at(-1)?.id, isLast: contacts.length < CONTACTS_AT_ONCE }
+    })
+    if (page.text !== '') yield page.text
+    if (page.isLast || page.lastId === undefined) return
+    after = page.lastId
   }
 }
