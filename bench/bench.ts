@@ -4,6 +4,8 @@ import type { Figure } from './figure.ts'
 export type BenchContext = {
   /** At most a minute in all. */
   quick: boolean
+  /** Part of the names of what is measured; empty: everything. */
+  only: string
   /** Takes a figure for the table. */
   report: (figure: Figure) => void
   /** Tells whoever watches what goes on. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Place, toCursor } from '../src/contacts/contact-cursor.ts'
+import { measureArrayTime } from './array-time.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
@@ -11,14 +12,21 @@ const CONTACTS = { full: 1_000_000, quick: 100_000 }
 const BARE_AT_ONCE = 10_000
 const ROUNDS = 5
 
+const PARTS: Record<string, (context: BenchContext, stage: Stage, company: Company) => Promise<void>> = {
+  'single upserts': measureUpserts,
+  arrays: measureArrays,
+  'database time of arrays': measureArrayTime,
+  import: measureImport,
+  pages: measurePages,
+}
+
 /** Upserts alone and in arrays, a list imported beside a bare insert of the same rows, pages of a million contacts. */
 export const contactsBench: Bench = (context) =>
   onStage(async (stage) => {
     const company = await stage.createCompany(0)
-    await measureUpserts(context, stage, company)
-    await measureArrays(context, stage, company)
-    await measureImport(context, stage)
-    await measurePages(context, stage)
+    for (const [name, measure] of Object.entries(PARTS)) {
+      if (name.includes(context.only)) await measure(context, stage, company)
+    }
   })
 
 const post = (stage: Stage, company: Company, body: string): Omit<LoadOrder, 'concurrency'> => ({

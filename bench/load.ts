@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
  */
 export type LoadOrder = {
   url: string
-  method: 'GET' | 'POST'
+  method: 'GET' | 'POST' | 'DELETE'
   path: string
   headers?: Record<string, string>
   body?: string

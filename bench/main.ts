@@ -25,11 +25,12 @@ const BENCHES: Record<string, Bench> = {
 
 const program = new Command('bench')
   .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; all unless given`)
+  .option('--only <text>', 'of contacts and fairness: the parts whose name contains the text')
   .option('--quick', 'at most a minute each')
   .option('--json <file>', 'write the figures there')
   .parse()
 const [name] = program.args
-const { quick = false, json } = program.opts<{ quick?: boolean; json?: string }>()
+const { quick = false, only = '', json } = program.opts<{ quick?: boolean; only?: string; json?: string }>()
 if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchmark "${name}"`)
 
 const figures: Figure[] = []
@@ -44,6 +45,7 @@ async function run(chosen: string): Promise<void> {
   const own: Figure[] = []
   await bench({
     quick,
+    only,
     report: (figure) => own.push({ ...figure, name: `${chosen}: ${figure.name}` }),
     say: (text) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${text}`),
   })
