@@ -1,5 +1,5 @@
 /**
- * What the service is compared with: `node bench/baseline.ts bare` is a Fastify route that takes JSON and answers JSON,
+ * The baselines of the service's figures: `node bench/baseline.ts bare` is a Fastify route that takes JSON and answers JSON,
  * and one that redirects; `node bench/baseline.ts insert DATABASE_URL` one that inserts each body by itself before it answers.
  */
 import Fastify from 'fastify'

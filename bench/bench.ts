@@ -1,6 +1,6 @@
 import type { Figure } from './figure.ts'
 
-/** What a benchmark is given. */
+/** The options of a benchmark. */
 export type BenchContext = {
   /** At most a minute in all. */
   quick: boolean
@@ -8,7 +8,7 @@ export type BenchContext = {
   only: string
   /** Takes a figure for the table. */
   report: (figure: Figure) => void
-  /** Tells whoever watches what goes on. */
+  /** Prints progress. */
   say: (text: string) => void
 }
 

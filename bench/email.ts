@@ -16,12 +16,12 @@ const TRACKED = 1_000
 const LINKS = 5
 /** The service and the bare route take turns, so that both meet whatever else the machine does. */
 const SLICES = 3
-/** Whoever reads within three seconds of the sending is taken for a machine. */
+/** A fetch within three seconds of the sending counts as a machine's. */
 const SETTLED_FOR_MS = 3_500
 
 type Play = { context: BenchContext; stage: Stage; company: Company; route: Program; mailer: Program }
 type Mail = { to: string; html: string }
-/** What was asked of the service, to be found again in its statistics. */
+/** The requests made, to be compared with the service's statistics. */
 type Asked = { opens: number; clicks: number }
 
 /** Mails taken in, sent, opened and clicked, beside the libraries alone. */
@@ -202,7 +202,7 @@ async function checkTargets({ url }: Stage, links: string[]): Promise<void> {
 
 type Stats = { status: string; opened: boolean; clickCount: number; suspectedMachine: { clicks: number } }
 
-/** What the statistics say, beside what was fetched. */
+/** The statistics, beside the fetches made. */
 async function checkStatistics({ context, stage, company }: Play, sent: string[], asked: Asked): Promise<void> {
   const { report } = context
   const read = async <T>(path: string): Promise<T> => {

@@ -80,7 +80,7 @@ async function timeClaims(pool: Pool): Promise<string> {
   return `${sorted[20]!.toFixed(2)}, ${sorted.at(-1)!.toFixed(2)}; ${pages} pages (${claimedJobs / 42} jobs each)`
 }
 
-/** What a claim would cost that looked at every lane: the alternative to going round from where the last one ended. */
+/** The cost of a claim that looks at every lane: the alternative to going round from where the last one ended. */
 function skipScan(pool: Pool) {
   return pool`
   with recursive lanes as (

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 /**
- * What the load process is to do. In `body` and `path`, `{n}` stands for a number that never comes again, `{phone}` for
+ * The task of the load process. In `body` and `path`, `{n}` stands for a number that never comes again, `{phone}` for
  * one of `phones` telephone numbers, `{choice}` for the next of `choices`.
  */
 export type LoadOrder = {
@@ -19,7 +19,7 @@ export type LoadOrder = {
   /** How long; or, with `requests`, how many. */
   seconds?: number
   requests?: number
-  /** What a good answer has; 200 unless given. */
+  /** The expected status. Default: 200. */
   status?: number
   /**
    * A pattern that every answer has to fit, else it is wrong. What its group catches may come once only, else the answer

@@ -12,9 +12,9 @@ type Start = {
   script: string
   args?: string[]
   env?: Record<string, string>
-  /** Its output goes there: whoever would read a pipe would take part in the measurement. */
+  /** Its output goes there: reading a pipe would take part in the measurement. */
   outputFile: string
-  /** What it says when it is ready; the first group becomes `words`. */
+  /** The line that it prints when it is ready; the first group becomes `words`. */
   ready: RegExp
   /** Another checkout to run it from; absent: this one. */
   root?: string

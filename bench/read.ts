@@ -85,7 +85,7 @@ async function compare(
   report(figure(`sequential scans while reading ${list}`, scans, 'scans', { atMost: 0 }))
 }
 
-/** What PostgreSQL counted: plans are of the statements as they run, whoever prepared them. */
+/** PostgreSQL's counters. */
 async function countScans({ db }: Stage): Promise<number> {
   // Sessions tell what they did at most once a second.
   await new Promise((told) => setTimeout(told, 1_500))

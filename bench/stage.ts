@@ -30,7 +30,7 @@ export type Stage = {
   operator(method: string, path: string, body?: unknown): Promise<unknown>
   /** A company with its key and numbers, made by the operator's API; no rate limit will be met. */
   createCompany(senders?: number, provider?: ProviderName): Promise<Company>
-  /** What the provider does: see the sandbox's `PUT /sandbox/behaviour`. */
+  /** The provider's behaviour: see the sandbox's `PUT /sandbox/behaviour`. */
   behave(behaviour: object): Promise<void>
   /** Starts another program of this repository, which ends with the stage. */
   start(script: string, args: string[], env?: Record<string, string>): Promise<Program>

@@ -1,6 +1,6 @@
 /** How the provider misbehaves at the moment; everything off is how it starts. */
 export type Behaviour = {
-  /** Every Graph answer waits this long, by a timer that holds up nobody else. */
+  /** Every Graph answer waits this long, by a timer of its own. */
   latencyMs: number
   /** Share of sends (0 to 1) answered HTTP 500 with code 2, not accepted. */
   errorRate: number

@@ -89,11 +89,11 @@ function write(incoming: IncomingMessage, response: ServerResponse, answer: Answ
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   response.writeHead(status, ['content-type', contentType, 'content-length', String(length)])
   if (answer.fate === 'truncate') response.write(body.slice(0, length / 2), () => response.destroy())
-  // What is ASCII only goes out as latin1, which costs less to write than UTF-8.
+  // ASCII goes out as latin1, which costs less to write than UTF-8.
   else response.end(body, length === body.length ? 'latin1' : 'utf8')
 }
 
-/** One byte at a time for as long as somebody listens. */
+/** One byte at a time until the client closes. */
 function drip(response: ServerResponse, status: number, contentType: string): void {
   response.writeHead(status, ['content-type', contentType])
   const timer = setInterval(() => response.write('.'), DRIP_MS)

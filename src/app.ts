@@ -29,7 +29,7 @@ import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 
-/** What a process answers that only works: whether it lives, and its figures. */
+/** The routes of a process that serves no API: health and metrics. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter: await createRequestLimiter(deps) })
   await app.register(healthRoutes(deps))

@@ -10,7 +10,7 @@ export type Log = {
 
 export type Component = { stop(): Promise<unknown> }
 
-/** What has been started, to be stopped in reverse order. */
+/** The components that were started, to be stopped in reverse order. */
 export type Components = {
   /** Starts one more component; it is stopped before all that were added earlier. */
   add<T extends Component>(name: string, start: () => T | Promise<T>): Promise<T>

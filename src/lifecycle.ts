@@ -8,11 +8,11 @@ type Stoppable = { stop(): Promise<void>; failed: Promise<Error> }
  * signal is the same wish, not a second one.
  */
 const SAME_SIGNAL_MS = 700
-/** After a fault nobody foresaw, stopping in order is an attempt only. */
+/** After an unexpected error, stopping in order may take this long. */
 const CRASH_DEADLINE_MS = 10_000
 
 /**
- * Runs what `start` starts until a signal, a part that ends or a fault that nobody caught, stops it in order, and
+ * Runs what `start` starts until a signal, a component that ends or an uncaught error, stops it in order, and
  * answers the exit code: 0 after a signal, else 1. A second signal ends the process at once; PostgreSQL has a
  * keeper of its own that stops it even then.
  */
@@ -41,7 +41,7 @@ function onSignal(): Promise<NodeJS.Signals> {
   })
 }
 
-/** Rejections that nobody handled arrive here too. */
+/** Unhandled rejections arrive here too. */
 function onCrash(log: Log): Promise<Error> {
   return new Promise((first) => {
     process.on('uncaughtException', (error) => {

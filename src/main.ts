@@ -64,7 +64,7 @@ async function greetNewcomer(deps: Deps, { address, sandboxUrl }: Running): Prom
   console.log(`\n${greetingOf(address, sandboxUrl, demo.token)}`)
 }
 
-// Whoever read our output may have gone: that is no reason to stop serving.
+// The reader of the output may be gone: the service goes on.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 try {
   await program.parseAsync()

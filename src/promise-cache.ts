@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 export type PromiseCache<Key, Value> = {
-  /** What is remembered of the key, else what `load` answers, which callers at the same time share. */
+  /** The cached value of the key, else the answer of `load`, which simultaneous callers share. */
   get(key: Key, load: () => Promise<Value>): Promise<Value>
   drop(key: Key): void
   clear(): void

@@ -64,7 +64,7 @@ describe('secrets in the data folder', () => {
     expect(readdirSync(path)).toEqual(['admin-token'])
   })
 
-  test('all who make it at once get the same', async () => {
+  test('all processes that make it at once get the same', async () => {
     const path = folder()
     const secrets = await Promise.all(
       Array.from({ length: 20 }, (_, n) => ensureDataSecret(path, 'encryption-key', () => `secret ${n}`)),

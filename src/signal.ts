@@ -1,4 +1,4 @@
-/** Tells those in this process who wait for work that some has come; who does not listen misses nothing but time. */
+/** Wakes the waiting loops of this process when work arrives; a loop that misses a signal finds the work at its next poll. */
 export type Signal = { raise(): void; onRaise(listener: () => void): void }
 
 export function createSignal(): Signal {

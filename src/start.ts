@@ -19,7 +19,7 @@ import { codeOf, messageOf, StartError } from './start-error.ts'
 import { openBlobStore } from './wiring/open-blob-store.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
-/** What the app is built from. */
+/** The dependencies of the app. */
 export type Dependencies = {
   config: Config
   db: Pool

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
 import type { Static, TSchema } from 'typebox'
 
-/** What was sent to the control address makes no sense; `field` names the member at fault. */
+/** Invalid input at the control address; `field` names the wrong member. */
 export class BadInput extends Error {
   readonly field: string
   readonly status: number

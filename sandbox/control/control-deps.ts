@@ -12,13 +12,13 @@ export type ControlDeps = {
   webhook: Webhook
   /** The world as it was at the start. */
   reset: () => void
-  /** Whether statuses follow by themselves when nobody said anything. */
+  /** Whether statuses follow by default. */
   autoStatusDefault: boolean
 }
 
 export type ControlCall = { params: Record<string, string>; query: URLSearchParams; body: unknown }
 
-/** The number of that id; BadInput when nobody registered it. */
+/** The number of that id; BadInput if it is not registered. */
 export function getNumber(world: World, id: string, field = 'phoneNumberId'): PhoneNumber {
   const number = world.numbers.get(id)
   if (number === undefined) throw new BadInput(field, `${id} is not registered (POST /sandbox/numbers)`)

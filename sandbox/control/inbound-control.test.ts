@@ -77,7 +77,7 @@ test('takes an id and a timestamp of its own', async () => {
   expect(eventValue().messages[0]).toMatchObject({ id: 'wamid.MINE', timestamp: '1749416383' })
 })
 
-test('hides the phone of a customer who is known by user id only', async () => {
+test('hides the phone of a customer known by user id only', async () => {
   const { from: _from, ...message } = text('')
   await inbound({ ...message, userId: 'US.123', username: 'ada' })
   expect(eventValue().contacts).toEqual([{ profile: { username: 'ada' }, user_id: 'US.123' }])

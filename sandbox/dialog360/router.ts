@@ -10,7 +10,7 @@ import type { World } from '../world/world.ts'
 
 const BASE = '/dialog360/'
 const MEDIA_PATH = 'whatsapp_business/attachments/'
-/** Media addresses are Meta's: who asks here has to swap the host. */
+/** Media addresses are Meta's: clients have to swap the host. */
 const META_MEDIA_BASE = 'https://lookaside.fbsbx.com'
 const PATH = /^\/dialog360\/([^?]*)\??(.*)$/
 

@@ -99,7 +99,7 @@ test.each([
   expect([status, body.error.code]).toEqual([401, 190])
 })
 
-test('404 for addresses of nobody', async () => {
+test('404 for unknown addresses', async () => {
   expect((await call(sandbox, 'GET', '/elsewhere')).status).toBe(404)
   expect((await call(sandbox, 'GET', '/sandbox/nonsense')).status).toBe(404)
 })

@@ -1,9 +1,9 @@
 import { type Answer, jsonAnswer } from '../answer.ts'
 
-/** Why the provider refuses: its code, and words of its own for whoever reads the log. */
+/** Why the provider refuses: its code, and its text for the log. */
 export type Refusal = { code: number; details?: string; status?: number; subcode?: number }
 
-/** What the provider says to each code, and the HTTP status that goes with it (which nobody may rely on). */
+/** The provider's text of each code, and the HTTP status that goes with it (which clients should not rely on). */
 const CODES: Record<number, { status: number; title: string }> = {
   0: { status: 401, title: 'AuthException' },
   1: { status: 400, title: 'An unknown error occurred' },
@@ -90,7 +90,7 @@ export function objectMissing(method: string, id: string, trace: string): Answer
   return jsonAnswer({ error }, 400)
 }
 
-/** What a gateway in front of the provider says when it has a bad day. */
+/** The answer of a failing gateway in front of the provider. */
 export const htmlError = (): Answer => ({
   status: 502,
   contentType: 'text/html; charset=utf-8',

@@ -12,7 +12,7 @@ const REFUSED: Record<string, Refusal> = {
 
 const SILENT = '00000000'
 
-/** What is special about a recipient: refused with a code, accepted without ever an answer, or nothing. */
+/** The behaviour of a special recipient: refused with a code, accepted without ever an answer, or nothing. */
 export function magicOf(to: string): { refusal: Refusal } | 'silent' | undefined {
   const ending = digitsOf(to).slice(-8)
   if (ending === SILENT) return 'silent'

@@ -16,7 +16,7 @@ const GRAPH_PATH = /^(\/v\d+\.\d+\/([^/?]+)(?:\/([^/?]+))?)\/?(?:\?(.*))?$/
 
 export const isGraphPath = (url: string): boolean => url.startsWith('/v') || url.startsWith(MEDIA_PATH)
 
-/** Answers a request to the Graph API, or to the host of the media files; whatever else, nobody without a bearer. */
+/** Answers a request to the Graph API, or to the host of the media files; every request needs a bearer token. */
 export function answerGraph(deps: GraphDeps, request: Received): Answer | Promise<Answer> {
   if (!hasBearer(request.authorization)) return tokenMissing(deps.ids.trace())
   if (request.authorization === `Bearer ${REFUSED_CREDENTIAL}`) return tokenInvalid(deps.ids.trace())

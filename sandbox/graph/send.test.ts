@@ -49,7 +49,7 @@ test.each([
   expect((await send(sandbox, textTo(to))).body.contacts).toEqual([{ input: to, wa_id: waId }])
 })
 
-test('sends to a customer who hides the phone by user id', async () => {
+test('sends by user id to a customer with a hidden phone', async () => {
   const { to: _to, ...message } = textTo('')
   const answer = await send(sandbox, { ...message, recipient: 'US.13491208655302741918' })
   expect(answer.body.contacts).toEqual([{ input: 'US.13491208655302741918', user_id: 'US.13491208655302741918' }])
@@ -74,7 +74,7 @@ test.each([[null], [''], ['   ']])('401 code 190 with the bearer %j', async (bea
   expect(body.error).toMatchObject({ type: 'OAuthException', code: 190, fbtrace_id: expect.any(String) })
 })
 
-test('400 code 100 for a number that nobody registered', async () => {
+test('400 code 100 for a number that is not registered', async () => {
   const { status, body } = await send(sandbox, textTo('393331234567'), '999')
   expect(status).toBe(400)
   expect(body.error).toMatchObject({ type: 'GraphMethodException', code: 100, error_subcode: 33 })
@@ -166,7 +166,7 @@ test('behaviour: accepts, then resets, breaks off or never answers', async () =>
   expect(kept.map((message: { to: string }) => message.to)).toEqual(['3933311111113', '3933311111112', '3933311111111'])
 })
 
-test('behaviour: latency holds up the answer and nobody else', async () => {
+test('behaviour: latency delays its own answer only', async () => {
   await call(sandbox, 'PUT', '/sandbox/behaviour', { latencyMs: 1_000 })
   const order: string[] = []
   const slow = send(sandbox, textTo('393331234567')).then(({ status }) => order.push(`send ${status}`))

@@ -1,4 +1,4 @@
-/** A mail, read by the rules of RFC 5322, 2045 and 2047, with code that shares nothing with whoever wrote it. */
+/** A mail, read by the rules of RFC 5322, 2045 and 2047, with code that shares nothing with the sender's. */
 export type ParsedMail = {
   /** In the order of their appearance, unfolded, not decoded. */
   headers: { name: string; value: string }[]

@@ -19,7 +19,7 @@ export type KeptRequest = { method: string; headers: IncomingHttpHeaders; body: 
 export type Receiver = { behaviour: ReceiverBehaviour; requests: Ring<KeptRequest> }
 
 export type ReceiverShelf = {
-  /** The receiver of that name: there from the first time that somebody asks for it. */
+  /** The receiver of that name: created with its first use. */
   get(name: string): Receiver
   keep(name: string, request: Omit<KeptRequest, 'at'>): Receiver
 }

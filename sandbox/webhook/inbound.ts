@@ -6,7 +6,7 @@ import { PHONE_MIME_TYPE, sampleOf } from '../world/sample-media.ts'
 import type { World } from '../world/world.ts'
 import { type Change, numberChange } from './envelope.ts'
 
-/** What a customer (or, for an echo, the business's own phone) writes; further members go out as they are. */
+/** A message of a customer, or for an echo of the business's own phone; further members go out as they are. */
 export type Written = {
   type: string
   from?: string | undefined
@@ -70,7 +70,7 @@ function body({ world, ids }: PhoneDeps, number: PhoneNumber, written: Written, 
   }
 }
 
-/** A media message without an id gets a real small file, so that whoever asks for it can download it. */
+/** A media message without an id gets a real small file that can be downloaded. */
 function mediaMember(world: World, ids: IdMaker, number: PhoneNumber, type: string, content: unknown) {
   const usualType = PHONE_MIME_TYPE[type]
   if (usualType === undefined) return {}
@@ -85,7 +85,7 @@ function mediaMember(world: World, ids: IdMaker, number: PhoneNumber, type: stri
   }
 }
 
-/** What the provider adds to media of a kind when nothing else is known. */
+/** The provider's default members of media of a kind. */
 const HABITS: Record<string, Record<string, unknown>> = { audio: { voice: false }, sticker: { animated: false } }
 
 /** The senders of a batch, each once; a system message usually comes without. */

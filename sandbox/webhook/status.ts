@@ -6,7 +6,7 @@ import type { Accepted, World } from '../world/world.ts'
 
 export type Status = Record<string, unknown>
 
-/** What a status says besides the message and the word. `timestamp` is epoch seconds. */
+/** The optional members of a status. `timestamp` is epoch seconds. */
 export type StatusDetails = { timestamp?: string | undefined; errors?: unknown[] | undefined }
 
 /** One item of `statuses` about a message that we accepted, with its own callback data and price. */

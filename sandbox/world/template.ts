@@ -21,7 +21,7 @@ export type TemplateRecord = {
   components: TemplateComponent[]
 }
 
-/** What a send of the template must fill in, read from its components once. */
+/** The parameters that a send of the template must fill in, read from its components once. */
 export type TemplateSlots = {
   named: boolean
   header: { kind: string; placeholders: string[] }

@@ -7,7 +7,7 @@ import { PERMISSIONS, type Permission } from '../http/caller.ts'
 import { newApiSecret, newClientId } from '../ids.ts'
 import { insertApiKey, markAllApiKeysRevoked, markApiKeyRevoked, selectApiKeys } from './api-key-admin-store.ts'
 
-/** What the operator sees of a key. The secret half is shown once, when it is made, and is nowhere stored. */
+/** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
 export type ApiKey = {
   readonly clientId: string
   readonly name: string
@@ -73,7 +73,7 @@ function parseNewApiKey(given: NewApiKey, clock: Clock) {
   return values
 }
 
-/** What is wrong with a new key, or the members that fit, beyond its shape. */
+/** Faults of a new key beyond its shape. */
 export function apiKeyFaults(given: Partial<NewApiKey>, clock: Clock): FieldFault[] {
   const faults: FieldFault[] = []
   readNewApiKey({ name: 'absent', permissions: ['WhatsApp'], ...given }, clock, faults)

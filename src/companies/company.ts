@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { findCompany, insertCompany, markCompanyRemoved, selectCompanies, updateCompanyRow } from './company-store.ts'
 
-/** One customer of this installation: whatever it owns is seen by nobody else. */
+/** One tenant of this installation: no other company sees its data. */
 export type Company = {
   readonly id: number
   readonly name: string
@@ -50,7 +50,7 @@ export async function removeCompany(db: Db, companyId: number): Promise<void> {
   if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
 }
 
-/** What is wrong with a company, or the members that fit, beyond its shape. */
+/** Faults of a company beyond its shape. */
 export const companyFaults = ({ name }: Partial<NewCompany>): FieldFault[] =>
   name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
 

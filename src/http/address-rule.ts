@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { AppError } from '../errors.ts'
 import type { TrustedProxies } from './client-address.ts'
 
-/** What a rule about addresses looks at: the path decoded and without its query, the host name in lower case. */
+/** The input of an address rule: the path decoded and without its query, the host name in lower case. */
 export type Addressed = { readonly method: string; readonly path: string; readonly host: string }
 
 /** Refuses whole ranges of addresses, whatever is registered there: the refusal, or undefined. */
@@ -26,7 +26,7 @@ class Destination implements Addressed {
     this.isTrusted = isTrusted
   }
 
-  /** Found out for those who ask: most never do. */
+  /** Computed on demand, since most rules never need it. */
   get host(): string {
     const { headers, socket } = this.request.raw
     const forwarded = this.isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''

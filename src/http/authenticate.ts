@@ -13,7 +13,7 @@ const MAX_CACHED_KEYS = 10_000
 const BEARER = '[Bb][Ee][Aa][Rr][Ee][Rr]'
 
 export type ApiKeys = {
-  /** Who calls, by the `Authorization` header; undefined whatever is wrong with it. Throws only what the database throws. */
+  /** The caller named by the `Authorization` header; undefined if the header is missing or wrong. Throws only database errors. */
   findCaller(authorization: string | undefined): Promise<Caller | undefined>
   /** Whether any live key lists this origin. */
   isLiveOrigin(origin: string): Promise<boolean>

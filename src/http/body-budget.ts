@@ -13,7 +13,7 @@ const BUDGETS: Record<Surface, number> = {
   public: 8 * MIB,
   health: MIB,
 }
-/** What the bodies of one company may take of the API's budget. */
+/** One company's share of the API's budget for bodies. */
 const COMPANY_SHARE = 32 * MIB
 const RETRY_AFTER_SECONDS = 2
 

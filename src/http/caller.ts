@@ -1,8 +1,8 @@
-/** What an API key may do (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
+/** The permissions of an API key (decisions: Keys, permissions, CORS). `ContactsUpsert` is the client-side restriction. */
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** Who calls: the company and the key that a request was made with. */
+/** The company and the API key of a request. */
 export type Caller = {
   readonly companyId: number
   readonly clientId: string

@@ -43,7 +43,7 @@ export const isForwarded = (headers: Record<string, unknown>): boolean =>
   Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-'))
 
 /**
- * The address that a stranger's requests count against (decisions: Rate limit): the socket's peer, or behind trusted
+ * The address that an anonymous client's requests count against (decisions: Rate limit): the socket's peer, or behind trusted
  * proxies the last `X-Forwarded-For` address that is none of them. Of IPv6 the network (/64) counts, since one
  * customer holds all of it.
  */

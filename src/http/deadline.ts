@@ -12,7 +12,7 @@ declare module 'fastify' {
   }
 }
 
-/** Longer than any of our own work takes: who waits for so long waits for a database that does not answer. */
+/** Longer than any work of the service takes: a longer wait means that the database does not answer. */
 const PATIENCE_MS = 3_500
 /** Work that may take long: how often to look whether the database answers at all, and how long that may take. */
 const LOOK_EVERY_MS = 500
@@ -21,7 +21,7 @@ const SWEEP_MS = 250
 
 type Wait = Bagged & { sweepsLeft: number; giveUp(): void }
 
-/** What is waited for: one timer looks after them all. */
+/** The promises that are waited for; one timer checks them all. */
 const waits = createBag<Wait>()
 setInterval(sweep, SWEEP_MS).unref()
 

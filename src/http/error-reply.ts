@@ -9,7 +9,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A refusal of the route's own for what does not fit its shape; undefined leaves it to the rule for all routes. */
     onInvalid?: (faults: readonly RequestFault[], body: unknown) => AppError | undefined
-    /** What the route answers when something fails that nobody foresaw. Absent: coded `internal_error`. */
+    /** The route's answer to an unexpected error. Absent: coded `internal_error`. */
     onFailure?: () => AppError
   }
   interface FastifyRequest {

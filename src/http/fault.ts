@@ -89,7 +89,7 @@ function messageOf({ keyword, params, message, schema }: ErrorObject): string {
   return message ?? 'is not valid'
 }
 
-/** What a union admits, where its branches are simple enough to be told: `must be one of a, b`, `must be string or null`. */
+/** The values that a union allows, if its branches are simple: `must be one of a, b`, `must be string or null`. */
 function unionMessage(schema: unknown): string {
   const branches: unknown[] = Array.isArray(schema) ? schema : []
   const words = branches.map((branch) => {

@@ -136,7 +136,7 @@ describe('behind a proxy', () => {
     expect(await statusOf(app, '10.1.2.3', { 'x-forwarded-proto': 'https, http' })).toBe(403)
   })
 
-  test('a stranger is counted by the last address that is not trusted', async () => {
+  test('an anonymous client is counted by the last address that is not trusted', async () => {
     const app = await open({ plainHttp: 'reject', trustProxy })
     const remaining = async (peer: string, forwardedFor: string): Promise<number> => {
       const headers = { 'x-forwarded-proto': 'https', 'x-forwarded-for': forwardedFor }
@@ -145,7 +145,7 @@ describe('behind a proxy', () => {
       return Number(reply.headers['x-ratelimit-remaining'])
     }
     expect(await remaining('10.0.0.1', '198.51.100.1')).toBe(99)
-    // What the client itself wrote in front changes nothing.
+    // Addresses that the client itself put in front change nothing.
     expect(await remaining('10.0.0.1', '1.2.3.4, 198.51.100.1')).toBe(98)
     expect(await remaining('10.0.0.1', '198.51.100.1, 192.0.2.7')).toBe(97)
     expect(await remaining('10.0.0.1', '198.51.100.1:4711')).toBe(96)
@@ -230,7 +230,7 @@ describe('on a real socket', () => {
     expect(answer).toMatch(/x-request-id: req_/i)
   })
 
-  test('a stranger is refused without waiting for the body that he promised', async () => {
+  test('an anonymous client is refused without waiting for the announced body', async () => {
     const address = await (await open()).listen({ port: 0, host: '127.0.0.1' })
     const head =
       'POST /public/v1/thing HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n'

@@ -23,7 +23,7 @@ export function createHttpsRule(
   }
 }
 
-/** Who is at the other end does not change while a connection lasts. */
+/** The peer of a connection never changes. */
 function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
   const peers = new WeakMap<Socket, Peer>()
   return (socket) => {

@@ -12,7 +12,7 @@ export type Answer = { status: number; body: unknown }
 export type IdempotencyReservation = {
   readonly id: number
   readonly companyId: number
-  /** What an earlier run of this request recorded with `recordProgress` before its process died. */
+  /** The progress that an earlier run of this request recorded with `recordProgress` before its process died. */
   readonly progress: Json | null
   /** Whether the handler has stored its answer for the key. */
   isCompleted: boolean

@@ -60,7 +60,7 @@ function readPart({ head, content }: Part): [name: string, value: string][] {
   const name = /^form-data\s*;/i.test(disposition) ? parameterOf(disposition, 'name') : undefined
   if (name === undefined) throw broken('a part has no name')
   const file = parameterOf(disposition, 'filename') ?? parameterOf(disposition, 'filename*')
-  // What a browser writes for a file field that nobody filled in.
+  // A browser writes this for an empty file field.
   if (file === '' && content === '') return []
   if (file !== undefined) throw badRequest('Files are not accepted here')
   if (!IDENTITIES.has((headers.get('content-transfer-encoding') ?? '').toLowerCase())) {

@@ -16,7 +16,7 @@ const SECURITY: Record<Surface, Record<string, string[]>[]> = {
   health: [],
 }
 
-// The page runs its own script and styles, and talks to nobody but this service.
+// The page runs its own script and styles, and talks to this service only.
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self' 'unsafe-inline'",

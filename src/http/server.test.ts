@@ -237,7 +237,7 @@ describe('what goes wrong on our side', () => {
       expect([url, reply.statusCode, reply.json().error?.code]).toEqual([url, 404, 'not_found'])
       expect(reply.headers['x-ratelimit-limit']).toBe('100000')
     }
-    const stranger = await app.inject({ url: '/nothing' })
-    expect([stranger.statusCode, stranger.headers['x-ratelimit-limit']]).toEqual([404, '100'])
+    const anonymous = await app.inject({ url: '/nothing' })
+    expect([anonymous.statusCode, anonymous.headers['x-ratelimit-limit']]).toEqual([404, '100'])
   })
 })

@@ -15,9 +15,9 @@ export type StoppingServer = Stopping & {
   closeListener(server: NetServer): Promise<void>
 }
 
-/** So long nobody connects before the listener closes. */
+/** The listener closes after this long without a new connection. */
 const QUIET_MS = 25
-/** Under a flood of connections the listener closes after so long all the same. */
+/** The longest wait for such a pause. */
 const MAX_WAIT_MS = 1_000
 
 /**

@@ -27,7 +27,7 @@ export const mail = (others: Partial<Mail> = {}): Mail => ({
   ...others,
 })
 
-/** What the port promises, whatever speaks to the mail server. */
+/** The promises of the port, for every mailer. */
 export function describeMailer(name: string, create: Create): void {
   describe(`${name} as a mailer`, () => {
     const mailer = create({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
@@ -124,7 +124,7 @@ export function describeMailer(name: string, create: Create): void {
         return true
       }
       expect(await mailer.send(url, mail(), handOver)).toMatchObject({ kind, words: anyWords })
-      // Nobody is asked before the server wants the mail, and nobody twice.
+      // The hand-over is asked for after the server accepts the mail, and once.
       expect(asks).toBe(asked)
     })
 
@@ -156,7 +156,7 @@ export function describeMailer(name: string, create: Create): void {
       }
     })
 
-    test('a certificate that nobody vouches for gets no mail', async () => {
+    test('a certificate that is not trusted gets no mail', async () => {
       for (const scheme of ['smtp', 'smtps'] as const) {
         const server = { ...createCertificate(), secure: scheme === 'smtps' }
         const { url, mails } = await start({ scheme, server })

@@ -30,7 +30,7 @@ type Ending = {
   onHandedOver: () => void
   /** `lost`: its session ended before its end was let go, and now it must not be. */
   state: 'open' | 'handed-over' | 'withheld' | 'lost'
-  /** Settled when nobody is being asked any more. */
+  /** Resolves when no hand-over is being asked for. */
   asking: Promise<unknown>
 }
 
@@ -97,7 +97,7 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
-      // Whoever is still being asked would mark the mail after we have told how it ended.
+      // A hand-over that is still being asked for would mark the mail after its outcome was returned.
       await ending.asking
       return outcome
     } finally {
@@ -113,7 +113,7 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
 
 /**
  * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be handed over. Nothing
- * is read, and nobody asked, before the server has said that it wants the mail: until then no reader asks this stream.
+ * is read, and no hand-over asked for, before the server accepts the mail: until then no reader pulls this stream.
  */
 function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
   let isAsked = false
@@ -152,10 +152,10 @@ const toMessage = (mail: Mail) => ({
   html: mail.html,
   ...(mail.text !== null && { text: mail.text }),
   headers: { ...mail.headers },
-  // What is plain anyway the library need not find out, letter by letter.
+  // The library need not examine text that is known to be ASCII.
   ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
   date: mail.date,
-  // Who gets it is said here and nowhere else: no header decides about a recipient.
+  // The envelope alone names the recipient: no header decides about it.
   envelope: { from: mail.from.address, to: [mail.to] },
   xMailer: false as const,
 })
@@ -189,7 +189,7 @@ const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO|HOSTNAME_MISMATCH|INVALID_CA/
 
 type Failure = { message: string; response?: string; responseCode?: number; codes: string[]; command?: string }
 
-/** What is wrong with the server itself; undefined when the failure may concern this mail alone. */
+/** The fault of the server itself; undefined if the failure may concern this mail alone. */
 function faultOf({ codes, command, responseCode = 0 }: Failure): ServerFault | undefined {
   if (codes.includes('EAUTH') || LOGIN_CODES.includes(responseCode)) return 'login'
   if (codes.some((code) => TLS_CODES.test(code))) return 'tls'
@@ -211,7 +211,7 @@ function readFailure(error: unknown): Failure {
   }
 }
 
-/** Words of a stranger, as they may be stored and shown. */
+/** The server's text, safe to be stored and shown. */
 const tidy = (words: string): string =>
   words
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')

@@ -51,13 +51,13 @@ describe('a bucket that cannot be used is told at the start, without the secret'
     expect(message).not.toContain('topsecret')
   })
 
-  test('nobody there', async () => {
+  test('no server there', async () => {
     const message = await refusal('http://KEY:topsecret@127.0.0.1:1/our-media')
     expect(message).toContain('http://127.0.0.1:1 does not answer')
     expect(message).not.toContain('topsecret')
   })
 
-  test('somebody else there', async () => {
+  test('another server there', async () => {
     const server = createServer((_request, response) => response.writeHead(418).end('<html>')).listen(0, '127.0.0.1')
     await new Promise((resolve) => server.once('listening', resolve))
     const { port } = server.address() as AddressInfo

@@ -3,7 +3,7 @@ const TOKEN = "[!#$%&'*+.^_`|~0-9a-z-]{1,100}"
 const MIME_TYPE = new RegExp(`^(${TOKEN}/${TOKEN})[ \\t]*(;|$)`)
 const LONGEST_NAME = 240
 
-/** What a browser may show by itself: it draws or plays these and runs nothing in them. PDF is not among them. */
+/** Types that a browser may show inline: it draws or plays them and runs nothing in them. PDF is not among them. */
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/3gpp'])
 
 /** The bare type of what a provider calls the MIME type, without parameters; anything else is of unknown type. */

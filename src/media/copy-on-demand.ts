@@ -11,7 +11,7 @@ const COPIES_HELD = 10_000
 
 export type CopyOnDemand = (media: MediaRow) => Promise<void>
 
-/** Copies what is still to be copied because somebody wants to read it; resolves when it is worth another look. */
+/** Copies media that a reader asks for before their copy was made; resolves when the reader should look again. */
 export function createCopyOnDemand(deps: CopyDeps): CopyOnDemand {
   const copies = new LRUCache<string, Promise<Copy>>({ max: COPIES_HELD, ttl: PAUSE_SECONDS * 1_000 })
   return async (media) => {

@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
 import { writeMeasured } from './measure.ts'
 
-/** An unfinished file this old is nobody's any more: no copy takes so long. */
+/** An unfinished file of this age was abandoned: no copy takes so long. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000
 
 /**

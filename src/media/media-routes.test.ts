@@ -187,7 +187,7 @@ describe('206', () => {
   })
 })
 
-test('304 for who has it already', async () => {
+test('304 for a client that has it already', async () => {
   const message = await stored()
   const etag = (await get(message)).headers.get('etag')!
   for (const known of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
@@ -212,7 +212,7 @@ describe('404, in the same words for every reason', () => {
   }
   const nothing = { status: 404, body: { error: { code: 'not_found', message: expect.stringContaining('no file') } } }
 
-  test('an address that nobody signed, or that was changed', async () => {
+  test('an address that was not signed, or was changed', async () => {
     const address = addressOf(await stored())
     expect((await fetch(address)).status).toBe(200)
     const changed = address.slice(0, -1) + (address.endsWith('A') ? 'B' : 'A')
@@ -255,7 +255,7 @@ describe('404, in the same words for every reason', () => {
 })
 
 describe('not copied yet', () => {
-  test('copies now for who reads first, and puts up a job for what nobody had noted', async () => {
+  test('copies at once for the first reader, and enqueues a job for media without a record', async () => {
     const message = await createMediaMessage(db, { providerMediaId: await upload('image/png') })
     jobs.length = 0
     const answers = await Promise.all(Array.from({ length: 6 }, () => get(message)))

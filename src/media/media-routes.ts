@@ -72,7 +72,7 @@ async function answer(
   return reply.header('content-length', range ? range.end - range.start + 1 : media.sizeBytes).send(body)
 }
 
-/** What a customer sent is shown to others under our name: nothing in it may run, load or be taken for another type. */
+/** Customers' files are served from our origin: nothing in them may run, load or pass for another type. */
 function headersOf({ mimeType, filename }: StoredMedia): Record<string, string> {
   const type = safeMimeType(mimeType)
   return {

@@ -29,7 +29,7 @@ export async function getStoredMedia(deps: GetMediaDeps, companyId: number, mess
 /** The same words for every reason, so that nothing is told of what there is. */
 export const nothingHere = () => notFound('There is no file at this address, or the address has run out')
 
-/** Messages that nobody noted, such as those sent by the provider's id before they were. */
+/** Messages without a media record, such as those sent by the provider's id before records existed. */
 async function noteMedia(deps: GetMediaDeps, companyId: number, messageId: number): Promise<MediaRow | undefined> {
   await deps.db.begin((tx) => recordMedia(deps.enqueue, tx, [{ companyId, messageId }]))
   return findMedia(deps.db, companyId, messageId)

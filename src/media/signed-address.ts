@@ -30,7 +30,7 @@ export function mediaAddress(
   return `${baseUrl}/media/${Buffer.concat([head, digestOf(secret, head)]).toString('base64url')}`
 }
 
-/** What a token admits to, if one of the secrets signed it and it has not run out. */
+/** The media that a token gives access to, if one of the secrets signed it and it has not expired. */
 export function verifyMediaToken(secrets: readonly Buffer[], token: string, now: Date): MediaPass | undefined {
   const bytes = Buffer.from(token, 'base64url')
   if (bytes.length !== HEAD_BYTES + DIGEST_BYTES || bytes.toString('base64url') !== token) return undefined

@@ -27,7 +27,7 @@ function align(lines: string[][]): string {
   return lines.map((line) => `${toLine(line).trimEnd()}\n`).join('')
 }
 
-/** Control characters would move the cursor of who reads it. */
+/** Control characters would move the cursor of the terminal. */
 function toCell(value: Value): string {
   const text = typeof value === 'object' ? (value?.join(',') ?? '') : String(value)
   return text === '' ? '-' : text.replaceAll(/\p{Cc}/gu, ' ')

@@ -19,7 +19,7 @@ export type Group = {
   run(
     command: Command,
     work: (deps: OperatorDeps) => Promise<Row | Row[]>,
-    /** What a table shows of each of several rows. */
+    /** The columns of a table of rows. */
     inTable?: (row: Row) => Row,
   ): Promise<void>
 }

@@ -14,7 +14,7 @@ export const NewEmailTemplateBody = Type.Object({
   ),
   category: Type.Optional(
     Type.Enum([...EMAIL_CATEGORIES], {
-      description: '`MARKETING` is sent to nobody who refused it, and offers the way out; `TRANSACTIONAL` unless set',
+      description: '`MARKETING` respects opt-outs and carries an unsubscribe link. Default: `TRANSACTIONAL`',
     }),
   ),
 })

@@ -8,7 +8,7 @@ import { createEmailTemplate, listEmailTemplates } from '../emails/email-templat
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
 import type { OperatorDeps } from './operator.ts'
 
-/** What the demo starts with; the sandbox knows the same number and account. */
+/** The demo's first data; the sandbox knows the same number and account. */
 const NUMBER = { phoneNumber: '+44 7700 900100', phoneName: 'Parley Demo', phoneNumberId: '100000000000001' }
 const DEMO_NAME = 'Demo'
 const ACCOUNT = '200000000000001'
@@ -21,9 +21,8 @@ const WINDOW_LOOK_MS = 100
 const TOKEN_FILE = 'demo-token'
 
 /**
- * The demo company of an embedded start: made when there is no company at all, found again later. Every step may be
- * interrupted and is made good by the next start. Answers the token of its key; undefined when the companies here are
- * somebody's own.
+ * The demo company of an embedded start: created if there is no company yet, found again later. An interrupted step is
+ * completed by the next start. Returns the token of its key; undefined if the companies are the user's own.
  */
 export async function openDemo(
   deps: OperatorDeps,

@@ -23,7 +23,7 @@ export type ImportVerbs = {
   work(): { stop(): Promise<void> }
 }
 
-/** What the operator's verbs work with, by HTTP and on the command line alike. */
+/** The dependencies of the operator's functions, over HTTP and on the command line. */
 export type OperatorDeps = SenderAdminDeps & {
   db: Pool
   clock: Clock

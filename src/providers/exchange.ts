@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
-/** Some hosts refuse who gives no name. */
+/** Some hosts refuse clients without a name. */
 export const USER_AGENT = 'parley'
 
 /** One request and what became of it. Whether anything left the machine decides if it may be repeated. */

@@ -32,7 +32,7 @@ const MISSING = new Set([100, 33])
 const DEFAULT_WAIT_SECONDS = 60
 
 /**
- * Asks where the media are and fetches them from there, as Meta and those who pass its API on have it. The address dies
+ * Asks where the media are and fetches them from there, as Meta and its partners have it. The address dies
  * after minutes: when it has, a new one is asked for, once.
  */
 export async function fetchMedia(request: MediaRequest, signal: AbortSignal): Promise<MediaOutcome> {

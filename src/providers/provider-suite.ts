@@ -25,7 +25,7 @@ const CALM = {
   truncate: null,
 }
 
-/** What the port promises, whoever stands behind it. Deadlines of the provider under test are a second. */
+/** The promises of the port, for every provider. Deadlines of the provider under test are a second. */
 export function describeProvider(name: string, start: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider`, () => {
     let subject: ProviderUnderTest
@@ -241,7 +241,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         )
       })
 
-      test('cannot be listed with a refused credential, nor while nobody answers', async () => {
+      test('cannot be listed with a refused credential, nor without an answer', async () => {
         expect(await subject.provider.listTemplates({ ...subject.access, accessToken: 'refused' })).toMatchObject({
           kind: 'failed',
           isDenied: true,
@@ -285,7 +285,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         }
       })
 
-      test('cannot be had while nobody answers', async () => {
+      test('cannot be had without an answer', async () => {
         const away = { ...subject.access, apiBaseUrl: 'http://127.0.0.1:9/base' }
         expect(await subject.provider.fetchMedia(away, '1', AbortSignal.timeout(5_000))).toMatchObject({
           kind: 'failed',

@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream'
 export const PROVIDER_NAMES = ['meta', 'dialog360', 'gupshup'] as const
 export type ProviderName = (typeof PROVIDER_NAMES)[number]
 
-/** What an adapter needs of a sender to act for it. */
+/** A sender as its adapter needs it. */
 export type SenderAccess = {
   readonly phoneNumberId: string
   readonly wabaAccountId: string
@@ -44,7 +44,7 @@ export type RefusalReason =
   | 'unavailable'
   | 'other'
 
-/** What the provider said of a failure: kept on the message. */
+/** The provider's words about a failure: kept on the message. */
 export type ProviderError = { code: number | null; title: string; details: string | null }
 
 export type SendOutcome =
@@ -135,7 +135,7 @@ export type Provider = {
   uploadMedia(access: SenderAccess, file: MediaFile): Promise<Fetched<string>>
   /** Opens media that a customer sent or that was uploaded to the sender; the signal ends the reading, too. */
   fetchMedia(access: SenderAccess, mediaId: string, signal: AbortSignal): Promise<MediaOutcome>
-  /** What an operator has to enter at the provider so that its events come here, as one line of text. */
+  /** One line of text: the settings to enter at the provider so that its events arrive here. */
   webhookSteps(place: WebhookPlace): string
   /** By what the provider's events name the app, read from what the operator gave; null where it has no apps. */
   appIdOf(access: SenderAccess): string | null

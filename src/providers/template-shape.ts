@@ -4,7 +4,7 @@ import { text } from './graph-error.ts'
 import type { ProviderTemplate, TemplateComponent } from './provider.ts'
 
 /**
- * Reads a template as Meta and those who pass its API on write it; undefined when it lacks what a template cannot do
+ * Reads a template as Meta and its partners write it; undefined when it lacks what a template cannot do
  * without. What only some of them tell stays null.
  */
 export function readTemplate(item: Record<string, unknown>): ProviderTemplate | undefined {

@@ -10,7 +10,7 @@ export type ConnectionDeps = {
 
 export type Connection = SenderAccess & { provider: ProviderName }
 
-/** What the provider tells of a number; `unreachable`: why it could not be asked, in its or our words. */
+/** The provider's answer about a number; `unreachable`: why it could not be asked. */
 export type Checked = { number: ProviderNumber | undefined; unreachable: string | null }
 
 /**

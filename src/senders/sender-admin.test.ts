@@ -238,7 +238,7 @@ describe('what the process remembers', () => {
     expect(await cache.listFor(companyId)).toHaveLength(2)
   })
 
-  it('forgets during a query too, and does not fail who waits for it', async () => {
+  it('forgets during a query too, and does not fail callers that wait for it', async () => {
     const cache = createSenderCache({ db, cipher: deps.cipher, ttlMs: 60_000 })
     const early = cache.listFor(companyId)
     cache.drop(companyId)

@@ -106,7 +106,7 @@ export async function updateSender(
   return sender
 }
 
-/** Disconnects a number: whoever has it may connect it again. The oldest that remains takes over the preference. */
+/** Disconnects a number, which may be connected again. The oldest remaining number becomes the preferred one. */
 export async function removeSender(deps: SenderAdminDeps, companyId: number, senderId: number): Promise<void> {
   await change(deps, companyId, async (tx) => {
     if (!(await markSenderRemoved(tx, companyId, senderId))) throw senderRecordNotFound()

@@ -6,7 +6,7 @@ import { type SenderRow, selectSenders } from './sender-store.ts'
 export type SenderCache = {
   /** The company's connected numbers, oldest first, with secrets in clear; at most `ttlMs` old. */
   listFor(companyId: number): Promise<readonly Sender[]>
-  /** Forgets a company's senders: who asks from now on sees every change committed before. */
+  /** Forgets a company's senders: later reads see every change committed before. */
   drop(companyId: number): void
 }
 

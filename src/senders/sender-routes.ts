@@ -46,7 +46,7 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
   }
 }
 
-/** What a company sees of its number: nothing of how it is connected. */
+/** A number as its company sees it: without its credentials. */
 const toSenderReply = (sender: SenderRow) => ({
   phoneNumber: sender.phoneNumber,
   phoneName: sender.phoneName,

@@ -2,7 +2,7 @@ import { type FieldFault, validationError } from '../errors.ts'
 import { type Cipher, type ProviderName, parseSenderPhone } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'
 
-/** What an operator may say of a number; null takes an optional value away. */
+/** The settings of a number; null removes an optional value. */
 export type SenderChange = {
   provider?: ProviderName
   phoneNumber?: string
@@ -31,14 +31,14 @@ export type NewSender = SenderChange & {
 
 export type GivenValues = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
-/** What was given, ready to be kept; 422 names every wrong value. */
+/** Parses the settings for storage; 422 names every wrong value. */
 export function parseGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[] = []): GivenValues {
   const values = readGiven(given, cipher, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
 
-/** What is wrong with what was given, or the members that fit, beyond its shape. */
+/** Faults of the settings beyond their shape. */
 export function senderFaults(given: SenderChange, cipher: Cipher): FieldFault[] {
   const faults: FieldFault[] = []
   readGiven(given, cipher, faults)

@@ -55,7 +55,7 @@ describe('which number sends', () => {
     expect(() => resolveSender(both, given)).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
   })
 
-  it('is nobody without any number: no_whatsapp_account when omitted, else not found', () => {
+  it('does not exist without any number: no_whatsapp_account when omitted, else not found', () => {
     expect(() => resolveSender([], undefined)).toThrow(/no_whatsapp_account/)
     expect(() => resolveSender([], '15550100001')).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
   })

@@ -17,7 +17,7 @@ export type Sender = {
   /** Its digits. */
   readonly phone: string
   readonly phoneName: string
-  /** What the provider calls the number. */
+  /** The provider's id of the number. */
   readonly phoneNumberId: string
   readonly wabaAccountId: string
   readonly accessToken: string
@@ -83,13 +83,13 @@ const TIER_LIMITS = new Map([
   [3, 100_000],
 ])
 
-/** What is set explicitly, else what the provider's tier allows; null: no limit. */
+/** The explicit limit, else that of the provider's tier; null: no limit. */
 export const effectiveDailyLimit = (set: { tier: number | null; dailyLimit: number | null }): number | null =>
   set.dailyLimit ?? TIER_LIMITS.get(set.tier ?? 0) ?? null
 
 const USUAL_THROUGHPUT = 80
 const THROUGHPUT_WITH_APP = 20
-/** No provider allows more: a sender set higher is not paced at all, so that counting turns holds up nobody. */
+/** No provider allows more: a higher setting turns throttling off for the sender. */
 const HIGHEST_THROUGHPUT = 1_000
 
 /** Seconds between two messages of the sender; null: it is not paced, neither by itself nor per customer. */

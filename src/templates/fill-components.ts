@@ -89,7 +89,7 @@ function fillButtons(template: Template, given: readonly GivenParameter[]): Fill
   }))
 }
 
-/** What a button takes: the provider's `sub_type`, and whether the template cannot be sent without it. */
+/** A button's parameters: the provider's `sub_type`, and whether the template cannot be sent without it. */
 function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean } {
   switch (button.type.toUpperCase()) {
     case 'URL':

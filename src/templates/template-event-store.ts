@@ -1,7 +1,7 @@
 import type { Db, Json } from '../db/connect.ts'
 import type { TemplateStatus } from './template.ts'
 
-/** What the provider tells of a template; only the members given are changed. */
+/** A provider's change of a template; absent members stay. */
 export type TemplateEvent = {
   companyId: number
   wabaAccountId: string

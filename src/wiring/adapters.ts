@@ -7,7 +7,7 @@ import { createGupshupProvider } from '../providers/gupshup/gupshup.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import type { Providers } from '../providers/provider.ts'
 
-/** Every adapter to the outside, one line each; known to those who start the service alone. */
+/** Every adapter to the outside, one line each; only the start of the service imports them. */
 export function createProviders(config: Pick<Config, 'graphVersion' | 'providerTimeoutMs'>): Providers {
   const dispatcher = createProviderAgent()
   const options = { dispatcher, graphVersion: config.graphVersion, timeoutMs: config.providerTimeoutMs }

@@ -26,7 +26,7 @@ const SENDER_TTL_MS = 3_000
 const FREE_CONNECTIONS = 1
 const WAITING = { maxWaiting: 1_500, maxWaitMs: 2_000, maxHeavyWaitMs: 20_000 }
 
-/** What the process is handed. */
+/** The dependencies that the process creates first. */
 export type Dependencies = {
   config: Config
   db: Pool
@@ -43,7 +43,7 @@ export type Dependencies = {
   stopping?: Stopping
 }
 
-/** What all rooms of one process share: a change in one is known to all of them at once. */
+/** The dependencies that all features of one process share: a change in one is known to all of them at once. */
 export type Deps = Dependencies & {
   /** For requests: shared fairly among companies. */
   db: Pool

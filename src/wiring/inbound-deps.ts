@@ -5,7 +5,7 @@ import type { InboundRoutesDeps } from '../inbound/inbound-routes.ts'
 import { createUnplacedBudget } from '../inbound/unplaced-budget.ts'
 import type { Deps } from './deps.ts'
 
-/** What the provider-facing webhook works with. */
+/** The dependencies of the provider-facing webhook. */
 export function createInboundDeps(deps: Deps): InboundRoutesDeps {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   return {

@@ -5,7 +5,7 @@ import type { Deps } from './deps.ts'
 import { createImportVerbs } from './import-deps.ts'
 import { enqueueRefresh } from './templates-refresh.ts'
 
-/** What the operator's verbs work with, over HTTP and on the command line. */
+/** The dependencies of the operator's functions, over HTTP and on the command line. */
 export function createOperatorDeps(deps: Deps): OperatorDeps {
   return {
     ...deps,

@@ -18,7 +18,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { prepareSend, settleSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
   const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
 
-  /** Whoever asked for it was told that nothing was sent, and nothing is. */
+  /** The caller was told that nothing was sent, and nothing is. */
   const giveUp = async ({ companyId, customer: dialled, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared

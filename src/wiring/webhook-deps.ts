@@ -4,7 +4,7 @@ import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
 import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
 import type { Deps } from './deps.ts'
 
-/** What the companies' webhook registrations and their logs work with. */
+/** The dependencies of webhook registrations and their logs. */
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }

@@ -128,7 +128,7 @@ function jobKinds(deps: Deps): JobKind[] {
   ]
 }
 
-/** What nobody waits for: sends of dead processes, answers and events past their time. */
+/** Periodic clean-up: sends of dead processes, answers and events past their lifetime. */
 async function sweep({ db, blobStore, cipher, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)

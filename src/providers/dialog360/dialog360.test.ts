@@ -30,7 +30,7 @@ describe('what is 360dialog’s own', () => {
     await subject.control('PUT', '/behaviour', { ownRefusal: null })
   })
 
-  test('a record keeps Meta’s id, who made it, and its state in capitals', () => {
+  test('a record keeps Meta’s id, its author, and its state in capitals', () => {
     const record = {
       id: 'GVsEkeI2PIiARwVXQEDVWT',
       name: 'news',
