@@ -439,7 +439,7 @@ create table jobs (
   once boolean not null default false,
   due_at timestamp with time zone not null default now(),
   attempts integer not null default 0,
-  lapses integer not null default 0,
+  lease_expiries integer not null default 0,
   claim_id uuid,
   lease_until timestamp with time zone,
   failed_at timestamp with time zone,

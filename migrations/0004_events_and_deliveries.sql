@@ -71,7 +71,7 @@ create table jobs (
   once boolean not null default false, -- the subject has at most one job of this kind
   due_at timestamptz not null default now(),
   attempts integer not null default 0, -- failed runs that a handler reported
-  lapses integer not null default 0, -- leases that expired since the last report
+  lease_expiries integer not null default 0, -- leases that expired since the last report
   claim_id uuid, -- one for each batch claimed together; completing must name it
   lease_until timestamptz,
   failed_at timestamptz,

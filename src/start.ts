@@ -83,7 +83,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
     const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS }
     const { db } = await components.add('pool', () => openPool(database.url, pool))
     const { db: workerDb } = await components.add('worker pool', () =>
-      openPool(database.url, { ...pool, max: WORKER_CONNECTIONS }),
+      openPool(database.url, { ...pool, max: WORKER_CONNECTIONS, pinPlans: true }),
     )
     const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)

@@ -15,7 +15,7 @@ const { createCompany, operator, db, deps } = await startTestService({ config: {
 
 const KINDS = ['contacts.import', 'email.send', 'media.copy', 'templates.refresh', 'webhook.deliver']
 
-/** Holds the locks of claim_jobs meanwhile. */
+/** Holds the lock of claimJobs meanwhile. */
 const whileNothingIsClaimed = (work: () => Promise<void>) =>
   db.begin(async (tx) => {
     await tx`select pg_advisory_xact_lock(hashtextextended(kind, 7237455202)) from unnest(${KINDS}::text[]) as kind`

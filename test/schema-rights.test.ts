@@ -54,7 +54,7 @@ test('MIGRATE=off on a database without the schema ends with the command that cr
 
 test('MIGRATE=off names what the database lacks', async () => {
   const { db, url } = await withRoles()
-  await db`delete from sql_objects where name = 'claim_jobs'`
+  await db`delete from sql_objects where name = 'enqueue_jobs'`
   const functions = await runParley(settings(url))
   expect(await functions.exited).toBe(1)
   expect(functions.output()).toContain("The functions of the database are not this version's: run parley migrate")

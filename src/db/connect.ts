@@ -48,6 +48,11 @@ export type ConnectOptions = {
   answerTimeoutMs?: number
   /** What the server ends by itself. Absent: nothing. */
   limits?: SessionLimits
+  /**
+   * Plan each statement once, by its indexes: for statements on tables that are empty in one minute and have a million rows
+   * in the next. A plan that was made while `jobs` was empty reads all of it in each claim.
+   */
+  pinPlans?: boolean
   /** Name shown in pg_stat_activity. */
   applicationName?: string
   onNotice?: (message: string) => void
@@ -81,6 +86,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
       application_name: options.applicationName ?? 'parley',
       ...VANISHED_CLIENT,
       ...(limits && settingsOf(limits)),
+      ...(options.pinPlans && PINNED_PLANS),
     },
     onnotice: (notice) => options.onNotice?.(String(notice.message)),
     types: {
@@ -96,6 +102,15 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
   })
   checkPatched(pool)
   return pool
+}
+
+const PINNED_PLANS = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: false,
+  enable_bitmapscan: false,
+  enable_hashjoin: false,
+  enable_mergejoin: false,
+  jit: false,
 }
 
 const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits) => ({

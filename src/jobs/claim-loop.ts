@@ -1,14 +1,14 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { type Claimed, claimJobs } from './claim-store.ts'
 import { withDeadline } from './deadline.ts'
 import type { Job } from './job.ts'
-import { type JobKind, limitsOf } from './job-kind.ts'
-import { type Claimed, claimJobs } from './job-store.ts'
+import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { LEASE_MS } from './lease.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
 const SPACING_MS = 20
-/** Woken, it rests so many times as long as the claim took, if that is less: a database at leisure is soon asked again. */
+/** After a wake-up, wait at most so many times the duration of the last claim: an idle database is soon polled again. */
 const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
@@ -54,7 +54,9 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const unitSize = kind.batch ?? 1
     const narrow = { wideLanes: deps.wideLanes(), narrowSize: kind.narrow?.batch }
     const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
-    const claimed = await withDeadline(claimJobs(deps.db, { kind: kind.kind, units, afterLane, ...caps }))
+    const claimed = await withDeadline(
+      claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), units, afterLane, ...caps }),
+    )
     afterLane = claimed.lastLane
     for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
     return claimed

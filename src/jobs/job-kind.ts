@@ -1,18 +1,21 @@
 import { type Backoff, DEFAULT_BACKOFF } from './backoff.ts'
 import type { Job, Outcome } from './job.ts'
+import { JOBS, type JobTable } from './job-table.ts'
 
 type Caps = {
   kind: string
+  /** Where the jobs of this kind are; absent: `jobs`. */
+  table?: JobTable
   /** Units (jobs, or batches) of one lane in flight at most, over all processes. */
   laneCap: number
   /** Units of one company in flight at most, over its lanes of this kind and all processes. Absent: no cap. */
   companyCap?: number
   /** Units in flight in this process at most. */
   concurrency?: number
-  /** Runs that may throw before the job is set aside. */
+  /** Runs that may throw before the job fails. */
   maxAttempts?: number
-  /** Leases that may run out before the job is set aside, since it may be what kills its workers. */
-  mostLapses?: number
+  /** Leases that may expire before the job fails, since it may be what kills its workers. */
+  maxLeaseExpiries?: number
   /** Waits after runs that threw. */
   backoff?: Backoff
   /** With a lane cap of 1: a job that has to be retried keeps its lane closed, so that nothing overtakes it. */
@@ -42,13 +45,15 @@ export type BatchKind = Caps & {
 
 export type JobKind = SingleKind | BatchKind
 
+export const tableOf = ({ table = JOBS }: Pick<Caps, 'table'>): JobTable => table
+
 const NO_CAP = 2_147_483_647
 const CONCURRENCY = 50
 const MAX_ATTEMPTS = 10
-const MOST_LAPSES = 10
+const MAX_LEASE_EXPIRIES = 10
 
 export type Limits = Required<
-  Pick<Caps, 'laneCap' | 'companyCap' | 'concurrency' | 'maxAttempts' | 'mostLapses' | 'backoff' | 'ordered'>
+  Pick<Caps, 'laneCap' | 'companyCap' | 'concurrency' | 'maxAttempts' | 'maxLeaseExpiries' | 'backoff' | 'ordered'>
 >
 
 /** The limits of a kind with what it left open filled in; throws on a contradiction, which is a fault of the program. */
@@ -59,7 +64,7 @@ export function limitsOf(kind: JobKind): Limits {
     companyCap: kind.companyCap ?? NO_CAP,
     concurrency: kind.concurrency ?? CONCURRENCY,
     maxAttempts: kind.maxAttempts ?? MAX_ATTEMPTS,
-    mostLapses: kind.mostLapses ?? MOST_LAPSES,
+    maxLeaseExpiries: kind.maxLeaseExpiries ?? MAX_LEASE_EXPIRIES,
     backoff: kind.backoff ?? DEFAULT_BACKOFF,
     ordered: kind.ordered ?? false,
   }

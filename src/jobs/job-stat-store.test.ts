@@ -1,10 +1,11 @@
 import { Registry } from 'prom-client'
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { claimJobs } from './claim-store.ts'
 import type { NewJob } from './job.ts'
 import { registerJobGauges } from './job-metric.ts'
 import { jobStats } from './job-stat-store.ts'
-import { claimJobs, enqueueJobs, rescheduleJobs } from './job-store.ts'
+import { enqueueJobs, rescheduleJobs } from './job-store.ts'
 
 const { db } = await createTestDatabase()
 
@@ -19,22 +20,22 @@ const claim = async (units: number) => {
   return (await claimJobs(db, { kind: 'work', units, afterLane: '', ...caps })).jobs
 }
 
-test('the figures tell by kind what is due, in flight, set aside, and how old the oldest is', async () => {
+test('the figures tell by kind what is due, in flight, failed, and how old the oldest is', async () => {
   await enqueueJobs(db, jobs(5, { dueAt: new Date(Date.now() - 90_000) }))
   await enqueueJobs(db, [job(9, { lane: 'later', dueInMs: 60_000 }), job(1, { kind: 'other' })])
   const [, second] = await claim(2)
-  await rescheduleJobs(db, [{ ...second!, counts: true, setAside: true }])
-  const stats = await jobStats(db)
+  await rescheduleJobs(db, [{ ...second!, counts: true, fail: true }])
+  const stats = await jobStats(db, ['other', 'work'])
   expect(stats).toMatchObject([
-    { kind: 'other', due: 1, inFlight: 0, setAside: 0 },
-    { kind: 'work', due: 3, inFlight: 1, setAside: 1 },
+    { kind: 'other', due: 1, inFlight: 0, failed: 0 },
+    { kind: 'work', due: 3, inFlight: 1, failed: 1 },
   ])
   expect(stats[1]!.oldestDueAgeSeconds).toBeGreaterThan(80)
 })
 
 test('the gauges give the figures by kind, and 0 for a kind without jobs', async () => {
   const registry = new Registry()
-  registerJobGauges(registry, db, ['work', 'mail'])
+  registerJobGauges(registry, db, [{ kind: 'work' }, { kind: 'mail' }])
   await enqueueJobs(db, jobs(3))
   await claim(1)
   const text = await registry.metrics()
@@ -49,7 +50,7 @@ test('beyond ten thousand due jobs the figure is an estimate', async () => {
     select 'many', 'lane-' || i % 7, i from generate_series(1, 30000) as i
   `
   await db`analyze jobs`
-  const [stat] = await jobStats(db)
+  const [stat] = await jobStats(db, ['many'])
   expect(stat!.due).toBeGreaterThan(20_000)
   expect(stat!.due).toBeLessThan(40_000)
 })

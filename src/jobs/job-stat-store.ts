@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import { isWaiting, JOBS, type JobTable, NOBODY, perTable } from './job-table.ts'
 
 export type JobStat = {
   kind: string
@@ -7,7 +8,8 @@ export type JobStat = {
   inFlight: number
   /** How long the job that has waited longest has been due; 0 when none is. */
   oldestDueAgeSeconds: number
-  setAside: number
+  /** Jobs that have failed for good. */
+  failed: number
 }
 
 /** Lanes looked at per kind; due jobs counted per kind. */
@@ -15,27 +17,86 @@ const MOST_LANES = 10_000
 const MOST_COUNTED = 10_000
 
 /**
- * How the kinds stand, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and no more than
- * 10,000 jobs are counted. Kinds without jobs do not appear.
+ * The state of kinds of job, in the order given, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and
+ * no more than 10,000 jobs are counted.
  */
-export async function jobStats(db: Db): Promise<JobStat[]> {
-  const stats = await db<(JobStat & { isMore: boolean })[]>`
-    select kind, due, in_flight, oldest_due_age_seconds, set_aside, due > ${MOST_COUNTED} as is_more
-    from job_stats(${MOST_LANES}::integer, ${MOST_COUNTED}::integer)
-  `
+export async function jobStats(db: Db, kinds: readonly string[], table: JobTable = JOBS): Promise<JobStat[]> {
+  const { first, last } = await table.openPartitions(db)
+  const parameters = [[...kinds], MOST_LANES, MOST_COUNTED + 1, first, last]
+  const stats = await db.unsafe<JobStat[]>(statStatement(table), parameters, { prepare: true })
   return await Promise.all(
-    stats.map(async ({ isMore, ...stat }) => (isMore ? { ...stat, due: await estimateDue(db, stat.kind) } : stat)),
+    stats.map(async (stat) =>
+      stat.due > MOST_COUNTED ? { ...stat, due: await estimateDue(db, stat.kind, table) } : stat,
+    ),
   )
 }
+
+/** $1: the kinds; $2: lanes looked at; $3: jobs counted; $4, $5: the first and last partition. */
+const statStatement = perTable(
+  (table) => `
+    with recursive head as (
+      select wanted.kind, ''::text collate "C" as lane, null::timestamptz as due_at, 0 as step
+      from unnest($1::text[]) as wanted (kind)
+      union all
+      select head.kind, next.lane, next.due_at, head.step + 1
+      from head
+      cross join lateral (
+        select job.lane, job.due_at
+        from ${table.name} job
+        where ${table.isOfKind('head.kind')} and job.lane > head.lane and ${isWaiting(table)} and ${isWithin(table)}
+        order by job.lane, job.due_at
+        limit 1
+      ) as next
+      where head.step < $2::integer
+    ),
+    due_lane as materialized (
+      select head.kind, head.lane, head.due_at from head where head.due_at <= now()
+    )
+    select
+      wanted.kind,
+      (
+        select count(*)
+        from (
+          select
+          from due_lane
+          cross join lateral (
+            select
+            from ${table.name} job
+            where ${table.isOfKind('due_lane.kind')} and job.lane = due_lane.lane and job.due_at <= now()
+              and ${isWaiting(table)} and ${isWithin(table)}
+            limit $3::integer
+          ) as one
+          where due_lane.kind = wanted.kind
+          limit $3::integer
+        ) as counted
+      ) as due,
+      (
+        select count(*)
+        from ${table.name} job
+        where ${table.isOfKind('wanted.kind')} and job.lease_until is not null and job.claim_id <> ${NOBODY} and ${isWithin(table)}
+      ) as in_flight,
+      coalesce(
+        (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = wanted.kind), 0
+      )::double precision as oldest_due_age_seconds,
+      (
+        select count(*) from ${table.name} job where ${table.isOfKind('wanted.kind')} and job.failed_at is not null
+      ) as failed
+    from unnest($1::text[]) with ordinality as wanted (kind, place)
+    order by wanted.place
+  `,
+)
+
+const isWithin = (table: JobTable): string => table.isWithin('$4::integer', '$5::integer')
 
 type Plan = [{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }]
 
 /** Many: how many by the statistics that the database keeps, at least as many as were counted. */
-async function estimateDue(db: Db, kind: string): Promise<number> {
-  const [row] = await db<Plan>`
-    explain (format json)
-    select from jobs
-    where kind = ${kind} and claim_id is null and failed_at is null and due_at <= now()
-  `
+async function estimateDue(db: Db, kind: string, table: JobTable): Promise<number> {
+  const [row] = await db.unsafe<Plan>(
+    `explain (format json)
+     select from ${table.name} job
+     where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and job.due_at <= now()`,
+    [kind],
+  )
   return Math.max(row?.['QUERY PLAN']?.[0]?.Plan['Plan Rows'] ?? 0, MOST_COUNTED)
 }

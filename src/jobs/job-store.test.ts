@@ -1,13 +1,12 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
 import { connect } from '../db/connect.ts'
+import { type ClaimRequest, claimJobs } from './claim-store.ts'
 import type { Job, NewJob } from './job.ts'
 import {
-  type ClaimRequest,
-  claimJobs,
   enqueueJobs,
   finishJobs,
-  listJobsSetAside,
+  listFailedJobs,
   recoverJobs,
   renewJobs,
   rescheduleJobs,
@@ -35,9 +34,9 @@ const jobs = (count: number, more: Partial<NewJob> = {}) => Array.from({ length:
 const claim = async (more: Partial<ClaimRequest> = {}) => (await claimJobs(db, { ...request, ...more })).jobs
 const subjects = (found: { subjectId: number }[]) => found.map(({ subjectId }) => subjectId)
 /** The leases run out: a crash, as others see it. */
-const lapse = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
+const expire = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
 
-test('a job that is put up comes back with what it was given, once', async () => {
+test('an enqueued job comes back with what it was given, once', async () => {
   await enqueueJobs(db, [job(7, { companyId: 3 })])
   const [found, ...others] = await claim()
   expect(others).toEqual([])
@@ -183,7 +182,7 @@ test('a lease that ran out makes the job due again, and its old claim worthless'
   await enqueueJobs(db, jobs(1))
   const old = await claim()
   expect(await recoverJobs(db, ['work'], 10)).toBe(0)
-  await lapse()
+  await expire()
   expect(await recoverJobs(db, ['work'], 10)).toBe(1)
   const next = await claim()
   expect(next).toHaveLength(1)
@@ -195,15 +194,15 @@ test('a lease that ran out makes the job due again, and its old claim worthless'
   expect(await db`select from jobs`).toHaveLength(0)
 })
 
-test('a job that outlives its workers too often is set aside', async () => {
+test('a job that outlives its workers too often fails', async () => {
   await enqueueJobs(db, jobs(1))
   for (let i = 0; i < 3; i++) {
     expect(await claim()).toHaveLength(1)
-    await lapse()
+    await expire()
     await recoverJobs(db, ['work'], 3)
   }
   expect(await claim()).toEqual([])
-  expect(await listJobsSetAside(db, 10)).toMatchObject([{ subjectId: 1, lastError: 'The lease ran out 3 times' }])
+  expect(await listFailedJobs(db, 10)).toMatchObject([{ subjectId: 1, lastError: 'The lease expired 3 times' }])
 })
 
 test('renewal keeps a lease from running out', async () => {
@@ -248,20 +247,20 @@ test('a held job keeps its lane closed until it is due, and is the first then', 
   await rescheduleJobs(db, [{ ...first!, afterMs: 60_000, counts: true, hold: true }])
   await recoverJobs(db, ['work'], 1)
   expect(await claim(batches)).toEqual([])
-  await lapse()
+  await expire()
   await recoverJobs(db, ['work'], 1)
   expect(subjects(await claim(batches))).toEqual([1])
 })
 
-test('a job set aside is listed, not claimed, and begins afresh when revived or put up again', async () => {
+test('a failed job is listed, not claimed, and starts anew when revived or enqueued again', async () => {
   await enqueueJobs(db, jobs(2, { once: true }))
   const held = await claim()
   await rescheduleJobs(
     db,
-    held.map((one) => ({ ...one, counts: true, error: 'Broken', setAside: true })),
+    held.map((one) => ({ ...one, counts: true, error: 'Broken', fail: true })),
   )
   expect(await claim()).toEqual([])
-  const aside = await listJobsSetAside(db, 10, 'work')
+  const aside = await listFailedJobs(db, 10, 'work')
   expect(aside).toMatchObject([{ lastError: 'Broken', attempts: 1 }, { lastError: 'Broken' }])
   expect(await reviveJobs(db, [aside[0]!.id])).toBe(1)
   expect(await enqueueJobs(db, jobs(2, { once: true }))).toBe(1)
@@ -275,7 +274,7 @@ test('returned jobs can be claimed at once', async () => {
 })
 
 test('plans made while the table was empty read no more than they need when it is full', async () => {
-  const session = connect(url, { max: 1 })
+  const session = connect(url, { max: 1, pinPlans: true })
   onTestFinished(() => session.end())
   await session`vacuum analyze jobs`
   for (let i = 0; i < 4; i += 1) {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
+import { claimJobs } from './claim-store.ts'
 import { done, type Job } from './job.ts'
-import { claimJobs, enqueueJobs } from './job-store.ts'
+import { enqueueJobs } from './job-store.ts'
 
 const { db, workers, startWorker, left, allDone } = await createWorkerFixture()
 

@@ -3,6 +3,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
+import { type JobKind, tableOf } from './job-kind.ts'
 import { renewJobs } from './job-store.ts'
 
 /** A lease ends this long after its last renewal. */
@@ -14,12 +15,12 @@ const RETRY_MS = 1_000
 export class LeaseLost extends Error {}
 
 /** A unit in the hands of this worker. */
-export type Unit = Bagged & { kind: string; jobs: Job[]; leasedAtMs: number; controller: AbortController }
+export type Unit = Bagged & { kind: JobKind; jobs: Job[]; leasedAtMs: number; controller: AbortController }
 
 /** The units in flight in this process, whose leases are renewed while they last. */
 export type Leases = {
   readonly units: Bag<Unit>
-  hold(kind: string, jobs: Job[], leasedAtMs: number): Unit
+  hold(kind: JobKind, jobs: Job[], leasedAtMs: number): Unit
   drop(unit: Unit): void
   start(): void
   stop(): void
@@ -36,17 +37,18 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   const renew = async () => {
     const startedAtMs = monotonicMs()
     const old = [...units].filter((unit) => startedAtMs - unit.leasedAtMs >= RENEW_EVERY_MS / 2)
-    const lost =
-      old.length === 0 ? new Set<number>() : await withDeadline(renewJobs(db, claimsOf(old), LEASE_MS), RENEW_EVERY_MS)
-    for (const unit of old) {
-      if (unit.jobs.some(({ id }) => lost.has(id))) endWork(unit)
-      else unit.leasedAtMs = startedAtMs
+    for (const [table, alike] of byTable(old)) {
+      const lost = await withDeadline(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
+      for (const unit of alike) {
+        if (unit.jobs.some(({ id }) => lost.has(id))) endWork(unit)
+        else unit.leasedAtMs = startedAtMs
+      }
     }
   }
 
   const endWork = (unit: Unit) => {
     if (!unit.controller.signal.aborted) {
-      log.warn({ kind: unit.kind, lane: unit.jobs[0]?.lane, jobs: unit.jobs.length }, 'job.lease_lost')
+      log.warn({ kind: unit.kind.kind, lane: unit.jobs[0]?.lane, jobs: unit.jobs.length }, 'job.lease_lost')
     }
     unit.controller.abort(new LeaseLost('The lease is lost'))
   }
@@ -80,6 +82,8 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     },
   }
 }
+
+export const byTable = (units: readonly Unit[]) => Map.groupBy(units, ({ kind }) => tableOf(kind))
 
 export const claimsOf = (units: Iterable<Unit>): Claim[] =>
   [...units].flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))

@@ -11,7 +11,7 @@ export type RunDeps = {
   random: () => number
 }
 
-/** Runs one unit and says what is to be written. Never throws: a handler that does has its jobs retried or set aside. */
+/** Runs one unit and says what is to be written. Never throws: a handler that does has its jobs retried or failed. */
 export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<Settlement> {
   if (kind.batch === undefined) {
     const runs = jobs.map((job) => runOne(deps, kind, job, signal, () => kind.handle(job, signal)))
@@ -34,7 +34,7 @@ async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: 
       return outcomeFor(outcomes, 0)
     })
     settlements.push(settlement)
-    const held = settlement.reschedule.find((one) => one.hold && !one.setAside)
+    const held = settlement.reschedule.find((one) => one.hold && !one.fail)
     if (held) {
       const afterMs = held.afterMs ?? 0
       const behind = jobs
@@ -85,12 +85,12 @@ function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSi
   if (signal.aborted) return { finish: [], reschedule: [], giveBack: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1
-  const setAside = failures >= maxAttempts
-  log.error({ kind: kind.kind, jobId: id, lane, companyId, subjectId, failures, setAside, err: error }, 'job.threw')
+  const isLast = failures >= maxAttempts
+  log.error({ kind: kind.kind, jobId: id, lane, companyId, subjectId, failures, isLast, err: error }, 'job.threw')
   const afterMs = backoffMs(backoff, failures, random())
   return {
     finish: [],
-    reschedule: [{ id, claimId, afterMs, counts: true, error: String(error), hold: ordered, setAside }],
+    reschedule: [{ id, claimId, afterMs, counts: true, error: String(error), hold: ordered, fail: isLast }],
     giveBack: [],
   }
 }

@@ -5,7 +5,7 @@ import { createWorkerFixture, gate, jobs, keeping } from '../../test/worker-fixt
 import { connect } from '../db/connect.ts'
 import { done, type Job, retryAfter, settled } from './job.ts'
 import type { JobKind } from './job-kind.ts'
-import { enqueueJobs, finishJobs, listJobsSetAside } from './job-store.ts'
+import { enqueueJobs, finishJobs, listFailedJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
 const { db, url, log, workers, startWorker, left, allDone } = await createWorkerFixture()
@@ -160,9 +160,9 @@ test('a job that throws is retried, its error kept, and set aside after its last
     handle,
   })
   await enqueueJobs(db, jobs(1))
-  await vi.waitFor(async () => expect(await listJobsSetAside(db, 10)).toHaveLength(1), { timeout: 10_000 })
+  await vi.waitFor(async () => expect(await listFailedJobs(db, 10)).toHaveLength(1), { timeout: 10_000 })
   expect(handle).toHaveBeenCalledTimes(3)
-  expect(await listJobsSetAside(db, 10)).toMatchObject([{ subjectId: 1, attempts: 3, lastError: 'Error: Broken' }])
+  expect(await listFailedJobs(db, 10)).toMatchObject([{ subjectId: 1, attempts: 3, lastError: 'Error: Broken' }])
   expect(log.error).toHaveBeenCalledTimes(3)
 })
 
@@ -181,7 +181,7 @@ test('one bad job of a batch does not take the others with it', async () => {
   })
   await enqueueJobs(db, jobs(10))
   await vi.waitFor(async () => expect(await left()).toBe(1), { timeout: 10_000 })
-  await vi.waitFor(async () => expect(await listJobsSetAside(db, 10)).toMatchObject([{ subjectId: 4 }]))
+  await vi.waitFor(async () => expect(await listFailedJobs(db, 10)).toMatchObject([{ subjectId: 4 }]))
   expect(handled).toEqual([1, 2, 3, 5, 6, 7, 8, 9, 10])
 })
 

@@ -4,9 +4,10 @@ import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { withDeadline } from './deadline.ts'
 import type { Claim, Job, Offer } from './job.ts'
-import { type JobKind, limitsOf } from './job-kind.ts'
+import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
-import { claimsOf, createLeases, LEASE_MS, type Unit } from './lease.ts'
+import type { JobTable } from './job-table.ts'
+import { byTable, claimsOf, createLeases, LEASE_MS, type Unit } from './lease.ts'
 import { type RunDeps, runUnit } from './run.ts'
 
 const RECOVER_EVERY_MS = 1_000
@@ -81,17 +82,22 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       maxItems: MOST_WRITES,
       maxRunning: 1,
     })
-  const finish = persistent<Claim>((claims) => finishJobs(db, claims))
-  const reschedule = persistent<Rescheduling>((items) => rescheduleJobs(db, items))
+  const writersOf = (table: JobTable) => ({
+    finish: persistent<Claim>((claims) => finishJobs(db, claims, table)),
+    reschedule: persistent<Rescheduling>((items) => rescheduleJobs(db, items, table)),
+  })
+  const writers = new Map(kinds.map(tableOf).map((table) => [table, writersOf(table)]))
 
   const count = (kind: string, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by)
 
   const run = async (kind: JobKind, unit: Unit): Promise<void> => {
     const ended = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
+    const table = tableOf(kind)
+    const write = writers.get(table)
     await Promise.all([
-      ...ended.finish.map((claim) => finish(claim)),
-      ...ended.reschedule.map((item) => reschedule(item)),
-      ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack)),
+      ...ended.finish.map((claim) => write?.finish(claim)),
+      ...ended.reschedule.map((item) => write?.reschedule(item)),
+      ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack, table)),
     ])
     leases.drop(unit)
     count(kind.kind, -1)
@@ -100,7 +106,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
 
   /** A claim may come back after the worker was told to stop: its jobs are not begun. */
   const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
-    const unit = leases.hold(kind.kind, jobs, leasedAtMs)
+    const unit = leases.hold(kind, jobs, leasedAtMs)
     count(kind.kind, 1)
     if (stopping) unit.controller.abort(new Error('The worker stops'))
     else void run(kind, unit)
@@ -111,7 +117,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     if (kind === undefined || stopping) return undefined
     const { laneCap, companyCap, concurrency } = limitsOf(kind)
     // Half of all room stays for what is claimed: for what waits already, in units that are larger.
-    const own = [...leases.units].filter((unit) => unit.kind === name)
+    const own = [...leases.units].filter((unit) => unit.kind === kind)
     if (own.length >= concurrency / 2) return undefined
     const laneOf = ({ jobs: [job] }: Unit) => job?.lane
     const narrowLanes = keysOf(own, 1, laneOf).filter((lane) => kind.narrow?.isWide(lane) === false)
@@ -125,7 +131,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const { madeAtMs } = offered
     const kind = kinds.find((one) => one.kind === offered.kind)
     if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
-    if (stopping) void returnJobs(db, jobs).catch((err) => log.warn({ err }, 'job.return_failed'))
+    if (stopping) void returnJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.return_failed'))
     else for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
   }
 
@@ -135,7 +141,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const wideLanes = () => {
       const { narrow } = kind
       if (narrow === undefined) return undefined
-      const own = [...leases.units].filter((unit) => unit.kind === kind.kind)
+      const own = [...leases.units].filter((unit) => unit.kind === kind)
       return keysOf(own, 1, ({ jobs: [job] }) => job?.lane).filter(narrow.isWide)
     }
     loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, wideLanes, run: takeUnit }, kind))
@@ -145,8 +151,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const handBack = async (units: Unit[]): Promise<void> => {
     if (units.length === 0) return
     log.warn({ units: units.length }, 'job.returned')
-    const returned = returnJobs(db, claimsOf(units)).catch((err) => log.warn({ err }, 'job.return_failed'))
-    await Promise.race([returned, sleep(GRACE_MS)])
+    const returned = [...byTable(units)].map(([table, alike]) => returnJobs(db, claimsOf(alike), table))
+    const all = Promise.all(returned).catch((err) => log.warn({ err }, 'job.return_failed'))
+    await Promise.race([all, sleep(GRACE_MS)])
     for (const unit of units) leases.drop(unit)
   }
 
@@ -178,11 +185,13 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
 
 /** Recovers at most once a second, however many loops ask, and not right after an outage. */
 function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> {
-  const byLapses = new Map<number, string[]>()
-  for (const kind of kinds) {
-    const { mostLapses } = limitsOf(kind)
-    byLapses.set(mostLapses, [...(byLapses.get(mostLapses) ?? []), kind.kind])
-  }
+  const groups = [...Map.groupBy(kinds, tableOf)].flatMap(([table, ofTable]) =>
+    [...Map.groupBy(ofTable, (kind) => limitsOf(kind).maxLeaseExpiries)].map(([maxLeaseExpiries, alike]) => ({
+      table,
+      maxLeaseExpiries,
+      names: alike.map(({ kind }) => kind),
+    })),
+  )
   let nextAtMs = Number.NEGATIVE_INFINITY
   let isAway = false
   let running: Promise<void> | undefined
@@ -190,7 +199,7 @@ function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> 
     const startedAtMs = monotonicMs()
     try {
       if (isAway) await withDeadline(db`select 1`.execute())
-      else for (const [mostLapses, alike] of byLapses) await withDeadline(recoverJobs(db, alike, mostLapses))
+      else for (const one of groups) await withDeadline(recoverJobs(db, one.names, one.maxLeaseExpiries, one.table))
       nextAtMs = startedAtMs + (isAway ? RECOVER_AFTER_OUTAGE_MS : RECOVER_EVERY_MS)
       isAway = false
     } catch (error) {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
-import { listJobsSetAside } from '../jobs/job-store.ts'
+import { listFailedJobs } from '../jobs/job-store.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
 import { MOST_JOBS_LISTED, type OperatorDeps, retryJob } from './operator.ts'
 import { Success } from './shape.ts'
@@ -24,7 +24,7 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { ...operatorErrorResponses(), 200: Type.Array(JobReply) },
         },
       },
-      async () => (await listJobsSetAside(deps.db, MOST_JOBS_LISTED)).map(toJobReply),
+      async () => (await listFailedJobs(deps.db, MOST_JOBS_LISTED)).map(toJobReply),
     )
 
     app.post(

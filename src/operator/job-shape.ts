@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { JobSetAside } from '../jobs/job-store.ts'
+import type { FailedJob } from '../jobs/job-store.ts'
 
 /** Background work that was given up, as the operator sees it. */
 export const JobReply = Type.Object({
@@ -12,7 +12,7 @@ export const JobReply = Type.Object({
   lastError: Type.Union([Type.String(), Type.Null()]),
 })
 
-export const toJobReply = ({ id, kind, companyId, subjectId, attempts, failedAt, lastError }: JobSetAside) => ({
+export const toJobReply = ({ id, kind, companyId, subjectId, attempts, failedAt, lastError }: FailedJob) => ({
   id,
   kind,
   companyId,

@@ -63,7 +63,7 @@ export async function changeCompany(deps: OperatorDeps, companyId: number, chang
 
 /**
  * Removes a company: its keys stop working, its numbers are free for others, and its background jobs end; its data stays.
- * All of it happens or nothing does. Jobs that wait are deleted when they come due (see claim_jobs), jobs that run stop at
+ * All of it happens or nothing does. Jobs that wait are deleted when they come due (see claimJobs), jobs that run stop at
  * the next renewal of their lease, within 10 s.
  */
 export async function closeCompany(deps: OperatorDeps, companyId: number): Promise<void> {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, envelope, register, statusOf } from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
-import { claimJobs } from '../jobs/job-store.ts'
+import { claimJobs } from '../jobs/claim-store.ts'
 import { createAttemptBatches } from './attempt-batches.ts'
 import { DELIVER, insertDeliveries } from './delivery-store.ts'
 

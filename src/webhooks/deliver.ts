@@ -22,7 +22,7 @@ const COMPANY_CAP = 1_000
 /** Batches in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
 const CONCURRENCY = 4_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
-const MOST_LAPSES = 1_000
+const MAX_LEASE_EXPIRIES = 1_000
 /** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
 const SETTLE_AGAIN_MS = 1_000
 const SETTLE_TRIES = 3_600
@@ -57,7 +57,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
-      mostLapses: MOST_LAPSES,
+      maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
     },
     close: turns.close,

@@ -48,11 +48,7 @@ export type Workers = { stop(): Promise<void> }
 export function startWorkers(deps: Deps): Workers {
   const deliverer = createMeasuredDeliverer(deps)
   const kinds = [deliverer.kind, ...jobKinds(deps)]
-  registerJobGauges(
-    deps.metrics.registry,
-    deps.db,
-    kinds.map(({ kind }) => kind),
-  )
+  registerJobGauges(deps.metrics.registry, deps.workerDb, kinds)
   registerEventGauges(deps.metrics.registry, deps.db)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))

@@ -30,7 +30,7 @@ begin
   ),
   revived as (
     update jobs job
-    set due_at = wanted.due_at, failed_at = null, attempts = 0, lapses = 0
+    set due_at = wanted.due_at, failed_at = null, attempts = 0, lease_expiries = 0
     from wanted
     where wanted.once
       and job.once

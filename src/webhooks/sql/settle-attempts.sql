@@ -72,7 +72,7 @@ begin
       due_at = clock_timestamp() + (select made.after_ms from made where made.job_id = job.id) * interval '1 ms',
       claim_id = null,
       lease_until = null,
-      lapses = 0
+      lease_expiries = 0
     where job.id = any (array(select made.job_id from made where made.after_ms is not null))
   ),
   logged as (

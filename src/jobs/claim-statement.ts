@@ -1,0 +1,224 @@
+import { isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
+
+/** Keeps claims of one kind apart; the key is the kind. */
+const LOCK_NAMESPACE = 7_237_455_202
+
+/**
+ * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. What is in
+ * flight is counted in a later statement, which sees all claims before this one: so the caps hold across processes.
+ * A claim that a crash of the server forgets is a job that is claimed again: not worth waiting for the disk.
+ */
+export const LOCK_CLAIMS = `
+  select
+    set_config('synchronous_commit', 'off', true),
+    pg_advisory_xact_lock(hashtextextended($1, ${LOCK_NAMESPACE}))::text
+`
+
+/** $1: the kind; $2, $3: the first and last partition. */
+export const hasWaiting = perTable(
+  (table) => `
+    select exists (
+      select from ${table.name} job
+      where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and ${table.isWithin('$2::integer', '$3::integer')}
+    ) as has_waiting
+  `,
+)
+
+/** Lanes that give work to one claim; lanes that are full or not due, in all. */
+const MOST_LANES = 100
+const MOST_STEPS = 1_000
+
+/**
+ * Claims up to $2 batches of kind $1, from the lane after $6 on. A batch is the next $3 jobs of one lane. A lane has at most
+ * $4 batches in flight, a company $5 over all its lanes. With $8, every lane that it does not name has one batch of $9 jobs.
+ * $7: ms of the lease; $10, $11: the first and last partition.
+ *
+ * The first row has no id and reports the walk; its lane is where the next claim continues. Due jobs of a removed company
+ * are finished instead of claimed; see renewJobs for those that run at its removal.
+ */
+export const claimStatement = perTable(
+  (table) => `
+    with recursive moment as materialized (select clock_timestamp() as at),
+    ${countInFlight(table)},
+    ${walkLanes(table)},
+    report as materialized (
+      select
+        (array_agg(walk.lane order by walk.step desc))[1] as last_lane,
+        max(walk.usable) as lanes,
+        max(walk.step) < ${MOST_STEPS} and max(walk.usable) < least($2::integer, ${MOST_LANES}) as saw_all,
+        coalesce(bool_or(walk.due_at <= (select at from moment) and walk.room = 0), false) as passed_full,
+        min(walk.due_at) filter (where walk.due_at > (select at from moment)) as next_due_at
+      from walk
+    ),
+    ${formBatches(table)},
+    ${pickBatches},
+    ${leaseJobs(table)}
+    select
+      null::bigint as id,
+      coalesce((select picked.lane from picked order by picked.round desc, picked.step desc limit 1), report.last_lane) as lane,
+      null::bigint as company_id, null::bigint as subject_id, null::timestamptz as due_at, null::integer as attempts,
+      null::uuid as claim_id, null::timestamptz as created_at,
+      report.saw_all,
+      report.passed_full or (select count(*) from batch) > (select count(*) from picked) as saw_full,
+      least(ceil(extract(epoch from report.next_due_at - (select at from moment)) * 1000), 2147483647)::integer
+        as next_due_in_ms
+    from report
+    union all
+    (select leased.*, null::boolean, null::boolean, null::integer from leased order by leased.due_at, leased.id)
+  `,
+)
+
+/**
+ * The batches in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
+ * put their jobs back: a lane in order must not begin its second batch before.
+ */
+const countInFlight = (table: JobTable): string => `
+    in_flight as materialized (
+      select
+        jsonb_object_agg(counted.lane, counted.batches) filter (where counted.by_lane) as lanes,
+        jsonb_object_agg(counted.company_id, counted.held_by_workers) filter (where not counted.by_lane) as companies
+      from (
+        select
+          job.lane,
+          job.company_id,
+          grouping(job.company_id) = 1 as by_lane,
+          count(distinct job.claim_id) as batches,
+          count(distinct job.claim_id) filter (where job.claim_id <> ${NOBODY}) as held_by_workers
+        from ${table.name} job
+        where ${table.isOfKind('$1::text')} and ${isWithin(table)}
+          and job.lease_until > (select at - interval '5 s' from moment)
+        group by grouping sets ((job.lane), (job.company_id))
+      ) as counted
+      where counted.by_lane or counted.company_id is not null
+    )`
+
+/** The head of each lane, one descent of the index for each, and the batches that it has room for. */
+const walkLanes = (table: JobTable): string => `
+    walk as (
+      select
+        0 as step, $6::text collate "C" as lane, null::bigint as company_id, null::timestamptz as due_at,
+        0 as room, 0 as size, 0 as usable, false as wrapped
+      union all
+      select
+        walk.step + 1, next.lane, next.company_id, next.due_at,
+        free.room, bounds.size, walk.usable + (free.room > 0)::integer, next.wrapped
+      from walk
+      cross join lateral (
+        (
+          select job.lane, job.company_id, job.due_at, walk.wrapped
+          from ${table.name} job
+          where ${table.isOfKind('$1::text')} and job.lane > walk.lane and ${isWaiting(table)} and ${isWithin(table)}
+          order by job.lane, job.due_at, job.id
+          limit 1
+        )
+        union all
+        ( -- after the last lane comes the first
+          select job.lane, job.company_id, job.due_at, true
+          from ${table.name} job
+          where ${table.isOfKind('$1::text')} and not walk.wrapped and ${isWaiting(table)} and ${isWithin(table)}
+          order by job.lane, job.due_at, job.id
+          limit 1
+        )
+        limit 1
+      ) as next
+      cross join lateral (
+        select
+          case when is_wide then $4::integer else 1 end as cap,
+          case when is_wide then $3::integer else $9::integer end as size
+        from (select $8::text[] is null or next.lane = any ($8::text[]) as is_wide) as lane
+      ) as bounds
+      cross join lateral (
+        select case
+          when next.due_at > (select at from moment) then 0
+          when coalesce(((select companies from in_flight) ->> next.company_id::text)::integer, 0) >= $5::integer then 0
+          else greatest(bounds.cap - coalesce(((select lanes from in_flight) ->> next.lane)::integer, 0), 0)
+        end as room
+      ) as free
+      where walk.usable < least($2::integer, ${MOST_LANES})
+        and walk.step < ${MOST_STEPS}
+        and not (next.wrapped and next.lane > $6::text)
+    )`
+
+/** The due jobs of lanes with room, in batches. */
+const formBatches = (table: JobTable): string => `
+    candidate as (
+      select
+        walk.step, walk.lane, walk.company_id, job.id, job.due_at,
+        (row_number() over (partition by walk.lane order by job.due_at, job.id) - 1) / walk.size as round
+      from report
+      join walk on walk.room > 0
+      cross join lateral (
+        select job.id, job.due_at
+        from ${table.name} job
+        where ${table.isOfKind('$1::text')} and job.lane = walk.lane and ${isWaiting(table)} and ${isWithin(table)}
+          and job.due_at <= (select at from moment)
+        order by job.due_at, job.id
+        -- twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes
+        limit least(walk.room, ceil(2.0 * $2::integer / report.lanes)) * walk.size
+      ) as job
+    ),
+    batch as materialized (
+      select
+        candidate.step, candidate.lane, candidate.company_id, candidate.round,
+        array_agg(candidate.id) as ids,
+        row_number() over (partition by candidate.company_id order by candidate.round, candidate.step) as company_turn
+      from candidate
+      group by candidate.step, candidate.lane, candidate.company_id, candidate.round
+    )`
+
+/** The batches that are claimed: one of each lane, then the second of each, within the caps of the companies. */
+const pickBatches = `
+    picked as materialized (
+      select
+        batch.*, gen_random_uuid() as claim_id,
+        exists (
+          select from companies company where company.id = batch.company_id and company.deleted_at is not null
+        ) as is_removed
+      from batch
+      where batch.company_id is null
+        or batch.company_turn
+          <= $5::integer - coalesce(((select companies from in_flight) ->> batch.company_id::text)::integer, 0)
+      order by batch.round, batch.step
+      limit $2::integer
+    )`
+
+/** Locks the jobs of the picked batches and leases them; an id may be known in two companies, in different lanes. */
+const leaseJobs = (table: JobTable): string => `
+    locked as materialized (
+      select job.id, job.lane, picked.claim_id, picked.is_removed
+      from picked
+      cross join lateral unnest(picked.ids) as one (id)
+      cross join lateral (
+        select job.id, job.lane
+        from ${table.name} job
+        where job.id = one.id and job.lane = picked.lane and ${isWithin(table)}
+          and ${isStillWaiting(table)}
+        for update of job skip locked
+      ) as job
+    ),
+    removed as (
+      ${table.finish}
+      where job.id = any (array(select locked.id from locked where locked.is_removed)) and ${isWithin(table)}
+        and job.lane = any (array(select locked.lane from locked where locked.is_removed))
+    ),
+    claim as materialized (
+      select array_agg(locked.id) as ids, array_agg(locked.lane) as lanes, array_agg(locked.claim_id) as claim_ids
+      from locked
+      where not locked.is_removed
+    ),
+    leased as (
+      update ${table.name} job
+      set
+        claim_id = (select claim.claim_ids[array_position(claim.ids, job.id)] from claim),
+        lease_until = (select at from moment) + $7::integer * interval '1 ms'
+      where job.id = any (array(select locked.id from locked where not locked.is_removed)) and ${isWithin(table)}
+        and job.lane = (select claim.lanes[array_position(claim.ids, job.id)] from claim)
+      returning
+        job.id, job.lane, job.company_id, ${table.subject} as subject_id, job.due_at, job.${table.failures} as attempts,
+        job.claim_id, job.created_at
+    )`
+
+/** Not written as the predicate of the index of waiting jobs, which would be searched by id from end to end. */
+const isStillWaiting = (table: JobTable): string => `num_nulls(job.claim_id) = 1 and ${table.isOpen}`
+
+const isWithin = (table: JobTable): string => table.isWithin('$10::integer', '$11::integer')

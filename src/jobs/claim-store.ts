@@ -1,0 +1,84 @@
+import type { Db } from '../db/connect.ts'
+import { claimStatement, hasWaiting, LOCK_CLAIMS } from './claim-statement.ts'
+import type { Job } from './job.ts'
+import { JOBS, type JobTable, type PartitionRange } from './job-table.ts'
+
+export type ClaimRequest = {
+  kind: string
+  /** Where the kind has its jobs; absent: `jobs`. */
+  table?: JobTable
+  /** The partitions that have waiting or leased rows; absent: the table is asked. */
+  partitions?: PartitionRange
+  /** Units wanted at most: jobs, or batches when `unitSize` is more than 1. */
+  units: number
+  unitSize: number
+  /** Units in flight at most, over all processes: per lane, and per company over its lanes of this kind. */
+  laneCap: number
+  companyCap: number
+  /** Where the last claim ended its walk round the lanes; empty at first. */
+  afterLane: string
+  leaseMs: number
+  /** The lanes to which the caps apply; every other lane has one unit of `narrowSize` jobs. Absent: all lanes. */
+  wideLanes?: readonly string[] | undefined
+  narrowSize?: number | undefined
+}
+
+export type Claimed = {
+  /** In order of due time; jobs of one unit share a claim id. */
+  jobs: Job[]
+  /** Where the next claim goes on. */
+  lastLane: string
+  /** Whether every lane was looked at; if not, more may be due. */
+  sawAll: boolean
+  /** Whether due work was passed over because of a cap or for want of units. */
+  sawFull: boolean
+  /** Until the next job that was seen falls due. */
+  nextDueInMs: number | undefined
+}
+
+type ClaimRow = Omit<Job, 'id' | 'kind' | 'companyId'> & {
+  id: number | null
+  companyId: number | null
+  sawAll: boolean | null
+  sawFull: boolean | null
+  nextDueInMs: number | null
+}
+
+const NOTHING: Claimed = { jobs: [], lastLane: '', sawAll: true, sawFull: false, nextDueInMs: undefined }
+
+/** Claims jobs that are due under a lease, round the lanes and within the caps. One short transaction. */
+export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed> {
+  const { kind, table = JOBS, partitions = await table.openPartitions(db) } = request
+  const place = [kind, partitions.first, partitions.last]
+  const [found] = await db.unsafe<[{ hasWaiting: boolean }]>(hasWaiting(table), place, { prepare: true })
+  if (!found.hasWaiting) return NOTHING
+  const claim = async (tx: Db) => {
+    const [, rows] = await Promise.all([
+      tx.unsafe(LOCK_CLAIMS, [kind], { prepare: true }),
+      tx.unsafe<ClaimRow[]>(claimStatement(table), toParameters(request, partitions), { prepare: true }),
+    ])
+    return { rows }
+  }
+  const claimed = 'begin' in db ? await db.begin(claim) : await claim(db)
+  const [report, ...rows] = claimed.rows
+  return {
+    jobs: rows.flatMap((row) => toJob(kind, row)),
+    lastLane: report?.lane ?? '',
+    sawAll: report?.sawAll ?? true,
+    sawFull: report?.sawFull ?? false,
+    nextDueInMs: report?.nextDueInMs ?? undefined,
+  }
+}
+
+/** The order of claimStatement. */
+function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
+  const { kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrowSize = 1 } = request
+  const wide = wideLanes ? [...wideLanes] : null
+  return [kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs, wide, narrowSize, first, last]
+}
+
+function toJob(kind: string, row: ClaimRow): Job[] {
+  const { id, lane, companyId, subjectId, dueAt, attempts, claimId, createdAt } = row
+  if (id === null) return []
+  return [{ id, claimId, kind, lane, companyId: companyId ?? undefined, subjectId, dueAt, attempts, createdAt }]
+}

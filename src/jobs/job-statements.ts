@@ -1,0 +1,138 @@
+import { type JobTable, NOBODY, perTable } from './job-table.ts'
+
+/**
+ * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
+ * an id may be known in two companies, a claim is of one.
+ */
+const isHeld = (table: JobTable): string => `
+  job.id = any ($1::bigint[]) and ${isWithin(table)}
+  and ($2::uuid[])[array_position($1::bigint[], job.id)] = job.claim_id
+`
+
+const isWithin = (table: JobTable): string => table.isWithin('$3::integer', '$4::integer')
+
+/** Ends jobs and returns those that the caller still held. */
+export const finishStatement = perTable((table) => `${table.finish} where ${isHeld(table)} returning job.id`)
+
+/** Returns claimed jobs unchanged, due at once: a worker that stops has not completed them. */
+export const returnStatement = perTable(
+  (table) => `update ${table.name} job set claim_id = null, lease_until = null where ${isHeld(table)}`,
+)
+
+/**
+ * Ends runs without ending their jobs. By job: $5, $6: when it is due again, a time or ms from now; $7: whether the run
+ * counts as a failure; $8: the error; $9: hold the lane closed until then; $10: fail the job for good. Returns those that
+ * the caller still held.
+ */
+export const rescheduleStatement = perTable(
+  (table) => `
+    update ${table.name} job
+    set (due_at, claim_id, lease_until, ${table.failures}, lease_expiries, failed_at, last_error) = (
+      select
+        case when given.is_held then job.due_at else given.due_at end,
+        case when given.is_held then ${NOBODY} end,
+        case when given.is_held then given.due_at end,
+        job.${table.failures} + given.counts::integer,
+        0,
+        case when given.is_failed then clock_timestamp() end,
+        coalesce(given.error, job.last_error)
+      from (
+        select
+          coalesce(
+            ($5::timestamptz[])[place], clock_timestamp() + coalesce(($6::double precision[])[place], 0) * interval '1 ms'
+          ) as due_at,
+          ($7::text[]::boolean[])[place] as counts,
+          ($8::text[])[place] as error,
+          ($9::text[]::boolean[])[place] and not ($10::text[]::boolean[])[place] as is_held,
+          ($10::text[]::boolean[])[place] as is_failed
+        from (select array_position($1::bigint[], job.id) as place) as job_place
+      ) as given
+    )
+    where ${isHeld(table)}
+    returning job.id
+  `,
+)
+
+/**
+ * Renews leases for $5 ms and returns the jobs that the caller must stop: claimed by another, free, or of a company that has
+ * been removed; claimJobs ends the latter once they are given back. A job that its handler completes in a transaction at
+ * this moment is neither waited for nor returned, nor is one that is finished.
+ */
+export const renewStatement = perTable(
+  (table) => `
+    with mine as materialized (
+      select job.id, job.claim_id from ${table.name} job where ${isHeld(table)} for update of job skip locked
+    ),
+    renewed as (
+      update ${table.name} job
+      set lease_until = clock_timestamp() + $5::integer * interval '1 ms'
+      where job.id = any (array(select mine.id from mine)) and ${isWithin(table)}
+        and job.claim_id = any (array(select mine.claim_id from mine))
+        -- a renewal that a crash of the server forgets is a job that is claimed again
+        and (select set_config('synchronous_commit', 'off', true)) = 'off'
+    )
+    select held.id
+    from unnest($1::bigint[], $2::uuid[]) as one (id, claim_id)
+    cross join lateral (
+      select job.id, job.claim_id, job.company_id
+      from ${table.name} job
+      where job.id = one.id and ${table.isOpen}
+      limit 1
+    ) as held
+    where held.claim_id is distinct from one.claim_id
+      or exists (select from companies company where company.id = held.company_id and company.deleted_at is not null)
+  `,
+)
+
+/**
+ * Requeues jobs of the kinds $1 whose lease has expired. One that has outlived $2 workers fails: it may be what kills them.
+ * $3, $4: the first and last partition.
+ */
+export const recoverStatement = perTable(
+  (table) => `
+    with expired as materialized (
+      select job.id, job.claim_id
+      from unnest($1::text[]) as one (kind)
+      cross join lateral (
+        select job.id, job.claim_id
+        from ${table.name} job
+        where ${table.isOfKind('one.kind')} and job.lease_until <= now() and ${isWithin(table)}
+        for update of job skip locked
+      ) as job
+    )
+    update ${table.name} job
+    set (claim_id, lease_until, lease_expiries, failed_at, last_error) = (
+      select
+        null::uuid,
+        null::timestamptz,
+        expiries,
+        case when expiries >= $2::integer then clock_timestamp() end,
+        case when expiries >= $2::integer then 'The lease expired ' || expiries || ' times' else job.last_error end
+      from (select job.lease_expiries + (job.claim_id <> ${NOBODY})::integer as expiries) as counted
+    )
+    where job.id = any (array(select expired.id from expired)) and ${isWithin(table)}
+      and job.claim_id = any (array(select expired.claim_id from expired))
+  `,
+)
+
+/** Failed jobs, the latest first; $1: a kind, or null for all; $2: at most so many. */
+export const failedStatement = perTable(
+  (table) => `
+    select
+      job.id, ${table.kind} as kind, job.lane, job.company_id, ${table.subject} as subject_id, job.${table.failures} as attempts, job.failed_at,
+      job.last_error
+    from ${table.name} job
+    where job.failed_at is not null and ($1::text is null or ${table.isOfKind('$1::text')})
+    order by job.failed_at desc, job.id desc
+    limit $2::integer
+  `,
+)
+
+/** Starts the failed jobs $1 anew, due now. */
+export const reviveStatement = perTable(
+  (table) => `
+    update ${table.name} job
+    set failed_at = null, ${table.failures} = 0, lease_expiries = 0, due_at = now()
+    where job.id = any ($1::bigint[]) and job.failed_at is not null
+  `,
+)
