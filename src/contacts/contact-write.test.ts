@@ -90,8 +90,8 @@ describe('a form and the same contact in JSON', () => {
   test('are accepted and refused alike, and kept alike', async () => {
     await fc.assert(
       fc.asyncProperty(entries, async (fields) => {
-        // Browsers make every line break of a form CRLF, and a percent code of a name is ambiguous: neither is ours.
-        const safe = fields.filter(([name, value]) => !/[\r\n]/.test(name + value) && !/%(22|0A|0D)/i.test(name))
+        // Browsers make every line break of a form CRLF; a percent code or a backslash of a name is ambiguous.
+        const safe = fields.filter(([name, value]) => !/[\r\n]/.test(name + value) && !/%(22|0A|0D)|\\/i.test(name))
         const [json, url, parts] = [
           await post(companies[0]!, 'application/json', JSON.stringify(formToWriteBody(safe))),
           await post(companies[1]!, 'application/x-www-form-urlencoded', new URLSearchParams(safe).toString()),

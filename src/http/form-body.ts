@@ -15,6 +15,6 @@ export async function acceptForms(app: FastifyInstance, readForm: ReadForm): Pro
     'multipart/form-data',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, body: Buffer) =>
-      readForm(readMultipart(String(request.headers['content-type']), body)),
+      readForm(await readMultipart(String(request.headers['content-type']), body)),
   )
 }

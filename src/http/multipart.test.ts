@@ -9,13 +9,15 @@ const field = (name: string, value: string, eol = '\r\n') =>
 test('a form as the platform writes it is read as it was meant, whatever its names and values', async () => {
   // The platform itself writes every line end as CRLF and reads no carriage return of its own.
   const text = fc.string({ unit: 'binary' }).map((one) => one.toWellFormed().replaceAll(/\r\n?|\n/g, '\r\n'))
+  // A backslash before a quote is read as a quoted pair, and no header holds control characters.
+  const name = text.filter((one) => /^[^\p{Cc}\\]([^\p{Cc}\\]|\r\n)*$/u.test(one))
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(text, text), { minLength: 1 }), async (entries) => {
+    fc.asyncProperty(fc.array(fc.tuple(name, text), { minLength: 1 }), async (entries) => {
       const form = new FormData()
       for (const [name, value] of entries) form.append(name, value)
       const request = new Response(form)
       const contentType = request.headers.get('content-type') ?? ''
-      expect(readMultipart(contentType, Buffer.from(await request.arrayBuffer()))).toEqual(entries)
+      expect(await readMultipart(contentType, Buffer.from(await request.arrayBuffer()))).toEqual(entries)
     }),
   )
 })
@@ -25,10 +27,10 @@ test.each([
   ['of 70 characters', `multipart/form-data; boundary=${'b'.repeat(70)}`, 'b'.repeat(70)],
   ['in quotes', 'multipart/form-data; boundary="x"', 'x'],
   ['with what needs quotes', 'multipart/form-data; boundary="a b:(c)=?;/"', 'a b:(c)=?;/'],
-  ['among parameters', 'Multipart/Form-Data; charset=utf-8 ; Boundary = x ; other=1', 'x'],
-])('a boundary %s', (_name, contentType, boundary) => {
+  ['among parameters', 'Multipart/Form-Data; charset=utf-8; Boundary=x; other=1', 'x'],
+])('a boundary %s', async (_name, contentType, boundary) => {
   const body = `--${boundary}\r\n${field('email', 'ada@example.com')}--${boundary}--\r\n`
-  expect(read(contentType, body)).toEqual([['email', 'ada@example.com']])
+  expect(await read(contentType, body)).toEqual([['email', 'ada@example.com']])
 })
 
 const X = 'multipart/form-data; boundary=x'
@@ -37,8 +39,7 @@ test.each([
   ['words before the first part', `never mind\r\n--x\r\n${field('a', '1')}--x--\r\n`],
   ['words after the last', `--x\r\n${field('a', '1')}--x--\r\nnever mind\r\n--x\r\n`],
   ['no line end at the end', `--x\r\n${field('a', '1')}--x--`],
-  ['blanks behind the delimiters', `--x \t\r\n${field('a', '1')}--x-- \r\n`],
-  ['lines that end with LF alone', `--x\n${field('a', '1', '\n')}--x--\n`],
+  ['words after the end', `--x\r\n${field('a', '1')}--x-- \r\n`],
   ['a line end before the first delimiter', `\r\n--x\r\n${field('a', '1')}--x--\r\n`],
   ['further headers', `--x\r\nContent-Length: 1\r\nContent-Type: text/plain\r\n${field('a', '1')}--x--`],
   ['a folded header', '--x\r\nContent-Disposition: form-data;\r\n\tname="a"\r\n\r\n1\r\n--x--'],
@@ -48,39 +49,34 @@ test.each([
     'a file field that was left empty',
     `--x\r\n${field('a', '1')}--x\r\nContent-Disposition: form-data; name="f"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n\r\n--x--`,
   ],
-])('%s', (_name, body) => {
-  expect(read(X, body)).toEqual([['a', '1']])
+])('%s', async (_name, body) => {
+  expect(await read(X, body)).toEqual([['a', '1']])
 })
 
 test.each([
   ['nothing', ''],
   ['line ends of its own', '\r\none\r\n\r\ntwo\r\n'],
-  ['what looks like a delimiter', '--xy\r\n --x\r\na--x\r\n--x-\r\n--x--y'],
-])('a value of %s', (_name, value) => {
-  expect(read(X, `--x\r\n${field('a', value)}--x\r\n${field('b', '2')}--x--\r\n`)).toEqual([
+  ['what looks like a delimiter', ' --xy\r\n --x\r\na--x\r\n-x-\r\n x--y'],
+])('a value of %s', async (_name, value) => {
+  expect(await read(X, `--x\r\n${field('a', value)}--x\r\n${field('b', '2')}--x--\r\n`)).toEqual([
     ['a', value],
     ['b', '2'],
   ])
-})
-
-test('a part that is empty without a line of its own', () => {
-  expect(read(X, '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n--x--')).toEqual([['a', '']])
 })
 
 test.each([
   ['customFields.caffè', 'customFields.caffè'],
   ['a%22b%0D%0A', 'a"b\r\n'],
   ['a\\"b', 'a"b'],
-  ['a\\', 'a\\'],
   ['; filename=x', '; filename=x'],
-])('a part named %s', (written, name) => {
-  expect(read(X, `--x\r\n${field(written, '1')}--x--`)).toEqual([[name, '1']])
+])('a part named %s', async (written, name) => {
+  expect(await read(X, `--x\r\n${field(written, '1')}--x--`)).toEqual([[name, '1']])
 })
 
-test('a charset of a part is heeded', () => {
+test('a charset of a part is used', async () => {
   const head = '--x\r\nContent-Type: text/plain; charset=ISO-8859-1\r\nContent-Disposition: form-data; name="a"\r\n\r\n'
   const body = Buffer.concat([Buffer.from(head), Buffer.from('caff\xe8', 'latin1'), Buffer.from('\r\n--x--')])
-  expect(readMultipart(X, body)).toEqual([['a', 'caffè']])
+  expect(await readMultipart(X, body)).toEqual([['a', 'caffè']])
 })
 
 test.each([
@@ -97,14 +93,37 @@ test.each([
   ['no empty line', X, '--x\r\nContent-Disposition: form-data; name="a"\r\n--x--'],
   ['a file', X, '--x\r\nContent-Disposition: form-data; name="a"; filename="a.txt"\r\n\r\n1\r\n--x--'],
   ['a file in other words', X, "--x\r\nContent-Disposition: form-data; name=a; filename*=UTF-8''a\r\n\r\n1\r\n--x--"],
-  ['a file without a name', X, '--x\r\nContent-Disposition: form-data; name="a"; filename=""\r\n\r\n1\r\n--x--'],
+  [
+    'a file without a name',
+    X,
+    '--x\r\nContent-Disposition: form-data; name="a"; filename=""\r\nContent-Type: application/octet-stream\r\n\r\n1\r\n--x--',
+  ],
+  ['a file without content', X, '--x\r\nContent-Disposition: form-data; name="a"; filename="a.txt"\r\n\r\n\r\n--x--'],
+  ['half a file', X, '--x\r\nContent-Disposition: form-data; name="a"; filename="a.txt"\r\n\r\n1'],
+  ['an empty name', X, `--x\r\n${field('', '1')}--x--`],
+  ['blanks behind the delimiters', X, `--x \t\r\n${field('a', '1')}--x-- \r\n`],
+  ['lines that end with LF alone', X, `--x\n${field('a', '1', '\n')}--x--\n`],
+  ['a part without a line of its own', X, '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n--x--'],
+  ['a value with a line that begins like the delimiter', X, `--x\r\n${field('a', '1\r\n--xy')}--x--`],
+  ['one part of another kind among good ones', X, `--x\r\n${field('a', '1')}--x\r\nA: b\r\n\r\n1\r\n--x--`],
+  ['a name that is never closed', X, `--x\r\n${field('a\\', '1')}--x--`],
+  ['a control character in a name', X, `--x\r\n${field('a\u0000', '1')}--x--`],
+  ['headers of 20 kB', X, `--x\r\n${'A: b\r\n'.repeat(3_000)}${field('a', '1')}--x--`],
+  ['1,001 parts', X, `${`--x\r\n${field('a', '1')}`.repeat(1_001)}--x--`],
+  ['delimiters alone', X, '--x\r\n'.repeat(100_000)],
   ['base64', X, `--x\r\nContent-Transfer-Encoding: base64\r\n${field('a', 'MQ==')}--x--`],
   ['an unknown charset', X, `--x\r\nContent-Type: text/plain; charset=klingon\r\n${field('a', '1')}--x--`],
-])('%s: 400', (_name, contentType, body) => {
-  expect(() => read(contentType, body)).toThrow(expect.objectContaining({ status: 400 }))
+])('%s: 400', async (_name, contentType, body) => {
+  await expect(read(contentType, body)).rejects.toMatchObject({ status: 400 })
 })
 
-test('what is not UTF-8: 400', () => {
+test('1,000 parts are read, and a name of 16,000 bytes', async () => {
+  const name = 'a'.repeat(16_000)
+  const body = `--x\r\n${field(name, '1')}${`--x\r\n${field('a', '1')}`.repeat(999)}--x--`
+  expect(await read(X, body)).toEqual([[name, '1'], ...Array.from({ length: 999 }, () => ['a', '1'])])
+})
+
+test('what is not UTF-8: 400', async () => {
   const body = Buffer.from(`--x\r\n${field('a', '\xff')}--x--`, 'latin1')
-  expect(() => readMultipart(X, body)).toThrow('not valid UTF-8')
+  await expect(readMultipart(X, body)).rejects.toThrow('not valid UTF-8')
 })

@@ -1,112 +1,75 @@
 import { isUtf8 } from 'node:buffer'
-import { badRequest } from '../errors.ts'
+import { MIMEType } from 'node:util'
+import busboy from 'busboy'
+import { AppError, badRequest } from '../errors.ts'
 
-/** 1 to 70 characters, the last of them no blank (RFC 2046, 5.1.1). */
-const BOUNDARY = /^[\x20-\x7e]{0,69}[\x21-\x7e]$/
-const IDENTITIES = new Set(['', '7bit', '8bit', 'binary'])
+const MAX_PARTS = 1_000
+/** The whole body is bounded. The parser itself refuses more than 16 KiB of headers in a part. */
+const LIMITS = { fieldSize: Number.POSITIVE_INFINITY }
+const IDENTITIES = ['7bit', '8bit', 'binary']
+const REPLACEMENT = '\ufffd'
 
-/** A part as it stands in the body: one character for each byte. */
-type Part = { head: string; content: string }
+type Entry = [name: string, value: string]
+type Parsed = { entries: Entry[]; emptyFiles: number }
 
 /**
- * The names and values of a form in multipart/form-data (RFC 7578), in their order. Takes what programs write, not only
- * browsers: any boundary, lines that end with LF alone, words before the first part and after the last, charsets. 400
- * for a file, but not for a file field that was left empty; 400 for what is no such form or is cut off.
+ * The names and values of a form in multipart/form-data (RFC 7578), in their order: at most 1,000 parts, each with at most
+ * 16 KiB of headers. 400 for a file, but not for a file field that was left empty; 400 for what is no such form or is cut off.
  */
-export function readMultipart(contentType: string, body: Buffer): [name: string, value: string][] {
-  const boundary = parameterOf(contentType, 'boundary') ?? ''
-  if (!BOUNDARY.test(boundary)) throw broken('its Content-Type names no boundary of 1 to 70 characters')
-  return splitParts(body.toString('latin1'), boundary).flatMap(readPart)
+export async function readMultipart(contentType: string, body: Buffer): Promise<Entry[]> {
+  const parts = countParts(readBoundary(contentType), body)
+  if (parts === 0) throw broken('no part stands between its delimiters, in lines that end with CRLF')
+  if (parts > MAX_PARTS) throw badRequest(`The form has more than ${MAX_PARTS.toLocaleString('en-US')} parts`)
+  const { entries, emptyFiles } = await parse(contentType, body)
+  // The parser skips what is not form-data.
+  if (entries.length + emptyFiles !== parts) throw broken('a part is not form-data')
+  return entries
 }
 
 const broken = (why: string) => badRequest(`The form is not valid multipart/form-data: ${why}`)
 
-/** Every delimiter is looked for once: time in proportion to the length. */
-function splitParts(source: string, boundary: string): Part[] {
-  const delimiter = `--${boundary}`
-  const parts: Part[] = []
-  let start: number | undefined
-  for (let at = source.indexOf(delimiter); at !== -1; at = source.indexOf(delimiter, at + 1)) {
-    const after = at + delimiter.length
-    const isLast = source.startsWith('--', after)
-    const next = lineEnd(source, isLast ? after + 2 : after)
-    if ((at > 0 && source[at - 1] !== '\n') || next === undefined) continue
-    if (start !== undefined) parts.push(cutPart(source.slice(start, at)))
-    if (isLast) return parts
-    start = next
-  }
-  throw broken(start === undefined ? 'there is no part in it' : 'its end is missing')
+function readBoundary(contentType: string): string {
+  const boundary = URL.canParse(contentType) ? null : new MIMEType(contentType).params.get('boundary')
+  if (!boundary || boundary.length > 70) throw broken('its Content-Type names no boundary of 1 to 70 characters')
+  return boundary
 }
 
-/** Where the next line begins, or the end is, when nothing but blanks is left on this one. */
-function lineEnd(source: string, from: number): number | undefined {
-  const rest = /[ \t]*(?:\r?\n|$)/y
-  rest.lastIndex = from
-  return rest.test(source) ? rest.lastIndex : undefined
+/** The parts before the closing delimiter. Counting ends one above the limit. */
+function countParts(boundary: string, body: Buffer): number {
+  const parts = `\r\n${body.toString('latin1')}`.split(`\r\n--${boundary}`, MAX_PARTS + 2).slice(1)
+  const end = parts.findIndex((part) => part.startsWith('--'))
+  return end === -1 ? parts.length : end
 }
 
-/** What stands between two delimiters; the line end before the second is its own. */
-function cutPart(between: string): Part {
-  const text = between.replace(/\r?\n$/, '')
-  if (/^\r?\n/.test(between)) return { head: '', content: text.replace(/^\r?\n/, '') }
-  const blank = /\r?\n\r?\n/.exec(between)
-  if (blank === null) throw broken('a part has no empty line after its headers')
-  return { head: between.slice(0, blank.index), content: text.slice(blank.index + blank[0].length) }
+function parse(contentType: string, body: Buffer): Promise<Parsed> {
+  const isValid = isUtf8(body)
+  return new Promise((resolve, reject) => {
+    const parsed: Parsed = { entries: [], emptyFiles: 0 }
+    const refuse = (error: unknown) => reject(error instanceof AppError ? error : broken(String(error)))
+    const parser = busboy({ headers: { 'content-type': contentType }, defParamCharset: 'utf8', limits: LIMITS })
+    parser.on('field', (name, value, info) => {
+      // The parser has no value for a charset that it does not know.
+      const isRead = typeof value === 'string' && (isValid || !value.includes(REPLACEMENT))
+      if (!name) refuse(broken('a part has no name'))
+      else if (!IDENTITIES.includes(info.encoding)) refuse(broken('a part has a Content-Transfer-Encoding'))
+      else if (!isRead) refuse(broken('a value is not valid UTF-8, nor in the charset that its part names'))
+      else parsed.entries.push([toName(name), value])
+    })
+    parser.on('file', (_name, stream, { filename }) => {
+      // Browsers write a file field that was left empty as a file without name and content.
+      if (filename) refuse(noFiles())
+      stream.on('data', () => refuse(noFiles()))
+      // A form that breaks off in a file fails the file as well: unheard, that would end the process.
+      stream.on('error', refuse)
+      parsed.emptyFiles += 1
+    })
+    parser.on('error', refuse)
+    parser.on('close', () => resolve(parsed))
+    parser.end(body)
+  })
 }
 
-function readPart({ head, content }: Part): [name: string, value: string][] {
-  const headers = readHeaders(head)
-  const disposition = headers.get('content-disposition') ?? ''
-  const name = /^form-data\s*;/i.test(disposition) ? parameterOf(disposition, 'name') : undefined
-  if (name === undefined) throw broken('a part has no name')
-  const file = parameterOf(disposition, 'filename') ?? parameterOf(disposition, 'filename*')
-  // A browser writes this for an empty file field.
-  if (file === '' && content === '') return []
-  if (file !== undefined) throw badRequest('Files are not accepted here')
-  if (!IDENTITIES.has((headers.get('content-transfer-encoding') ?? '').toLowerCase())) {
-    throw broken('a part has a Content-Transfer-Encoding')
-  }
-  return [[toName(name), decode(content, charsetOf(headers.get('content-type') ?? ''))]]
-}
+const noFiles = () => badRequest('Files are not accepted here')
 
-function readHeaders(head: string): Map<string, string> {
-  const lines = head.replaceAll(/\r?\n(?=[ \t])/g, '').split(/\r?\n/)
-  return new Map(
-    lines.map((line) => {
-      const colon = line.indexOf(':')
-      return [line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim()]
-    }),
-  )
-}
-
-/** A parameter of a header, in quotes or bare; a quote within quotes stands behind a backslash. */
-function parameterOf(header: string, name: string): string | undefined {
-  const parameter = /;\s*([^\s=;"]+)\s*=\s*(?:"((?:\\"|[^"])*)"|([^\s;"]*))/g
-  for (const [, key = '', quoted, bare] of header.matchAll(parameter)) {
-    if (key.toLowerCase() === name) return quoted ?? bare ?? ''
-  }
-  return undefined
-}
-
-const charsetOf = (contentType: string): string => parameterOf(contentType, 'charset') ?? 'utf-8'
-
-/** Browsers write quotes and line ends of a name as in URLs, other programs put a backslash before a quote. */
-const toName = (name: string): string =>
-  decode(name, 'utf-8')
-    .replaceAll('\\"', '"')
-    .replaceAll(/%0D/gi, '\r')
-    .replaceAll(/%0A/gi, '\n')
-    .replaceAll('%22', '"')
-
-function decode(text: string, charset: string): string {
-  const bytes = Buffer.from(text, 'latin1')
-  if (/^utf-?8$/i.test(charset)) {
-    if (isUtf8(bytes)) return bytes.toString('utf8')
-    throw broken('it is not valid UTF-8')
-  }
-  try {
-    return new TextDecoder(charset, { fatal: true }).decode(bytes)
-  } catch {
-    throw broken(`a part is not valid ${charset.slice(0, 40)}`)
-  }
-}
+/** Browsers write quotes and line ends of a name as in URLs. */
+const toName = (name: string): string => name.replaceAll(/%0D/gi, '\r').replaceAll(/%0A/gi, '\n').replaceAll('%22', '"')
