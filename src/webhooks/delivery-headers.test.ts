@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { validateHeaderValue } from 'node:http'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { deliveryHeaders, type SignedDelivery } from './delivery-headers.ts'
@@ -63,6 +64,24 @@ describe('delivery headers', () => {
     )
     expect(headers['webhook-id']).toBe('wamid.A')
     expect(headers['webhook-timestamp']).toBe('1767225600')
+  })
+
+  it('carry a wamid of any characters, percent-encoded outside visible ASCII', () => {
+    const signer = createSigner('secret')
+    const headersOf = (wamid: string) => deliveryHeaders('Service', { ...delivery, wamid, signer }, at)
+    expect(headersOf('wamid.a b\uFFFDé\r\n')).toMatchObject({
+      'X-Service-Delivery': 'wamid.a%20b%EF%BF%BD%C3%A9%0D%0A',
+      'webhook-id': 'wamid.a%20b%EF%BF%BD%C3%A9%0D%0A',
+    })
+    expect(headersOf('wamid.HBgL/+=:%41')).toMatchObject({ 'webhook-id': 'wamid.HBgL/+=:%41' })
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (wamid) => {
+        for (const [name, value] of Object.entries(headersOf(wamid))) {
+          validateHeaderValue(name, value)
+          expect(value).toBe(value.trim())
+        }
+      }),
+    )
   })
 
   it('let static headers replace the user agent but nothing of ours', () => {

@@ -17,12 +17,13 @@ export type SignedDelivery = {
  * accepted under another SERVICE_NAME.
  */
 export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, at: Date): Record<string, string> {
+  const id = headerTextOf(delivery.wamid)
   const own: Record<string, string> = {
     'Content-Type': 'application/json',
     [`X-${serviceName}-Event`]: delivery.event,
-    [`X-${serviceName}-Delivery`]: delivery.wamid,
+    [`X-${serviceName}-Delivery`]: id,
     [`X-${serviceName}-Webhook-Id`]: String(delivery.registrationId),
-    ...signatures(serviceName, delivery, at),
+    ...signatures(serviceName, delivery, id, at),
   }
   const chosen = delivery.headers.filter(({ key }) => !isReservedHeader(key, serviceName))
   return {
@@ -31,6 +32,9 @@ export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, a
     ...own,
   }
 }
+
+/** A header takes visible ASCII; a provider's id may hold anything. Other characters are percent-encoded. */
+const headerTextOf = (wamid: string): string => wamid.replace(/[^!-~]+/gu, encodeURIComponent)
 
 /** What a static header may replace. An answer that is not compressed cannot burst. */
 function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {
@@ -41,7 +45,12 @@ function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<
   }
 }
 
-function signatures(serviceName: string, { signer, wamid, body }: SignedDelivery, at: Date): Record<string, string> {
+function signatures(
+  serviceName: string,
+  { signer, body }: SignedDelivery,
+  id: string,
+  at: Date,
+): Record<string, string> {
   if (signer === null) return {}
-  return { [`X-${serviceName}-Signature`]: signer.sign(body), ...signer.standardHeaders(wamid, at, body) }
+  return { [`X-${serviceName}-Signature`]: signer.sign(body), ...signer.standardHeaders(id, at, body) }
 }
