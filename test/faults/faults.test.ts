@@ -6,7 +6,7 @@ import { run } from './run.ts'
 const TIMEOUT = 900_000
 const quiet = () => {}
 
-test(
+test.concurrent(
   'among kills, restarts and a promotion nothing acknowledged is lost, doubled, out of order or another person’s',
   async () => {
     const counts = await run({ ...QUICK, seed: 16 }, quiet)
@@ -15,7 +15,7 @@ test(
   TIMEOUT,
 )
 
-test(
+test.concurrent(
   'a service that answers before it has stored an event loses some, and the counters see it',
   async () => {
     const counts = await run({ ...CONTROL, seed: 16 }, quiet)

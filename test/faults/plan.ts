@@ -1,6 +1,8 @@
 /** How much of everything a run does. */
 export type Plan = {
   seed: number
+  /** How many api processes run, and how many workers. */
+  processesOfRole: number
   kills: number
   terminations: number
   databaseRestarts: number
@@ -15,6 +17,7 @@ export type Plan = {
 }
 
 export const FULL: Omit<Plan, 'seed'> = {
+  processesOfRole: 2,
   kills: 100,
   terminations: 20,
   databaseRestarts: 5,
@@ -26,25 +29,29 @@ export const FULL: Omit<Plan, 'seed'> = {
   answersEarly: false,
 }
 
+/** Each kind of fault once, in both forms where it has two. */
 export const QUICK: Omit<Plan, 'seed'> = {
-  kills: 3,
-  terminations: 2,
-  databaseRestarts: 1,
-  promotions: 1,
+  processesOfRole: 2,
+  kills: 2,
+  terminations: 1,
+  databaseRestarts: 2,
+  promotions: 2,
   rollingRestarts: 1,
-  inbound: 600,
+  inbound: 400,
   sends: 60,
   mails: 30,
   answersEarly: false,
 }
 
-/** Enough to show that the counters see what the control arm loses. */
+/** One killed api process is enough to show that the counters see what the control arm loses. */
 export const CONTROL: Omit<Plan, 'seed'> = {
-  ...QUICK,
+  processesOfRole: 1,
+  kills: 1,
   terminations: 0,
+  databaseRestarts: 0,
   promotions: 0,
   rollingRestarts: 0,
-  inbound: 400,
+  inbound: 300,
   sends: 0,
   mails: 0,
   answersEarly: true,

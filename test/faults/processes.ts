@@ -12,8 +12,10 @@ const SKEW_MS = 120_000
 const STOP_DEADLINE_MS = 30_000
 const START_DEADLINE_MS = 120_000
 
+export type Role = 'api' | 'worker'
+
 type Slot = {
-  role: 'api' | 'worker'
+  role: Role
   port: number
   skewMs: number
   child?: ChildProcess
@@ -22,12 +24,12 @@ type Slot = {
   starting?: Promise<void> | undefined
 }
 
-/** Two api and two worker processes of the service on one database. */
+/** Api and worker processes of the service on one database. */
 export type Processes = {
   /** Where the api processes answer. */
   addresses: string[]
-  /** Kills one that runs with SIGKILL; its start goes on while further faults are made. */
-  kill(): Promise<void>
+  /** Kills one of this role that runs, with SIGKILL; its start goes on while further faults are made. */
+  kill(role: Role): Promise<void>
   /** Stops each in turn with SIGTERM and starts it again. */
   roll(): Promise<void>
   /** Waits until all that were killed run again; throws when one does not start. */
@@ -37,14 +39,16 @@ export type Processes = {
   stop(): Promise<void>
 }
 
-export async function startProcesses(env: Record<string, string>, random: Random): Promise<Processes> {
+export async function startProcesses(ofRole: number, env: Record<string, string>, random: Random): Promise<Processes> {
   // One listener for each process that was ever started.
   process.setMaxListeners(0)
   const slots: Slot[] = []
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
-  for (const [place, role] of (['api', 'api', 'worker', 'worker'] as const).entries()) {
-    slots.push({ role, port: await freePort(), skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS, output: '' })
+  for (const role of ['api', 'worker'] as const) {
+    for (let place = 0; place < ofRole; place += 1) {
+      slots.push({ role, port: await freePort(), skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS, output: '' })
+    }
   }
   const start = (slot: Slot) => {
     slot.starting = startSlot(slot, env).finally(() => {
@@ -56,9 +60,10 @@ export async function startProcesses(env: Record<string, string>, random: Random
   await Promise.all(slots.map(start))
   return {
     addresses: slots.filter(({ role }) => role === 'api').map(({ port }) => `http://127.0.0.1:${port}`),
-    kill: async () => {
-      const running = () => slots.filter(({ starting }) => starting === undefined)
-      while (running().length === 0) await Promise.race(slots.map(({ starting }) => starting))
+    kill: async (role) => {
+      const own = slots.filter((slot) => slot.role === role)
+      const running = () => own.filter(({ starting }) => starting === undefined)
+      while (running().length === 0) await Promise.race(own.map(({ starting }) => starting))
       const slot = random.pick(running())
       await end(slot, 'SIGKILL')
       start(slot).catch((error) => failed.reject(error))

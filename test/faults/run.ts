@@ -37,7 +37,8 @@ export async function run(plan: Plan, say: Say): Promise<Counts> {
     undo.push(sandbox.stop)
     const receivers = await startReceivers(random)
     undo.push(receivers.stop)
-    const processes = await startProcesses(environment(postgres.url, sandbox.smtpUrl, folder), random)
+    const env = environment(postgres.url, sandbox.smtpUrl, folder)
+    const processes = await startProcesses(plan.processesOfRole, env, random)
     undo.push(processes.stop)
     const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
     const companies: Company[] = []
@@ -128,31 +129,31 @@ const faultsOf = (plan: Plan): Fault[] => [
 /** All faults, one after the other, in an order that the seed repeats. */
 async function makeFaults(stage: Stage, plan: Plan, random: Random, pace: Pace, say: Say): Promise<void> {
   const faults = random.shuffle(faultsOf(plan))
-  let promotions = 0
   for (const [index, fault] of faults.entries()) {
     await sleep(random.below(LONGEST_PAUSE_MS))
-    if (fault === 'promote') promotions += 1
     say(`fault ${index + 1} of ${faults.length}: ${fault}`)
-    await make(fault, stage, random, promotions)
+    const isOdd = faults.slice(0, index).filter((one) => one === fault).length % 2 === 0
+    await make(fault, stage, random, isOdd)
     pace.done()
   }
   await stage.processes.started()
   pace.over()
 }
 
-async function make(fault: Fault, { postgres, processes }: Stage, random: Random, promotions: number): Promise<void> {
+/** `isOdd`: the first, third … of its kind. Kills, restarts and promotions take two forms in turn. */
+async function make(fault: Fault, { postgres, processes }: Stage, random: Random, isOdd: boolean): Promise<void> {
   switch (fault) {
     case 'kill':
-      return processes.kill()
+      return processes.kill(isOdd ? 'api' : 'worker')
     case 'terminate':
       return postgres.terminate(1 + random.below(3))
     case 'restart':
-      return postgres.restart(random.next() < 0.5)
+      return postgres.restart(isOdd)
     case 'roll':
       return processes.roll()
     case 'promote':
       await postgres.addStandby()
       await sleep(LONGEST_PAUSE_MS)
-      return postgres.promote(promotions % 2 === 1 ? 'freeze' : 'kill')
+      return postgres.promote(isOdd ? 'freeze' : 'kill')
   }
 }
