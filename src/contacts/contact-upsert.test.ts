@@ -223,7 +223,12 @@ const meet = (pool: Pool, companyId: number, phones: string[]): Promise<string> 
       await tx`
         select lock_customers(${people.map(() => companyId)}::bigint[], ${people.map((one) => one.identity)}::text[])
       `
-      await tx`select * from resolve_contacts(${tx.json(people)})`
+      await tx`
+        select *
+        from resolve_contacts(
+          array(select known from jsonb_populate_recordset(null::customer_contact, ${tx.json(people)}) as known)
+        )
+      `
     }),
   )
 

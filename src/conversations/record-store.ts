@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import { keepWaiting } from './waiting-status-store.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
@@ -43,7 +43,7 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
 
 /**
  * Cuts where a customer comes under other identities than before: who he is was decided by what came earlier, which the
- * database must have seen (migrations: record_inbound).
+ * database must have seen (sql: record_inbound).
  */
 function runsOfSamePeople(records: readonly InboundRecord[]): InboundRecord[][] {
   const runs: InboundRecord[][] = []
@@ -76,36 +76,30 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
   `
 }
 
-/**
- * One array for each column: JSON would be parsed over there for every item anew. Booleans go as text, since the driver
- * takes an array of them for one.
- */
 function recordRun(tx: Db, records: readonly InboundRecord[], before: number, at: Date): Promise<Recorded[]> {
-  const column = <T>(of: (record: InboundRecord) => T): T[] => records.map(of)
+  const items = records.map((record, index) => ({
+    ord: index + 1,
+    company_id: record.companyId,
+    sender_id: record.senderId,
+    kind: record.kind,
+    customer: record.customer,
+    other: record.other,
+    phone: record.phone,
+    profile_name: record.profileName,
+    wamid: record.wamid,
+    type: record.type,
+    text: record.text,
+    media: record.media,
+    target_wamid: record.targetWamid,
+    emoji: record.emoji,
+    sent: record.sentAt && toSeconds(record.sentAt),
+    arrived: toSeconds(record.arrivedAt),
+    opens_window: record.opensWindow,
+    sender_name: record.senderName,
+  }))
   return tx<Recorded[]>`
     select is_new, conversation_id, message_id
-    from record_inbound(
-      ${column(({ companyId }) => companyId)}::bigint[],
-      ${column(({ senderId }) => senderId)}::bigint[],
-      ${column(({ kind }) => kind)}::text[],
-      ${column(({ customer }) => customer)}::text[],
-      ${column(({ other }) => other)}::text[],
-      ${column(({ phone }) => phone)}::text[],
-      ${column(({ profileName }) => profileName)}::text[],
-      ${column(({ wamid }) => wamid)}::text[],
-      ${column(({ type }) => type)}::text[],
-      ${column(({ text }) => text)}::text[],
-      ${column(({ media }) => media && JSON.stringify(media))}::text[],
-      ${column(({ targetWamid }) => targetWamid)}::text[],
-      ${column(({ emoji }) => emoji)}::text[],
-      ${column(({ sentAt }) => sentAt && toSeconds(sentAt))}::double precision[],
-      ${column(({ arrivedAt }) => toSeconds(arrivedAt))}::double precision[],
-      ${column(({ opensWindow }) => String(opensWindow))}::text[]::boolean[],
-      ${column(({ senderName }) => senderName)}::text[],
-      ${records[0]?.sourceType ?? ''},
-      ${before},
-      ${at}
-    )
+    from record_inbound(${jsonRows(tx, items)}, ${records[0]?.sourceType ?? ''}, ${before}, ${at})
     order by ord
   `
 }
@@ -146,7 +140,7 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
   await tx`
     with told as materialized (
       select *
-      from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
+      from jsonb_to_recordset(${jsonRows(tx, items)}) as told (
         ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
         status text,
         occurred_at timestamptz, error jsonb

@@ -12,6 +12,9 @@ export type Pool = postgres.Sql<{ bigint: number }>
 /** What a statement may be handed as `sql.json(...)`. */
 export type Json = postgres.JSONValue
 
+/** Many rows as one parameter of a statement, which reads them with `jsonb_to_recordset` (docs/decisions/0008-rows-as-json.md). */
+export const jsonRows = (db: Db, rows: readonly object[]) => db.json(rows as unknown as Json)
+
 /** What the database refused: carries its SQLSTATE as `code`. */
 export const { PostgresError } = postgres
 

@@ -89,12 +89,15 @@ begin
   end if;
   select array_agg(send) into accepted from unnest(judged) as send where send.refusal is null;
   if exists (select from unnest(accepted) as send where not send.has_contact) then
-    perform resolve_contacts(jsonb_agg(jsonb_build_object(
-      'company_id', (send.item).company_id, 'identity', (send.item).customer, 'phone', (send.item).phone,
-      'source', (send.item).contact_source, 'source_type', (send.item).source_type
-    ) order by (send.item).ord))
-    from unnest(accepted) as send
-    where not send.has_contact;
+    perform resolve_contacts(array(
+      select (
+        (send.item).company_id, (send.item).customer, (send.item).phone, null, (send.item).contact_source,
+        (send.item).source_type
+      )::customer_contact
+      from unnest(accepted) as send
+      where not send.has_contact
+      order by (send.item).ord
+    ));
   end if;
 
   return query

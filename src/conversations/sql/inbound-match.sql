@@ -1,0 +1,8 @@
+-- What the database knows about an inbound_item. Arrays of both hold the same items in the same order.
+create type inbound_match as (
+  is_new boolean, -- false: a message or reaction with this wamid was recorded, or comes earlier in the batch
+  conversation_id bigint, -- null: the customer has no conversation with the sender
+  thread text, -- the customer of the conversation, which may have another name than the item gives
+  contact_id bigint, -- null: no contact is known
+  contact_identity text -- the one of the item's identities that means the contact
+);

@@ -1,0 +1,70 @@
+-- Creates or updates the conversations of a batch's new items, each once, and returns them.
+-- before: the number of items in earlier calls of the same moment.
+create function record_inbound_threads(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
+returns inbound_thread[]
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+declare
+  threads inbound_thread[];
+begin
+  with change as materialized (
+    select * from sum_inbound_threads(items, matches, before, at)
+  ),
+  updated as (
+    update conversations kept
+    set
+      contact_id = change.contact_id,
+      profile_name = coalesce(change.profile_name, kept.profile_name),
+      status = case when change.is_written_to then 'open' else kept.status end,
+      unread_messages = change.unread + case when change.is_answered then 0 else kept.unread_messages end,
+      message_count = kept.message_count + change.entries,
+      last_text = case when change.entries > 0 then change.last_text else kept.last_text end,
+      last_direction = coalesce(change.last_direction, kept.last_direction),
+      last_message_at = coalesce(change.last_message_at, kept.last_message_at),
+      last_inbound_at = greatest(kept.last_inbound_at, change.last_inbound_at),
+      updated_at = at
+    from change
+    where (kept.company_id, kept.id) = (change.company_id, change.conversation_id)
+    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count - change.entries as entries_before
+  ),
+  created as (
+    insert into conversations as made (
+      company_id, sender_id, customer, contact_id, profile_name, unread_messages, message_count, last_text,
+      last_direction, last_message_at, last_inbound_at, created_at, updated_at
+    )
+    select
+      change.company_id, change.sender_id, change.thread, change.contact_id, change.profile_name, change.unread,
+      change.entries, change.last_text, change.last_direction, change.last_message_at, change.last_inbound_at,
+      at, at
+    from change
+    where change.conversation_id is null
+    returning made.company_id, made.sender_id, made.customer, made.id, 0::bigint as entries_before
+  ),
+  written as materialized (
+    select * from updated union all select * from created
+  ),
+  listed as (
+    insert into conversation_activity as kept (company_id, conversation_id, active_at)
+    select written.company_id, written.id, change.active_at
+    from written
+    join change
+      on (change.company_id, change.sender_id, change.thread) = (written.company_id, written.sender_id, written.customer)
+    on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
+    where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
+  ),
+  counted as (
+    insert into conversation_counts as kept (company_id, total)
+    select created.company_id, count(*)
+    from created
+    group by created.company_id
+    order by created.company_id
+    on conflict (company_id, writer) do update set total = kept.total + excluded.total
+  )
+  select array_agg(written::inbound_thread) into threads
+  from written;
+  return threads;
+end
+$$;
