@@ -122,6 +122,7 @@ create table contacts (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  erased_at timestamp with time zone,
   email_key text,
   phone_identity text,
   search_text text not null default ''::text,
@@ -351,6 +352,7 @@ create table emails (
   constraint emails_company_id_template_id_fkey FOREIGN KEY (company_id, template_id) REFERENCES email_templates(company_id, id),
   constraint emails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
 );
+CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower(recipient), id);
 
 create table envelopes (
   company_id bigint not null,
@@ -361,6 +363,17 @@ create table envelopes (
   created_at timestamp with time zone not null default now(),
   constraint envelopes_pkey PRIMARY KEY (company_id, wamid),
   constraint envelopes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+
+create table erasures (
+  company_id bigint not null,
+  contact_id bigint not null,
+  subject text,
+  passes smallint not null default 0,
+  requested_at timestamp with time zone not null default now(),
+  completed_at timestamp with time zone,
+  constraint erasures_pkey PRIMARY KEY (company_id, contact_id),
+  constraint erasures_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id)
 );
 
 create table idempotency_keys (
@@ -661,6 +674,12 @@ CREATE INDEX senders_by_app_name ON public.senders USING btree (app_name) WHERE 
 CREATE INDEX senders_with_secret ON public.senders USING btree (company_id) WHERE ((app_secret IS NOT NULL) AND (deleted_at IS NULL));
 CREATE INDEX senders_with_webhook_secret ON public.senders USING btree (company_id) WHERE ((webhook_secret IS NOT NULL) AND (deleted_at IS NULL));
 CREATE UNIQUE INDEX senders_preferred ON public.senders USING btree (company_id) WHERE (is_preferred AND (deleted_at IS NULL));
+
+create table service_secrets (
+  name text not null,
+  value text not null,
+  constraint service_secrets_pkey PRIMARY KEY (name)
+);
 
 create table sql_objects (
   name text not null,

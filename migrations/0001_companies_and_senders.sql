@@ -31,7 +31,7 @@ create table idempotency_keys (
   client_id text not null,
   method text not null,
   path text not null,
-  key text not null,
+  key text not null, -- SHA-256 of the header's value, in base64url
   digest bytea not null, -- of method, path and body bytes
   message_id bigint, -- the send that this request started
   progress jsonb, -- what the work has done or started so far; a repeat after a crash continues from it
@@ -43,6 +43,12 @@ create table idempotency_keys (
   constraint idempotency_keys_by_request unique (company_id, client_id, method, path, key)
 );
 create index idempotency_keys_by_age on idempotency_keys (created_at);
+
+-- Keys that the service generates for itself, encrypted with ENCRYPTION_KEY.
+create table service_secrets (
+  name text primary key,
+  value text not null -- encrypted
+);
 
 -- Requests per minute, written by rate-limiter-flexible. Unlogged: counts that a crash loses do no harm, and
 -- counting costs no WAL.

@@ -25,6 +25,7 @@ create table contacts (
   created_at timestamptz not null default now(),
   updated_at timestamptz not null default now(),
   deleted_at timestamptz,
+  erased_at timestamptz, -- nothing is left of the person but the row's id, its times and its place in conversations
   email_key text, -- the address in lower case: the value that is compared
   phone_identity text, -- of `phone`; never dialled
   search_text text not null default '', -- name, email and phone, one per line, as src/contacts/contact-search.ts writes them
@@ -81,9 +82,21 @@ create index consent_changes_by_contact on consent_changes (company_id, contact_
 create table opt_outs (
   company_id bigint not null references companies (id),
   channel text not null check (channel in ('email', 'whatsapp')),
-  identity text not null, -- mailto: and the address in lower case, the identity of a phone, or a provider's user id
+  identity text not null, -- mailto: and the address in lower case, the identity of a phone, a provider's user id; or opt_out_hash of one
   at timestamptz not null default now(),
   primary key (company_id, channel, identity)
+);
+
+-- Erasures of persons. The job contacts.erase works them off.
+create table erasures (
+  company_id bigint not null,
+  contact_id bigint not null,
+  subject text, -- encrypted: the identities that the rest is found by; null: the erasure is complete
+  passes smallint not null default 0, -- complete passes over all tables
+  requested_at timestamptz not null default now(),
+  completed_at timestamptz,
+  primary key (company_id, contact_id),
+  foreign key (company_id, contact_id) references contacts (company_id, id)
 );
 
 -- Lists of contacts that are written in the background. A row exists before its list is stored.

@@ -69,6 +69,9 @@ create table emails (
   fillfactor = 80
 );
 
+-- For the archive and the erasure of a contact.
+create index emails_by_recipient on emails (company_id, lower(recipient), id);
+
 -- The content of an email, deleted when it is sent or has failed.
 create table email_contents (
   company_id bigint not null,

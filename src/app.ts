@@ -16,12 +16,15 @@ import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { mediaRoutes } from './media/media-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
+import { archiveRoutes } from './personal-data/archive-routes.ts'
+import { eraseContact } from './personal-data/erase-contact.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
 import { registrationRoutes } from './webhooks/registration-routes.ts'
 import type { Deps } from './wiring/deps.ts'
 import { createEmailDeps } from './wiring/email-deps.ts'
+import { createErasureDeps } from './wiring/erasure-deps.ts'
 import { createImportDeps } from './wiring/import-deps.ts'
 import { createInboundDeps } from './wiring/inbound-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
@@ -51,6 +54,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const media = createMediaDeps(deps)
   const webhooks = createWebhookDeps(deps)
   const send = createSendDeps(deps)
+  const erasure = createErasureDeps(deps)
   await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
@@ -59,7 +63,8 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))
-  await app.register(contactRoutes(deps))
+  await app.register(contactRoutes({ ...deps, erase: (companyId, id) => eraseContact(erasure, companyId, id) }))
+  await app.register(archiveRoutes({ ...deps, mediaAddress: media.signer.address }))
   await app.register(contactImportRoutes(createImportDeps(deps)))
   await app.register(customFieldRoutes(deps))
   const emails = createEmailDeps(deps)

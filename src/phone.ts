@@ -19,6 +19,14 @@ export function phoneIdentity(digits: string): string {
   return digits
 }
 
+/** The ways to write the phone number of an identity, in digits; a user id has one. */
+export function writtenForms(identity: string): string[] {
+  if (/^55[0-9]{2}[6-9][0-9]{7}$/.test(identity)) return [identity, `${identity.slice(0, 4)}9${identity.slice(4)}`]
+  if (/^52[0-9]{10}$/.test(identity)) return [identity, `521${identity.slice(2)}`]
+  if (/^54[0-9]{10}$/.test(identity)) return [identity, `549${identity.slice(2)}`]
+  return [identity]
+}
+
 /** The identity of a customer, named by a phone number in any formatting or by a user id. */
 export const customerIdentity = (phoneOrUserId: string): string =>
   USER_ID.test(phoneOrUserId) ? phoneOrUserId : phoneIdentity(digitsOf(phoneOrUserId))

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Db } from './db/connect.ts'
 import type { Cipher } from './secrets.ts'
 
@@ -9,6 +10,8 @@ export const SEALED_COLUMNS = [
   { table: 'registrations', column: 'secret' },
   { table: 'registrations', column: 'static_headers' },
   { table: 'email_settings', column: 'smtp_url' },
+  { table: 'service_secrets', column: 'value' },
+  { table: 'erasures', column: 'subject' },
 ] as const
 
 type SealedColumn = { table: string; column: string }
@@ -62,4 +65,16 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
     where kept.${db(column)} = fresh.before
   `
   return before.length
+}
+
+/** Reads a key that the service generated for itself, or generates it: 32 bytes in hex. All processes read the same. */
+export async function ensureServiceSecret(db: Db, cipher: Cipher, name: string): Promise<string> {
+  const read = () => db<{ value: string }[]>`select value from service_secrets where name = ${name}`
+  const [known] = await read()
+  if (known !== undefined) return cipher.decrypt(known.value)
+  const value = cipher.encrypt(randomBytes(32).toString('hex'))
+  await db`insert into service_secrets (name, value) values (${name}, ${value}) on conflict do nothing`
+  const [kept] = await read()
+  if (kept === undefined) throw new Error(`The secret ${name} was not stored`)
+  return cipher.decrypt(kept.value)
 }

@@ -14,6 +14,7 @@ import { isDatabaseDown } from './db/failure.ts'
 import { checkSchema, migrate } from './db/migrate.ts'
 import { createStopping, type Stopping, type StoppingServer } from './http/stopping.ts'
 import type { BlobStore } from './media/blob-store.ts'
+import { ensureServiceSecret } from './secret-store.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, messageOf, StartError } from './start-error.ts'
 import { openBlobStore } from './wiring/open-blob-store.ts'
@@ -80,16 +81,16 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
   try {
     const database = await components.add('database', () => openDatabase(config))
     await prepareSchema(database.url, config, log)
-    const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS }
+    const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
+    const cipher = createCipher(encryptionKeys)
+    const optOutKey = await prepareSecrets(database.url, cipher)
+    const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS, optOutKey }
     const { db } = await components.add('pool', () => openPool(database.url, pool))
     const { db: workerDb } = await components.add('worker pool', () =>
       openPool(database.url, { ...pool, max: WORKER_CONNECTIONS, pinPlans: true }),
     )
     const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
     if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
-    const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
-    const cipher = createCipher(encryptionKeys)
-    await checkSecrets(db, cipher)
     const sandbox = config.sandbox
       ? await components.add('sandbox', () => startSandboxProcess(config.sandboxPort))
       : undefined
@@ -121,6 +122,21 @@ async function prepareSchema(url: string, { migrate: mayMigrate }: Config, log: 
   const { db, stop } = openPool(url, { max: 1 })
   const warn = (message: string) => log.warn({}, message)
   await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn)).finally(stop)
+}
+
+/**
+ * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.
+ *
+ * @throws StartError when a key is missing
+ */
+export async function prepareSecrets(url: string, cipher: Cipher): Promise<string> {
+  const { db, stop } = openPool(url, { max: 1 })
+  try {
+    await checkSecrets(db, cipher)
+    return await ensureServiceSecret(db, cipher, 'opt-out key')
+  } finally {
+    await stop()
+  }
 }
 
 const wentAway = (error: unknown): StartError =>

@@ -38,8 +38,9 @@ const FEATURES = [
   'emails',
   'legacy',
   'operator',
+  'personal-data',
 ]
-const UPPER = ['legacy', 'operator', 'inbound', 'messages']
+const UPPER = ['legacy', 'operator', 'personal-data', 'inbound', 'messages']
 /** Where the rooms are joined: these may know everybody. */
 const isWiring = (file: string): boolean => /^src\/((main|app|start)\.ts$|wiring\/)/.test(file)
 
@@ -118,9 +119,9 @@ describe('imports go down only', () => {
     ).toEqual([])
   })
 
-  test('between features: legacy, operator > inbound, messages > contacts > the rest', () => {
+  test('between features: legacy, operator, personal-data > inbound, messages > contacts > the rest', () => {
     const rank = (room: string): number =>
-      room === 'legacy' || room === 'operator'
+      room === 'legacy' || room === 'operator' || room === 'personal-data'
         ? 3
         : room === 'inbound' || room === 'messages'
           ? 2

@@ -13,6 +13,7 @@ const GLOBAL: Record<string, string> = {
   inbound_bodies: 'the bytes of raw events',
   inbound_items: 'items of which the company is not known, or which failed',
   jobs: 'work of any company, claimed across all of them',
+  service_secrets: 'keys of the service itself',
   rate_limits: 'counts by company or by address',
   unplaced_counts: 'counts by address',
 }

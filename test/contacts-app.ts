@@ -13,12 +13,17 @@ export const caller = (companyId: number, permissions: Permission[] = ['WhatsApp
   permissions,
 })
 
+/** An erasure needs the whole service: test/erasure.test.ts has it. */
+const notHere = async () => {
+  throw new Error('There are no erasures here')
+}
+
 /** The contact and custom field routes on the real HTTP side, and the key of any caller, made when first asked for. */
 export async function contactsApp(db: Pool): Promise<{ app: FastifyInstance; keyOf: KeyOf }> {
   const { app } = await createTestApi({
     db,
     routes: async (server) => {
-      await server.register(contactRoutes({ db }))
+      await server.register(contactRoutes({ db, erase: notHere }))
       await server.register(customFieldRoutes({ db }))
     },
   })

@@ -14,7 +14,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
   await server.unsafe(`create database ${name} template parley`)
   const url = templateUrl.replace('/parley?', `/${name}?`)
-  const db = connect(url)
+  const db = connect(url, { optOutKey: 'key-of-the-tests' })
   afterAll(async () => {
     await db.end()
     await server.unsafe(`drop database if exists ${name} with (force)`)

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { beforeEach, expect } from 'vitest'
+import type { Config } from '../src/config.ts'
 import { eventually, startTestService } from './service.ts'
 
 export const READER = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' }
@@ -11,8 +12,8 @@ export type Api = Awaited<ReturnType<Service['createCompany']>>['api']
 export const uniqueAddress = () => `ada-${randomBytes(6).toString('hex')}@example.com`
 
 /** The service with its sandbox’s mail server, and what tests of mails do with them. Call it at the top of a file. */
-export async function startMailing() {
-  const service = await startTestService()
+export async function startMailing(config: Partial<Config> = {}) {
+  const service = await startTestService({ config })
   const { createCompany, control, operator, db, url } = service
   beforeEach(() => control('PUT', '/behaviour', { refuseMailWith: null }))
 

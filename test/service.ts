@@ -73,7 +73,21 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const control = (method: string, path: string, body?: unknown) => call(sandbox.url, method, `/sandbox${path}`, body)
 
   await control('PUT', '/webhook', { url: `${url}/public/v1/webhooks/whatsapp` })
-  return { app, db, databaseUrl, deps, url, sandbox, workers, call, operator, control, createCompany, connectSender }
+  return {
+    app,
+    folder,
+    db,
+    databaseUrl,
+    deps,
+    url,
+    sandbox,
+    workers,
+    call,
+    operator,
+    control,
+    createCompany,
+    connectSender,
+  }
 
   /** A company with a key and a number of its own at the sandbox, its templates synced. */
   async function createCompany(given: { permissions?: string[]; sender?: object; isConnected?: boolean } = {}) {

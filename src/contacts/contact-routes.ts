@@ -21,7 +21,11 @@ import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './con
 /** Largest body of a contact write. */
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
-export type ContactRoutesDeps = { db: Pool }
+export type ContactRoutesDeps = {
+  db: Pool
+  /** Erases a contact and everything about its person; 404 `Contact not found`. */
+  erase(companyId: number, contactId: number): Promise<void>
+}
 
 const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
@@ -209,17 +213,26 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
     app.delete(
       '/public/v1/contacts/:id',
       {
-        config: READS,
+        // An erasure works for up to 3 seconds before it answers.
+        config: { ...READS, takesLong: true },
         schema: {
           tags: TAGS,
           operationId: 'deleteContact',
-          summary: 'Delete a contact',
+          summary: 'Delete or erase a contact',
+          description:
+            'Without `erase` the contact is no longer found, and its conversations stay. Erasing removes the person: the contact, texts and media of its messages, its mails, payloads in delivery logs and rows of imports. Counters and opt-outs (as a keyed hash) stay. It works on deleted contacts, too, cannot be undone, and answers when it is recorded durably: what takes longer than 3 seconds continues in the background.',
           params: ById,
+          querystring: Type.Object({
+            erase: Type.Optional(Type.Boolean({ description: '`true` erases everything about the person.' })),
+          }),
           response: { 200: Type.Object({ success: Type.Literal(true) }) },
         },
       },
       async (request) => {
-        await removeContact(deps.db, request.caller.companyId, contactId(request.params.id))
+        const { companyId } = request.caller
+        const id = contactId(request.params.id)
+        if (request.query.erase) await deps.erase(companyId, id)
+        else await removeContact(deps.db, companyId, id)
         return { success: true as const }
       },
     )

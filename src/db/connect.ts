@@ -56,6 +56,8 @@ export type ConnectOptions = {
    * in the next. A plan that was made while `jobs` was empty reads all of it in each claim.
    */
   pinPlans?: boolean
+  /** The key of `opt_out_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match nothing. */
+  optOutKey?: string
   /** Name shown in pg_stat_activity. */
   applicationName?: string
   onNotice?: (message: string) => void
@@ -90,6 +92,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
       ...VANISHED_CLIENT,
       ...(limits && settingsOf(limits)),
       ...(options.pinPlans && PINNED_PLANS),
+      ...(options.optOutKey !== undefined && { 'parley.opt_out_key': options.optOutKey }),
     },
     onnotice: (notice) => options.onNotice?.(String(notice.message)),
     types: {

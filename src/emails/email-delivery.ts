@@ -20,6 +20,9 @@ import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
 
 export const EMAIL_SEND = 'email.send'
 
+/** The lane of a company's mails; accept_emails writes the same. */
+export const emailLane = (companyId: number): string => `email:${companyId}`
+
 /** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
 const UNIT = 20
 /** Such units of one company in flight at most, over all processes; and of all companies in this process. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Db, Json } from '../db/connect.ts'
 
 /** What makes two requests the same: the key, by whom, to which address; and the digest of what was sent. */
@@ -50,7 +51,8 @@ export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reserva
 }
 
 async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefined> {
-  const { companyId, clientId, method, path, key, digest } = request
+  const { companyId, clientId, method, path, digest } = request
+  const key = hashOf(request.key)
   const [row] = await db<Row[]>`
     with reserved as (
       insert into idempotency_keys as kept (company_id, client_id, method, path, key, digest, lease_until)
@@ -86,6 +88,9 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
       and not exists (select from reserved)`
   return row
 }
+
+/** Keys are compared by their hash: callers may write an email or a phone into them. */
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
 
 function toReservation(row: Row): Reservation {
   if (row.isOurs) return { state: 'reserved', id: row.id, progress: row.progress }
@@ -172,4 +177,56 @@ export async function removeExpiredKeys(db: Db, limit: number): Promise<number> 
       limit ${limit}
     )`
   return removed.count
+}
+
+/**
+ * Replaces the answers that hold one of the texts in lower case or are about a message to the contact, and forgets the
+ * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request takes effect again. Returns where to continue; undefined at
+ * the end.
+ */
+export async function eraseAnswers(
+  db: Db,
+  companyId: number,
+  { contactId, texts }: { contactId: number; texts: readonly string[] },
+  answer: { status: number; text: string },
+  after: number,
+  limit: number,
+): Promise<number | undefined> {
+  const [step] = await db<{ last: number | null }[]>`
+    with step as materialized (
+      select id, message_id, lower(answer_body) as answer, lower(progress::text) as progress
+      from idempotency_keys
+      where company_id = ${companyId} and id > ${after}
+      order by id
+      limit ${limit}
+    ),
+    target as (
+      select step.id
+      from step
+      where exists (
+          select
+          from unnest(${[...texts]}::text[]) as text (value)
+          where position(text.value in step.answer) > 0 or position(text.value in step.progress) > 0
+        )
+        or exists (
+          select
+          from messages message
+          join conversations conversation
+            on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+          where (message.company_id, message.id) = (${companyId}, step.message_id)
+            and conversation.contact_id = ${contactId}
+        )
+    ),
+    erased as (
+      update idempotency_keys key
+      set
+        answer_status = case when key.answer_body is not null then ${answer.status}::smallint end,
+        answer_body = case when key.answer_body is not null then ${answer.text}::text end,
+        progress = null
+      from target
+      where (key.company_id, key.id) = (${companyId}, target.id)
+    )
+    select max(step.id) as last from step
+  `
+  return step?.last ?? undefined
 }

@@ -134,3 +134,24 @@ export async function reviveJobs(db: Db, ids: readonly number[], table: JobTable
   const { count } = await db.unsafe(reviveStatement(table), [[...ids]])
   return count
 }
+
+/** Makes jobs of a lane that wait or failed due at once, without their last error. */
+export async function hastenJobs(
+  db: Db,
+  companyId: number,
+  kind: string,
+  lane: string,
+  subjectIds: readonly number[],
+): Promise<void> {
+  await db`
+    update jobs
+    set due_at = now(), last_error = null
+    where kind = ${kind} and lane = ${lane} and company_id = ${companyId} and claim_id is null and failed_at is null
+      and subject_id = any(${[...subjectIds]}::bigint[])
+  `
+  await db`
+    delete from jobs
+    where kind = ${kind} and company_id = ${companyId} and failed_at is not null
+      and subject_id = any(${[...subjectIds]}::bigint[])
+  `
+}

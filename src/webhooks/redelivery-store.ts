@@ -12,7 +12,7 @@ export async function renewDelivery(db: Db, companyId: number, deliveryId: numbe
   const [row] = await db<DeliveryRef[]>`
     update deliveries
     set status = 'pending', round = round + 1, attempts = 0, next_attempt_at = now(), updated_at = now()
-    where company_id = ${companyId} and id = ${deliveryId} and status <> 'pending'
+    where company_id = ${companyId} and id = ${deliveryId} and status <> 'pending' and wamid not like 'erased:%'
     returning company_id, id as delivery_id, registration_id
   `
   return row
@@ -40,6 +40,7 @@ export async function renewDeliveries(
         and delivery.created_at < ${range.until}
         and (delivery.created_at, delivery.id)
           > (coalesce(${cursor?.createdAt ?? null}::timestamptz, '-infinity'), ${cursor?.id ?? 0}::bigint)
+        and delivery.wamid not like 'erased:%'
         and delivery.status = any (${range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']}::text[])
       order by delivery.created_at, delivery.id
       limit ${limit}

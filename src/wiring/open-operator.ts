@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { createCipher } from '../secrets.ts'
-import { readSecrets } from '../start.ts'
+import { prepareSecrets, readSecrets } from '../start.ts'
 import { createMailer, createProviders } from './adapters.ts'
 import { createDeps } from './deps.ts'
 import { openBlobStore } from './open-blob-store.ts'
@@ -16,8 +16,10 @@ import { createOperatorDeps } from './operator-deps.ts'
  */
 export async function openOperator(config: Config): Promise<OperatorDeps & { close(): Promise<void> }> {
   const database = await joinDatabase(config)
-  const { db, stop } = openPool(database.url)
   const { encryptionKeys } = await readSecrets(config)
+  const cipher = createCipher(encryptionKeys)
+  const optOutKey = await prepareSecrets(database.url, cipher)
+  const { db, stop } = openPool(database.url, { optOutKey })
   const { blobStore, stop: closeBlobStore } = await openBlobStore(config)
   const deps = createDeps({
     config,
@@ -25,7 +27,7 @@ export async function openOperator(config: Config): Promise<OperatorDeps & { clo
     workerDb: db,
     log: pino({ level: 'silent' }),
     clock: systemClock,
-    cipher: createCipher(encryptionKeys),
+    cipher,
     providers: createProviders(config),
     mailer: createMailer(),
     blobStore,

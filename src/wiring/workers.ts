@@ -22,6 +22,7 @@ import { forwardMessages } from '../webhooks/delivery-job.ts'
 import { DELIVER } from '../webhooks/delivery-store.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
+import { eraseKind } from './erasure-deps.ts'
 import { importKind } from './import-deps.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
@@ -101,6 +102,7 @@ function jobKinds(deps: Deps): JobKind[] {
   const media = createMediaDeps(deps)
   return [
     importKind(deps),
+    eraseKind(deps),
     emailSendKind(createEmailDeps(deps)),
     {
       kind: MEDIA_COPY,

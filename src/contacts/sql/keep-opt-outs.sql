@@ -13,7 +13,8 @@ as $$
   ended as (
     delete from opt_outs
     using answer
-    where (opt_outs.company_id, opt_outs.channel, opt_outs.identity) = (company, answer.channel, answer.identity)
+    where (opt_outs.company_id, opt_outs.channel) = (company, answer.channel)
+      and opt_outs.identity in (answer.identity, opt_out_hash(company, answer.identity))
       and answer.consent
   )
   insert into opt_outs (company_id, channel, identity)

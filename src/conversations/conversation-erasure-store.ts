@@ -1,0 +1,240 @@
+import type { Db } from '../db/connect.ts'
+
+/** The text of an erased message. */
+export const ERASED_TEXT = '[erased]'
+
+/** Detaches the conversations of a contact from these identities, which the caller has locked. */
+export async function detachCustomer(
+  tx: Db,
+  companyId: number,
+  contactId: number,
+  identities: readonly string[],
+): Promise<void> {
+  const rows = await tx<{ id: number }[]>`
+    select distinct conversation.id
+    from unnest(${[...identities]}::text[]) as known (identity)
+    cross join lateral conversations_of(${companyId}, known.identity) as conversation
+    where conversation.contact_id = ${contactId}
+    order by conversation.id
+  `
+  for (const { id } of rows) await eraseConversation(tx, companyId, id)
+  await tx`
+    delete from customer_user_ids
+    where company_id = ${companyId}
+      and (phone_identity = any(${[...identities]}::text[]) or user_id = any(${[...identities]}::text[]))
+  `
+}
+
+/** Erases the customer of a conversation. The caller has locked its identities. */
+async function eraseConversation(tx: Db, companyId: number, id: number): Promise<void> {
+  const nobody = `~${id}`
+  await tx`select rename_customer(${companyId}, ${id}, ${nobody}, ${nobody}, statement_timestamp())`
+  await tx`
+    delete from customer_aliases
+    where company_id = ${companyId}
+      and sender_id = (select sender_id from conversations where (company_id, id) = (${companyId}, ${id}))
+      and customer = ${nobody}
+  `
+  await tx`
+    update conversations
+    set
+      profile_name = null,
+      last_text = case when last_text is not null then ${ERASED_TEXT} end,
+      status = 'closed',
+      unread_messages = 0,
+      updated_at = statement_timestamp()
+    where (company_id, id) = (${companyId}, ${id})
+  `
+}
+
+/** Erases what a conversation of the contact holds of its customer; does nothing once another contact has it. */
+export async function eraseCustomer(tx: Db, companyId: number, contactId: number, id: number): Promise<void> {
+  const read = () => tx<{ customer: string; profileName: string | null }[]>`
+    select customer, profile_name
+    from conversations
+    where (company_id, id, contact_id) = (${companyId}, ${id}, ${contactId})
+  `
+  const [found] = await read()
+  if (found === undefined) return
+  await tx`select lock_customers(array[${companyId}]::bigint[], array[${found.customer}])`
+  const [locked] = await read()
+  if (locked === undefined) return
+  await eraseConversation(tx, companyId, id)
+  await tx`
+    delete from customer_user_ids
+    where company_id = ${companyId} and (phone_identity = ${locked.customer} or user_id = ${locked.customer})
+  `
+}
+
+export type ConversationStep = {
+  /** Conversations of the contact. */
+  own: number[]
+  groups: number[]
+  last: number | null
+}
+
+/** Of the next `limit` conversations of the company after an id: those of the contact, and those of groups. */
+export async function findConversations(
+  db: Db,
+  companyId: number,
+  contactId: number,
+  after: number,
+  limit: number,
+): Promise<ConversationStep> {
+  const [step] = await db<ConversationStep[]>`
+    select
+      coalesce(array_agg(id) filter (where contact_id = ${contactId} and customer not like '#%'), '{}') as own,
+      coalesce(array_agg(id) filter (where customer like '#%'), '{}') as groups,
+      max(id) as last
+    from (
+      select id, contact_id, customer
+      from conversations
+      where company_id = ${companyId} and id > ${after}
+      order by id
+      limit ${limit}
+    ) as step
+  `
+  return step ?? { own: [], groups: [], last: null }
+}
+
+export type MessageKey = { id: number; wamid: string | null }
+export type MessageStep = { messages: MessageKey[]; last: number | null }
+
+/**
+ * Of the next `limit` messages of a conversation after a seq: all, or, with `writers`, the inbound ones that show one of
+ * them as their writer, as messages of groups do.
+ */
+export async function findMessages(
+  db: Db,
+  companyId: number,
+  conversationId: number,
+  writers: readonly string[] | undefined,
+  after: number,
+  limit: number,
+): Promise<MessageStep> {
+  const shown = [...(writers ?? [])]
+  const [step] = await db<MessageStep[]>`
+    select
+      coalesce(
+        json_agg(json_build_object('id', step.id, 'wamid', step.wamid)) filter (
+          where ${writers === undefined} or exists (
+            select
+            from unnest(${shown}::text[]) as writer (name)
+            where step.direction = 'inbound'
+              and (
+                step.sender_name = writer.name
+                or right(step.sender_name, length(writer.name) + 3) = ' (' || writer.name || ')'
+              )
+          )
+        ),
+        '[]'
+      ) as messages,
+      max(step.seq) as last
+    from (
+      select id, seq, wamid, direction, sender_name
+      from messages
+      where (company_id, conversation_id) = (${companyId}, ${conversationId}) and seq > ${after}
+      order by seq
+      limit ${limit}
+    ) as step
+  `
+  return step ?? { messages: [], last: null }
+}
+
+/** A wamid, which encodes the customer's phone number, and what replaces it. */
+export type ErasedWamid = { wamid: string; erased: string }
+
+/** The wamids of messages, and of the reactions, edits and revokes that name them. */
+export async function listWamids(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<ErasedWamid[]> {
+  const own = messages.flatMap(({ id, wamid }) => (wamid === null ? [] : [{ wamid, erased: `erased:${id}` }]))
+  const wamids = own.map(({ wamid }) => wamid)
+  const facts = await db<ErasedWamid[]>`
+    select wamid, 'erased:r' || ordinal as erased
+    from message_reactions
+    where company_id = ${companyId} and target_wamid = any(${wamids}::text[])
+    union all
+    select wamid, 'erased:c' || ordinal
+    from message_changes
+    where company_id = ${companyId} and target_wamid = any(${wamids}::text[])
+  `
+  return [...own, ...facts]
+}
+
+/** Erases messages with their statuses, reactions and changes. The rows stay, so that the pages of a conversation do. */
+export async function eraseMessages(db: Db, companyId: number, messages: readonly MessageKey[]): Promise<void> {
+  await db`
+    with target as materialized (
+      select id, conversation_id, seq, wamid
+      from messages
+      where company_id = ${companyId} and id = any(${messages.map(({ id }) => id)}::bigint[])
+      order by id
+      for no key update
+    ),
+    reaction as (
+      update message_reactions reaction
+      set wamid = 'erased:r' || reaction.ordinal, target_wamid = 'erased:' || target.id, emoji = null
+      from target
+      where (reaction.company_id, reaction.target_wamid) = (${companyId}, target.wamid)
+        and reaction.wamid <> 'erased:r' || reaction.ordinal
+    ),
+    change as (
+      update message_changes change
+      set
+        wamid = 'erased:c' || change.ordinal, target_wamid = 'erased:' || target.id, writers = '{}', shown_writer = null,
+        text = null
+      from target
+      where (change.company_id, change.target_wamid) = (${companyId}, target.wamid)
+        and change.wamid <> 'erased:c' || change.ordinal
+    ),
+    status as (
+      delete from message_status_events event
+      using target
+      where (event.company_id, event.message_id) = (${companyId}, target.id)
+    ),
+    -- A group shows the text of its last message.
+    shown as (
+      update conversations conversation
+      set last_text = ${ERASED_TEXT}
+      from target
+      where (conversation.company_id, conversation.id) = (${companyId}, target.conversation_id)
+        and conversation.message_count = target.seq
+        and conversation.last_text <> ${ERASED_TEXT}
+    )
+    update messages message
+    set
+      text = case when message.text is not null then ${ERASED_TEXT} end,
+      media = null,
+      error = null,
+      sender_name = case when message.direction = 'outbound' then message.sender_name end,
+      wamid = 'erased:' || message.id,
+      provider_message_id = null,
+      updated_at = statement_timestamp()
+    from target
+    where (message.company_id, message.id) = (${companyId}, target.id)
+      and (
+        message.wamid is distinct from 'erased:' || message.id
+        or message.text <> ${ERASED_TEXT}
+        or message.error is not null
+        or message.media is not null
+      )
+  `
+}
+
+/** Deletes edits and revokes by these writers that wait for their message, at most `limit`; returns how many. */
+export async function eraseChanges(
+  db: Db,
+  companyId: number,
+  writers: readonly string[],
+  limit: number,
+): Promise<number> {
+  const erased = await db`
+    delete from message_changes
+    where (company_id, wamid) in (
+      select company_id, wamid
+      from message_changes
+      where company_id = ${companyId} and writers && ${[...writers]}::text[]
+      limit ${limit}
+    )
+  `
+  return erased.count
+}

@@ -1,0 +1,36 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { contactNotFound } from '../errors.ts'
+import { parseId } from '../ids.ts'
+import { type ArchiveDeps, archiveContact } from './archive.ts'
+
+/** Everything stored about a contact (decisions: Erasure and access). */
+export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/public/v1/contacts/:id/archive',
+      {
+        config: { takesLong: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] },
+        schema: {
+          tags: ['Contacts'],
+          operationId: 'archiveContact',
+          summary: 'Read everything stored about a contact',
+          description:
+            'Lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
+          params: Type.Object({ id: Type.String({ description: 'Id of the contact.' }) }),
+          produces: ['application/x-ndjson'],
+        },
+      },
+      async (request, reply) => {
+        const id = parseId(request.params.id)
+        if (id === undefined) throw contactNotFound()
+        const lines = await archiveContact(deps, request.caller.companyId, id)
+        return reply
+          .type('application/x-ndjson; charset=utf-8')
+          .header('content-disposition', `attachment; filename="contact-${id}.ndjson"`)
+          .send(Readable.from(lines))
+      },
+    )
+  }
+}

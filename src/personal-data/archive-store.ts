@@ -1,0 +1,194 @@
+import type { Db } from '../db/connect.ts'
+
+/** What is stored of one thing, as JSON text, and where to continue. */
+export type ArchiveRow = { readonly id: number; readonly row: string }
+
+export async function readContactRow(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
+  const [found] = await db<{ row: string }[]>`
+    select (
+      to_jsonb(contacts) - array['company_id', 'email_key', 'phone_identity', 'search_text', 'erased_at']
+      || jsonb_build_object(
+        'identities', (
+          select coalesce(jsonb_agg(alias.identity order by alias.identity), '[]')
+          from contact_aliases alias
+          where (alias.company_id, alias.contact_id) = (contacts.company_id, contacts.id)
+        )
+      )
+    )::text as row
+    from contacts
+    where (company_id, id) = (${companyId}, ${contactId}) and erased_at is null
+  `
+  return found?.row
+}
+
+export function readConsentRows(db: Db, companyId: number, contactId: number, after: number, limit: number) {
+  return db<ArchiveRow[]>`
+    select id, (to_jsonb(consent_changes) - array['company_id', 'contact_id'])::text as row
+    from consent_changes
+    where (company_id, contact_id) = (${companyId}, ${contactId}) and id > ${after}
+    order by id
+    limit ${limit}
+  `
+}
+
+export function readOptOutRows(db: Db, companyId: number, identities: readonly string[]) {
+  return db<{ row: string }[]>`
+    select jsonb_build_object('channel', opt_outs.channel, 'identity', known.identity, 'at', opt_outs.at)::text as row
+    from unnest(${[...identities]}::text[]) as known (identity)
+    join opt_outs
+      on opt_outs.company_id = ${companyId}
+      and opt_outs.channel in ('email', 'whatsapp')
+      and opt_outs.identity in (known.identity, opt_out_hash(${companyId}, known.identity))
+    order by known.identity, opt_outs.channel
+  `
+}
+
+export function readConversationRows(db: Db, companyId: number, ids: readonly number[]) {
+  return db<ArchiveRow[]>`
+    select
+      id,
+      (to_jsonb(conversations) - array['company_id', 'next_message_at'] || jsonb_build_object(
+        'aliases', (
+          select coalesce(jsonb_agg(known.alias order by known.alias), '[]')
+          from customer_aliases known
+          where (known.company_id, known.sender_id, known.customer)
+            = (conversations.company_id, conversations.sender_id, conversations.customer)
+        )
+      ))::text as row
+    from conversations
+    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
+    order by id
+  `
+}
+
+/** Messages with their statuses, reactions, edits, and the description of their media. */
+export function readMessageRows(db: Db, companyId: number, ids: readonly number[]) {
+  return db<ArchiveRow[]>`
+    select
+      message.id,
+      (to_jsonb(message) - array['company_id', 'media'] || jsonb_build_object(
+        'statuses', (
+          select coalesce(jsonb_agg(to_jsonb(event) - array['company_id', 'message_id'] order by event.created_at), '[]')
+          from message_status_events event
+          where (event.company_id, event.message_id) = (message.company_id, message.id)
+        ),
+        'reactions', (
+          select coalesce(jsonb_agg(to_jsonb(reaction) - array['company_id', 'ordinal'] order by reaction.ordinal), '[]')
+          from message_reactions reaction
+          where (reaction.company_id, reaction.target_wamid) = (message.company_id, message.wamid)
+        ),
+        'changes', (
+          select coalesce(jsonb_agg(to_jsonb(change) - array['company_id', 'ordinal'] order by change.ordinal), '[]')
+          from message_changes change
+          where (change.company_id, change.target_wamid) = (message.company_id, message.wamid)
+        ),
+        'media', (
+          select to_jsonb(media) - array['company_id', 'message_id', 'sender_id', 'storage_key', 'attempts', 'last_error']
+          from media
+          where (media.company_id, media.message_id) = (message.company_id, message.id)
+        )
+      ))::text as row
+    from messages message
+    where message.company_id = ${companyId} and message.id = any(${[...ids]}::bigint[])
+    order by message.id
+  `
+}
+
+/** What was delivered to receivers about messages, and what they answered. */
+export function readDeliveryRows(db: Db, companyId: number, wamids: readonly string[]) {
+  return db<{ row: string }[]>`
+    select
+      (to_jsonb(delivery) - array['company_id', 'next_attempt_at'] || jsonb_build_object(
+        'payload', envelope.body::json,
+        'attempts', (
+          select coalesce(
+            jsonb_agg(to_jsonb(made) - array['company_id', 'registration_id', 'delivery_id'] order by made.id), '[]'
+          )
+          from delivery_attempts made
+          where (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
+        )
+      ))::text as row
+    from unnest(${[...wamids]}::text[]) as name (wamid)
+    join envelopes envelope on (envelope.company_id, envelope.wamid) = (${companyId}, name.wamid)
+    join registrations registration on registration.company_id = envelope.company_id
+    join deliveries delivery
+      on (delivery.company_id, delivery.registration_id, delivery.wamid)
+       = (envelope.company_id, registration.id, envelope.wamid)
+    order by delivery.id
+  `
+}
+
+export function readEmailRows(db: Db, companyId: number, address: string, after: number, limit: number) {
+  return db<ArchiveRow[]>`
+    select
+      email.id,
+      (to_jsonb(email) - array['company_id', 'secret'] || jsonb_build_object(
+        'content', (
+          select to_jsonb(contents) - array['company_id', 'email_id', 'tracking']
+          from email_contents contents
+          where (contents.company_id, contents.email_id) = (email.company_id, email.id)
+        ),
+        'links', (
+          select to_jsonb(links.targets)
+          from email_links links
+          where (links.company_id, links.email_id) = (email.company_id, email.id)
+        ),
+        'clicks', (
+          select coalesce(jsonb_agg(to_jsonb(click) - array['company_id', 'email_id'] order by click.id), '[]')
+          from email_clicks click
+          where (click.company_id, click.email_id) = (email.company_id, email.id)
+        )
+      ))::text as row
+    from emails email
+    where email.company_id = ${companyId} and lower(email.recipient) = ${address} and email.id > ${after}
+    order by email.id
+    limit ${limit}
+  `
+}
+
+export function readReachRows(db: Db, companyId: number, identities: readonly string[]) {
+  return db<{ row: string }[]>`
+    select jsonb_build_object('sender_id', reach.sender_id, 'customer', reach.customer, 'reached_at', reach.reached_at)::text
+      as row
+    from senders sender
+    join sender_reach reach on (reach.company_id, reach.sender_id) = (sender.company_id, sender.id)
+    where sender.company_id = ${companyId} and reach.customer = any(${[...identities]}::text[])
+    order by reach.reached_at
+  `
+}
+
+export type RefusalStep = { rows: string[]; importId: number | null; line: number | null }
+
+/** The refused rows of imports that hold one of the texts, among the next `limit` rows. */
+export async function readRefusalRows(
+  db: Db,
+  companyId: number,
+  texts: readonly string[],
+  after: { importId: number; line: number },
+  limit: number,
+): Promise<RefusalStep | undefined> {
+  const [step] = await db<RefusalStep[]>`
+    with step as materialized (
+      select *, lower(array_to_string(fields, chr(10))) as text
+      from contact_import_refusals
+      where company_id = ${companyId} and (import_id, line) > (${after.importId}, ${after.line})
+      order by import_id, line
+      limit ${limit}
+    )
+    select
+      array(
+        select (to_jsonb(step) - array['company_id', 'text'])::text
+        from step
+        where exists (
+          select
+          from unnest(${[...texts]}::text[]) as known (value)
+          where position(known.value in step.text) > 0
+            or position(known.value in regexp_replace(step.text, '[\\s().+-]', '', 'g')) > 0
+        )
+        order by step.import_id, step.line
+      ) as rows,
+      (select step.import_id from step order by step.import_id desc, step.line desc limit 1) as import_id,
+      (select step.line from step order by step.import_id desc, step.line desc limit 1) as line
+  `
+  return step
+}

@@ -1,0 +1,146 @@
+import { type Person, readPerson } from '../contacts/contact-erasure-store.ts'
+import {
+  findConversations,
+  findMessages,
+  listWamids,
+  type MessageKey,
+} from '../conversations/conversation-erasure-store.ts'
+import type { Db } from '../db/connect.ts'
+import { contactNotFound } from '../errors.ts'
+import { readItems } from '../inbound/item-erasure-store.ts'
+import {
+  readConsentRows,
+  readContactRow,
+  readConversationRows,
+  readDeliveryRows,
+  readEmailRows,
+  readMessageRows,
+  readOptOutRows,
+  readReachRows,
+  readRefusalRows,
+} from './archive-store.ts'
+import { textsOf, toSubject, writersOf } from './subject.ts'
+
+export type ArchiveDeps = {
+  db: Db
+  /** A signed address of the file of a message. */
+  mediaAddress(companyId: number, messageId: number): string
+}
+
+/** Rows that one statement returns, and that one reads. */
+const ROWS = 200
+const READ = 5_000
+/** Rows with bodies of up to 4 MiB. */
+const READ_BODIES = 100
+
+/**
+ * Everything stored about a contact, living or deleted, as lines of JSON in parts: `{"type": …, "data": {…}}`, first the
+ * contact itself. 404 `Contact not found`, also when it was erased.
+ */
+export async function archiveContact(
+  deps: ArchiveDeps,
+  companyId: number,
+  id: number,
+): Promise<AsyncGenerator<string>> {
+  const person = await readPerson(deps.db, companyId, id)
+  const contact = await readContactRow(deps.db, companyId, id)
+  if (person === undefined || contact === undefined) throw contactNotFound()
+  return writeArchive({ ...deps, companyId, contactId: id, person }, contact)
+}
+
+type Archive = ArchiveDeps & { companyId: number; contactId: number; person: Person }
+type Lines = AsyncGenerator<string>
+
+/** `data` is the text of a JSON object. */
+const toLine = (type: string, data: string): string => `{"type":"${type}","data":${data}}\n`
+
+async function* writeArchive(archive: Archive, contact: string): Lines {
+  const { db, companyId, person } = archive
+  yield toLine('contact', contact)
+  yield* consents(archive)
+  const addresses = person.emailKey === null ? [] : [`mailto:${person.emailKey}`]
+  for (const { row } of await readOptOutRows(db, companyId, [...person.identities, ...addresses])) {
+    yield toLine('opt_out', row)
+  }
+  yield* conversations(archive)
+  yield* emails(archive)
+  yield* refusals(archive)
+  yield* items(archive)
+  for (const { row } of await readReachRows(db, companyId, person.identities)) yield toLine('daily_limit', row)
+}
+
+async function* consents({ db, companyId, contactId }: Archive): Lines {
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: { id: number; row: string }[] = await readConsentRows(db, companyId, contactId, after, ROWS)
+    for (const { row } of rows) yield toLine('consent_change', row)
+    after = rows.at(-1)?.id
+  }
+}
+
+async function* conversations(archive: Archive): Lines {
+  const { db, companyId, contactId, person } = archive
+  const writers = writersOf(toSubject(person))
+  for (let after: number | null = 0; after !== null; ) {
+    const step = await findConversations(db, companyId, contactId, after, READ)
+    for (const { id, row } of await readConversationRows(db, companyId, step.own)) {
+      yield toLine('conversation', row)
+      yield* messages(archive, id)
+    }
+    for (const id of writers.length > 0 ? step.groups : []) yield* messages(archive, id, writers)
+    after = step.last
+  }
+}
+
+async function* messages(archive: Archive, conversationId: number, writers?: readonly string[]): Lines {
+  const { db, companyId } = archive
+  for (let after: number | null = 0; after !== null; ) {
+    const step = await findMessages(db, companyId, conversationId, writers, after, writers === undefined ? ROWS : READ)
+    for (let from = 0; from < step.messages.length; from += ROWS) {
+      yield* messageLines(archive, step.messages.slice(from, from + ROWS))
+    }
+    after = step.last
+  }
+}
+
+async function* messageLines({ db, companyId, mediaAddress }: Archive, keys: readonly MessageKey[]): Lines {
+  const ids = keys.map(({ id }) => id)
+  for (const { id, row } of await readMessageRows(db, companyId, ids)) {
+    yield toLine('message', withMediaUrl(row, mediaAddress(companyId, id)))
+  }
+  const wamids = await listWamids(db, companyId, keys)
+  const names = wamids.map(({ wamid }) => wamid)
+  for (const { row } of await readDeliveryRows(db, companyId, names)) yield toLine('delivery', row)
+}
+
+function withMediaUrl(row: string, url: string): string {
+  const message: { media: object | null } = JSON.parse(row)
+  return JSON.stringify({ ...message, media: message.media && { ...message.media, url } })
+}
+
+async function* emails({ db, companyId, person }: Archive): Lines {
+  if (person.emailKey === null) return
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: { id: number; row: string }[] = await readEmailRows(db, companyId, person.emailKey, after, ROWS)
+    for (const { row } of rows) yield toLine('email', row)
+    after = rows.at(-1)?.id
+  }
+}
+
+async function* refusals({ db, companyId, person }: Archive): Lines {
+  const texts = textsOf(toSubject(person))
+  for (let after = { importId: 0, line: 0 }; ; ) {
+    const step = await readRefusalRows(db, companyId, texts, after, READ)
+    for (const row of step?.rows ?? []) yield toLine('import_refusal', row)
+    if (step === undefined || step.importId === null || step.line === null) return
+    after = { importId: step.importId, line: step.line }
+  }
+}
+
+async function* items({ db, companyId, person }: Archive): Lines {
+  const texts = textsOf(toSubject(person))
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const step: { rows: string[]; last: number | undefined } = await readItems(db, companyId, texts, after, READ_BODIES)
+    for (const row of step.rows) yield toLine('failed_event', row)
+    after = step.last
+  }
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { blankContact, hashOptOuts, type Person, readPerson } from '../contacts/contact-erasure-store.ts'
+import { endContact } from '../contacts/contact-store.ts'
+import { lockAlso, withMatchesLocked } from '../contacts/identity-lock.ts'
+import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { contactNotFound, serviceUnavailable } from '../errors.ts'
+import type { Cipher } from '../secrets.ts'
+import { type PassDeps, runPass } from './erasure-pass.ts'
+import { completeErasure, findErasure, insertErasure, recordFirstPass } from './erasure-store.ts'
+import { type Subject, toSubject } from './subject.ts'
+
+export type EraseDeps = PassDeps & {
+  db: Pool
+  cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  /** Enqueues the job that completes the erasure, in the transaction that records it. */
+  enqueue(tx: Db, companyId: number, contactId: number): Promise<void>
+  onFailure(error: unknown): void
+}
+
+/** How long a request works on its erasure before it leaves the rest to the job. */
+const WITHIN_REQUEST_MS = 3_000
+/** Longer than any send, delivery or copy that was under way when the erasure was requested can take to write its outcome. */
+const SECOND_PASS_AFTER_MS = 150_000
+const MOST_TRIES = 5
+
+/**
+ * Erases a person (decisions: Erasure and access): when this resolves, the contact is gone and the erasure survives
+ * everything. Texts, media, mails, payloads of deliveries and rows of imports are erased within 3 s, or afterwards by a job,
+ * which repeats the pass for what was being written meanwhile. Takes a deleted contact, too. 404 `Contact not found`.
+ */
+export async function eraseContact(deps: EraseDeps, companyId: number, id: number): Promise<void> {
+  await startErasure(deps, companyId, id)
+  await Promise.race([
+    advanceErasure(deps, companyId, id, AbortSignal.timeout(WITHIN_REQUEST_MS)).catch(deps.onFailure),
+    sleep(WITHIN_REQUEST_MS, undefined, { ref: false }),
+  ])
+}
+
+/**
+ * Works an erasure off as far as it can be now. Repeating it is safe. Returns the milliseconds until the second pass, or
+ * undefined when the erasure is complete or the signal has ended it.
+ */
+export async function advanceErasure(
+  deps: EraseDeps,
+  companyId: number,
+  contactId: number,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const erasure = await findErasure(deps.db, companyId, contactId)
+  if (erasure === undefined || erasure.subject === null) return undefined
+  const subject: Subject = JSON.parse(deps.cipher.decrypt(erasure.subject))
+  const waitMs = SECOND_PASS_AFTER_MS - erasure.ageMs
+  if (erasure.passes === 0 || waitMs <= 0) {
+    const isComplete = await runPass(deps, companyId, contactId, subject, signal)
+    if (!isComplete) return undefined
+    if (waitMs > 0) await recordFirstPass(deps.db, companyId, contactId)
+    else await completeErasure(deps.db, companyId, contactId)
+  }
+  return waitMs > 0 ? waitMs : undefined
+}
+
+async function startErasure(deps: EraseDeps, companyId: number, id: number): Promise<void> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const person = await readPerson(deps.db, companyId, id)
+    if (person === undefined) throw contactNotFound()
+    if (await tryStart(deps, companyId, id, person)) return
+  }
+  throw serviceUnavailable('This contact is being changed by too many requests at once: try again')
+}
+
+/** False when the person changed since it was read: the locks are those of other identities then. */
+function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person): Promise<boolean> {
+  const named = { emailKey: person.emailKey, phoneIdentity: person.phoneIdentity, id }
+  return withMatchesLocked(deps.db, companyId, [named], async (tx) => {
+    await lockAlso(tx, companyId, person.identities)
+    const now = await readPerson(tx, companyId, id)
+    if (now === undefined) throw contactNotFound()
+    if (JSON.stringify(now) !== JSON.stringify(person)) return false
+
+    if (person.isLiving) await endContact(tx, companyId, id)
+    const addresses = person.emailKey === null ? [] : [`mailto:${person.emailKey}`]
+    await hashOptOuts(tx, companyId, [...person.identities, ...addresses])
+    await detachCustomer(tx, companyId, id, person.identities)
+    await blankContact(tx, companyId, id)
+    await insertErasure(tx, companyId, id, deps.cipher.encrypt(JSON.stringify(toSubject(person))))
+    await deps.enqueue(tx, companyId, id)
+    return true
+  })
+}

@@ -1,0 +1,145 @@
+import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/contact-erasure-store.ts'
+import {
+  eraseChanges,
+  eraseCustomer,
+  eraseMessages,
+  findConversations,
+  findMessages,
+  listWamids,
+  type MessageKey,
+} from '../conversations/conversation-erasure-store.ts'
+import type { Pool } from '../db/connect.ts'
+import { eraseEmails } from '../emails/email-erasure-store.ts'
+import { eraseAnswers } from '../http/idempotency-store.ts'
+import { eraseItems } from '../inbound/item-erasure-store.ts'
+import type { BlobStore } from '../media/blob-store.ts'
+import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
+import { eraseReach } from '../messages/reach-store.ts'
+import { eraseDeliveries } from '../webhooks/delivery-erasure-store.ts'
+import { type Subject, textsOf, writersOf } from './subject.ts'
+
+export type PassDeps = {
+  db: Pool
+  blobStore: Pick<BlobStore, 'remove'>
+  /** Ends the jobs of deleted mails at once, and forgets what their servers said. */
+  endEmailJobs(companyId: number, emailIds: readonly number[]): Promise<void>
+}
+
+type Pass = PassDeps & { companyId: number; contactId: number; subject: Subject }
+
+/** Rows that one statement rewrites, and that one reads. */
+const WRITE = 200
+const READ = 5_000
+/** Rows with bodies of up to 4 MiB. */
+const READ_BODIES = 100
+
+/** What a repeated request is answered whose first answer was erased. Its key stays taken. */
+const ERASED_ANSWER = {
+  status: 422,
+  text: JSON.stringify({
+    error: {
+      code: 'idempotency_key_reused',
+      message: 'The answer under this Idempotency-Key was erased with its contact',
+    },
+  }),
+}
+
+/**
+ * Erases what is stored about a person outside the contact, in short statements: false when the signal ended the pass
+ * before all tables were looked at. Each step finds what is left, so a pass may be repeated and killed anywhere.
+ */
+export async function runPass(
+  deps: PassDeps,
+  companyId: number,
+  contactId: number,
+  subject: Subject,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const pass: Pass = { ...deps, companyId, contactId, subject }
+  for (const erase of [conversations, emails, consents, changes, refusals, items, answers]) {
+    for await (const _ of erase(pass)) if (signal.aborted) return false
+  }
+  await eraseReach(deps.db, companyId, subject.identities)
+  return !signal.aborted
+}
+
+/** Each step yields after each of its statements. */
+type Step = AsyncGenerator<void>
+
+async function* conversations(pass: Pass): Step {
+  const { db, companyId, contactId, subject } = pass
+  for (let after: number | null = 0; after !== null; ) {
+    const step = await findConversations(db, companyId, contactId, after, READ)
+    for (const id of step.own) {
+      await db.begin((tx) => eraseCustomer(tx, companyId, contactId, id))
+      yield* messages(pass, id)
+    }
+    const writers = writersOf(subject)
+    for (const id of writers.length > 0 ? step.groups : []) yield* messages(pass, id, writers)
+    after = step.last
+    yield
+  }
+}
+
+async function* messages(pass: Pass, conversationId: number, writers?: readonly string[]): Step {
+  const limit = writers === undefined ? WRITE : READ
+  for (let after: number | null = 0; after !== null; ) {
+    const step = await findMessages(pass.db, pass.companyId, conversationId, writers, after, limit)
+    for (let from = 0; from < step.messages.length; from += WRITE) {
+      await eraseBatch(pass, step.messages.slice(from, from + WRITE))
+      yield
+    }
+    after = step.last
+    yield
+  }
+}
+
+/** The messages come last: what hangs on them is found by their wamids. */
+async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
+  await eraseDeliveries(db, companyId, await listWamids(db, companyId, batch))
+  const ids = batch.map(({ id }) => id)
+  for (const key of await listStorageKeys(db, companyId, ids)) await blobStore.remove(key)
+  await markErased(db, companyId, ids)
+  await eraseMessages(db, companyId, batch)
+}
+
+async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
+  if (subject.email === null) return
+  for (let count = WRITE; count === WRITE; ) {
+    const ids = await eraseEmails(db, companyId, subject.email, WRITE)
+    if (ids.length > 0) await endEmailJobs(companyId, ids)
+    count = ids.length
+    yield
+  }
+}
+
+async function* consents({ db, companyId, contactId }: Pass): Step {
+  for (let count = WRITE; count === WRITE; yield) count = await eraseConsents(db, companyId, contactId, WRITE)
+}
+
+async function* changes({ db, companyId, subject }: Pass): Step {
+  for (let count = WRITE; count === WRITE; yield) count = await eraseChanges(db, companyId, subject.identities, WRITE)
+}
+
+async function* refusals({ db, companyId, subject }: Pass): Step {
+  const texts = textsOf(subject)
+  let after: RefusalPlace | undefined
+  do {
+    after = await eraseRefusals(db, companyId, texts, after, READ)
+    yield
+  } while (after !== undefined)
+}
+
+async function* items({ db, companyId, subject }: Pass): Step {
+  const texts = textsOf(subject)
+  for (let after: number | undefined = 0; after !== undefined; yield) {
+    after = await eraseItems(db, companyId, texts, after, READ_BODIES)
+  }
+}
+
+async function* answers({ db, companyId, contactId, subject }: Pass): Step {
+  const person = { contactId, texts: textsOf(subject) }
+  for (let after: number | undefined = 0; after !== undefined; yield) {
+    after = await eraseAnswers(db, companyId, person, ERASED_ANSWER, after, READ)
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * What each table holds about the customers of companies; test/erasure.test.ts compares the list with the catalogue.
+ *
+ * - `none`: nothing about a customer, or counters and ids only.
+ * - `erased`: an erasure removes it.
+ * - `expires`: not searched by an erasure; the rows live as long as their table says, at most hours.
+ */
+export const PERSONAL_DATA = {
+  api_keys: 'none',
+  companies: 'none',
+  consent_changes: 'erased',
+  contact_aliases: 'erased',
+  contact_changes: 'none',
+  contact_counts: 'none',
+  contact_import_refusals: 'erased',
+  // The list itself is in the blob store until its rows are written.
+  contact_imports: 'expires',
+  contacts: 'erased',
+  conversation_activity: 'none',
+  conversation_counts: 'none',
+  conversations: 'erased',
+  custom_fields: 'none',
+  customer_aliases: 'erased',
+  customer_user_ids: 'erased',
+  deliveries: 'erased',
+  delivery_attempts: 'erased',
+  email_clicks: 'erased',
+  email_contents: 'erased',
+  email_links: 'erased',
+  email_settings: 'none',
+  email_template_counts: 'none',
+  email_templates: 'none',
+  emails: 'erased',
+  envelopes: 'erased',
+  // Its subject is encrypted, and deleted when the erasure is complete.
+  erasures: 'erased',
+  idempotency_keys: 'erased',
+  inbound_bodies: 'erased',
+  // Events that wait to be processed; what they say is processed as new.
+  inbound_events: 'expires',
+  inbound_items: 'erased',
+  // The last error of a mail may name its recipient.
+  jobs: 'erased',
+  media: 'erased',
+  message_changes: 'erased',
+  message_reactions: 'erased',
+  message_status_events: 'erased',
+  messages: 'erased',
+  migrations: 'none',
+  opt_outs: 'erased',
+  rate_limits: 'none',
+  registrations: 'none',
+  sender_reach: 'erased',
+  sender_reach_counts: 'none',
+  sender_routes: 'none',
+  senders: 'none',
+  service_secrets: 'none',
+  sql_objects: 'none',
+  template_families: 'none',
+  templates: 'none',
+  unplaced_counts: 'none',
+  // Statuses for an hour, by the provider's ids.
+  waiting_statuses: 'expires',
+} as const satisfies Record<string, 'none' | 'erased' | 'expires'>

@@ -1,0 +1,23 @@
+import type { Person } from '../contacts/contact-erasure-store.ts'
+import { writtenForms } from '../phone.ts'
+
+/** What the data of a person is found by, beside the contact's id. */
+export type Subject = {
+  /** In lower case. */
+  readonly email: string | null
+  /** Phone numbers in all their written forms, in digits, and user ids. */
+  readonly identities: readonly string[]
+}
+
+export const toSubject = ({ emailKey, identities }: Person): Subject => ({
+  email: emailKey,
+  identities: identities.flatMap(writtenForms),
+})
+
+/** The texts that name the person, in lower case. */
+export const textsOf = ({ email, identities }: Subject): string[] =>
+  [...identities, email].filter((text) => text !== null).map((text) => text.toLowerCase())
+
+/** How messages of groups show the person as their writer. */
+export const writersOf = ({ identities }: Subject): string[] =>
+  identities.flatMap((identity) => [identity, `+${identity}`])
