@@ -3,7 +3,13 @@ import { defineConfig } from 'vitest/config'
 /** One real PostgreSQL for the whole run (test/global-setup.ts); each file clones its own database from a template. */
 export default defineConfig({
   test: {
-    include: ['src/**/*.test.ts', 'sandbox/**/*.test.ts', 'test/**/*.test.ts', 'bench/**/*.test.ts'],
+    include: [
+      'src/**/*.test.ts',
+      'sandbox/**/*.test.ts',
+      'test/**/*.test.ts',
+      'bench/**/*.test.ts',
+      'packages/*/*.test.ts',
+    ],
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
     maxWorkers: 3,

@@ -35,9 +35,6 @@ create table conversation_activity (
   active_at timestamptz not null,
   primary key (company_id, conversation_id),
   foreign key (company_id, conversation_id) references conversations (company_id, id)
-) with (
-  autovacuum_vacuum_scale_factor = 0.1,
-  autovacuum_analyze_scale_factor = 0.5
 );
 create index conversation_activity_by_time on conversation_activity (company_id, active_at, conversation_id);
 

@@ -1,17 +1,16 @@
 // Runs before `npm start`, `npm test` and `npm run check`, on whatever Node the machine has:
-// installs the packages, patched, when they are absent or older than the lock file or a patch.
+// installs the packages when they are absent or older than the lock file.
 // NODE_ENV=production would leave out Node 24.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const installed = join(root, 'node_modules', '.package-lock.json')
-const patches = readdirSync(join(root, 'patches')).map((name) => join(root, 'patches', name))
-const newest = Math.max(...[join(root, 'package-lock.json'), ...patches].map((path) => statSync(path).mtimeMs))
+const locked = join(root, 'package-lock.json')
 
-if (!existsSync(installed) || statSync(installed).mtimeMs < newest) {
+if (!existsSync(installed) || statSync(installed).mtimeMs < statSync(locked).mtimeMs) {
   console.log('Installing packages (npm ci) …')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const { status } = spawnSync(

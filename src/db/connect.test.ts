@@ -6,7 +6,7 @@ import { freePort, until } from '../../test/parley-process.ts'
 import { type ConnectOptions, connect, type Db, type Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
 
-// What the patch of the driver is for (docs/decisions/0005-a-patched-driver.md). A fault that the driver throws outside
+// What the changes of the driver are for (docs/decisions/0005-a-driver-of-our-own.md). A fault that the driver throws outside
 // of every statement fails the run by itself.
 
 const MAX = 3

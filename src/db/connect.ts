@@ -1,6 +1,5 @@
-import postgres from 'postgres'
+import postgres from '@parley/postgres'
 import { parseJsonText } from '../json-text.ts'
-import { StartError } from '../start-error.ts'
 import { answersProbe } from './probe.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
@@ -68,14 +67,12 @@ export type ConnectOptions = {
  * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
  *
  * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool connects
- * anew by itself (docs/decisions/0005-a-patched-driver.md).
- *
- * @throws StartError when the driver was installed without our patch.
+ * anew by itself (docs/decisions/0005-a-driver-of-our-own.md).
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
   const { address, socket } = splitSocket(url)
   const { answerTimeoutMs, limits } = options
-  const pool = postgres(address, {
+  return postgres(address, {
     ...(socket !== undefined && { host: socket }),
     max: options.max ?? 10,
     connect_timeout: 3,
@@ -106,8 +103,6 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
     },
     transform: { column: { from: postgres.toCamel, to: postgres.fromCamel } },
   })
-  checkPatched(pool)
-  return pool
 }
 
 const PINNED_PLANS = {
@@ -124,14 +119,6 @@ const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits)
   lock_timeout: lockMs,
   idle_in_transaction_session_timeout: idleInTransactionMs,
 })
-
-/** Without the patch the driver ends the process, or mixes up transactions, when a connection is lost. */
-function checkPatched(pool: Pool): void {
-  if ('is_alive' in pool.options) return
-  throw new StartError(
-    'The database driver lacks the patch in patches/: run npm ci (without --ignore-scripts) in the folder of Parley',
-  )
-}
 
 /** `?host=/folder`, as libpq writes it, is a Unix socket: the driver wants it apart from the address. */
 function splitSocket(url: string): { address: string; socket?: string } {

@@ -1,4 +1,5 @@
-import { access, constants } from 'node:fs/promises'
+import { access, constants, readFile, symlink } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { codeOf, StartError } from '../start-error.ts'
 
 /** Absolute paths of the programs that the platform's package carries. */
@@ -22,8 +23,23 @@ export async function findBinaries(): Promise<Binaries> {
       `No PostgreSQL for ${platform} comes with Parley, or its package is not installed: run npm ci without --omit=optional. ${OTHER_WAY}`,
     )
   }
+  await linkLibraries(join(dirname(found.postgres), '../..'))
   await checkExecutable(found.postgres)
   return { initdb: found.initdb, postgres: found.postgres }
+}
+
+/**
+ * Creates the links between the libraries of a platform's package that are missing. The install script of the package
+ * creates them, and `npm ci --ignore-scripts` does not run it.
+ */
+export async function linkLibraries(root: string): Promise<void> {
+  const list = await readFile(join(root, 'native/pg-symlinks.json'), 'utf8').catch(() => '[]')
+  const links: { source: string; target: string }[] = JSON.parse(list)
+  for (const { source, target } of links) {
+    const link = join(root, target)
+    // A link that is there already, or a folder that may not be written: the program says what it lacks.
+    await symlink(basename(source), link).catch(() => {})
+  }
 }
 
 async function checkExecutable(path: string): Promise<void> {
