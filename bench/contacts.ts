@@ -4,6 +4,7 @@ import { measureArrayTime } from './array-time.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { measureSearches } from './search.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const ARRAY = 1_000
@@ -17,7 +18,11 @@ const PARTS: Record<string, (context: BenchContext, stage: Stage, company: Compa
   arrays: measureArrays,
   'database time of arrays': measureArrayTime,
   import: measureImport,
-  pages: measurePages,
+  'pages and searches': async (context, stage) => {
+    const company = await fillCompany(stage, context.quick ? CONTACTS.quick : CONTACTS.full, context.say)
+    await measurePages(context, stage, company)
+    await measureSearches(context, stage, company)
+  },
 }
 
 /** Upserts alone and in arrays, a list imported beside a bare insert of the same rows, pages of a million contacts. */
@@ -138,9 +143,8 @@ async function insertBare({ db }: Stage, rows: number): Promise<number> {
 }
 
 /** First and deepest page by cursor, of the list and of two searches, in turn. */
-async function measurePages({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
+async function measurePages({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
   const contacts = quick ? CONTACTS.quick : CONTACTS.full
-  const company = await fillCompany(stage, contacts, say)
   const { companyId } = company
   const deep = await cursorAt(stage, companyId, '')
   const rare = await cursorAt(stage, companyId, 'lovelace 3933100077')
@@ -193,8 +197,9 @@ async function cursorAt({ db }: Stage, companyId: number, text: string): Promise
 }
 
 async function countScans({ db }: Stage): Promise<number> {
-  // Sessions tell what they did at most once a second.
+  // Sessions tell what they did at most once a second, and after ten seconds when they are idle.
   await sleep(1_500)
+  await Promise.all([1, 2].map(() => db`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
   const [row] = await db<{ scans: number }[]>`
     select sum(seq_scan)::int as scans from pg_stat_user_tables where relname = 'contacts'
   `
@@ -202,7 +207,7 @@ async function countScans({ db }: Stage): Promise<number> {
 }
 
 /** Filled by SQL; the index of words is created afterwards, since it would take most of the time. */
-async function fillCompany(stage: Stage, contacts: number, say: BenchContext['say']): Promise<Company> {
+export async function fillCompany(stage: Stage, contacts: number, say: BenchContext['say']): Promise<Company> {
   const company = await stage.createCompany(0)
   const { companyId } = company
   say(`filling in ${contacts} contacts`)

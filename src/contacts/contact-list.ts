@@ -46,7 +46,9 @@ export async function listContacts(db: Db, companyId: number, request: ContactLi
   const terms = searchTerms(request.search)
   const found = await count(db, companyId, terms)
   const stretch = toStretch(request, found)
-  const isPastEnd = found.isExact && request.cursor === undefined && stretch.skipped >= found.total
+  // Newest first, the page is among the contacts that were counted.
+  const isCounted = found.isExact || request.sort === '-created_at'
+  const isPastEnd = isCounted && request.cursor === undefined && stretch.skipped >= found.total
   const { column } = parseSort(request.sort)
   const page = { ...stretch, terms, column, method: found.method, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)

@@ -205,6 +205,10 @@ describe('a search in 25,000 contacts', () => {
     await db`analyze contacts`
   }, 60_000)
 
+  test('a search that matches none of the newest contacts reads them once', async () => {
+    expect((await read('lovelace ada')).fetched).toBeLessThan(2 * EXAMINED + 5_000)
+  })
+
   const read = async (search: string) =>
     db.begin(async (tx) => {
       const before = await readsOf(tx, 'contacts')
