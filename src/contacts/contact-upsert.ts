@@ -42,14 +42,15 @@ export async function upsertContacts(
 ): Promise<Contact[]> {
   const items = writes.map((write) => toItem(write))
   const named = matchBy === 'email' ? items.map((item) => ({ ...item, phoneIdentity: null })) : items
-  return withMatchesLocked(db, companyId, named, async (tx, matches) => {
+  const write = async (tx: Db, matches: readonly Match[], ids: readonly number[]) => {
     const steps = applyItems(named, matches, whenFull)
     refuseFull(steps, isArray)
-    await giveIds(tx, steps)
+    await giveIds(tx, steps, ids)
     const contacts = await writeSteps(tx, companyId, steps, by)
     await alsoCommit?.(tx, contacts)
     return contacts
-  })
+  }
+  return withMatchesLocked(db, companyId, named, write, { ids: named.length })
 }
 
 function refuseFull(steps: readonly Step[], isArray: boolean): void {
@@ -111,10 +112,10 @@ const toItem = (write: ContactWrite, id?: number): Item => ({
   id,
 })
 
-async function giveIds(db: Db, steps: readonly Step[]): Promise<void> {
+async function giveIds(db: Db, steps: readonly Step[], taken: readonly number[] = []): Promise<void> {
   const people = new Set(steps.map((step) => step.person))
   const added = [...people].filter((person) => person.known === undefined && person.state !== undefined)
-  const ids = await takeContactIds(db, added.length)
+  const ids = taken.length >= added.length ? taken : await takeContactIds(db, added.length)
   for (const [place, person] of added.entries()) person.id = ids[place] ?? person.id
 }
 

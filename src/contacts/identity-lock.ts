@@ -4,6 +4,7 @@ import type { Db, Pool } from '../db/connect.ts'
 import { isContention, sqlState } from '../db/failure.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { inTurn } from './contact-queue.ts'
+import { takeContactIds } from './contact-store.ts'
 import { type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
 
 /** A write with more names than this takes the place of a large batch. */
@@ -26,6 +27,8 @@ export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
 
 export type LockOptions = {
   lane?: BatchLane
+  /** Ids that a small write may need for new contacts: taken along with the locks, as nothing is known of the matches yet. */
+  ids?: number
   /** Until this aborts, the work waits as long as it takes; without it, 20 seconds. */
   signal?: AbortSignal
 }
@@ -42,8 +45,8 @@ export async function withMatchesLocked<T>(
   db: Pool,
   companyId: number,
   named: readonly Named[],
-  work: (tx: Db, matches: readonly Match[]) => Promise<T>,
-  { lane = 'array', signal }: LockOptions = {},
+  work: (tx: Db, matches: readonly Match[], ids: readonly number[]) => Promise<T>,
+  { lane = 'array', ids: idCount = 0, signal }: LockOptions = {},
 ): Promise<T> {
   const identities = [...new Set(named.flatMap(identitiesOf))]
   const large = named.length > SMALL_BATCH ? lane : null
@@ -51,10 +54,14 @@ export async function withMatchesLocked<T>(
   const keys = [...identities, ...ids, ...(large === null ? [] : [large])]
   const attempt = () =>
     db.begin('isolation level read committed', async (tx) => {
-      if (!(await tryLockContacts(tx, companyId, identities, large))) throw new Busy()
-      const matches = await readMatches(tx, companyId, named)
-      if (matches === undefined) throw new Busy()
-      return { value: await work(tx, matches) }
+      // Sent at once; the server looks in a statement of its own, after it has the locks.
+      const [isLocked, matches, newIds] = await Promise.all([
+        tryLockContacts(tx, companyId, identities, large),
+        readMatches(tx, companyId, named),
+        takeContactIds(tx, large === null ? idCount : 0),
+      ])
+      if (!isLocked || matches === undefined) throw new Busy()
+      return { value: await work(tx, matches, newIds) }
     })
   return inTurn(db, companyId, keys, async () => {
     const startedAtMs = monotonicMs()
