@@ -213,7 +213,8 @@ async function measureClaims({ context, stage }: Play): Promise<void> {
   context.report(ratioFigure(what, lots, 'ms', beside, { atMost: 1.5 }))
 }
 
-function eventOf(phoneNumberId: string, from: string, wamid: string): string {
+/** The body of a provider's webhook with one text message. */
+export function eventOf(phoneNumberId: string, from: string, wamid: string): string {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const value = {
     messaging_product: 'whatsapp',

@@ -10,6 +10,7 @@ import { type Figure, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
 import { readBench } from './read.ts'
+import { receiversBench } from './receivers.ts'
 import { sendBench } from './send.ts'
 
 /** Every benchmark, one line each. */
@@ -17,6 +18,7 @@ const BENCHES: Record<string, Bench> = {
   send: sendBench,
   inbound: inboundBench,
   forward: forwardBench,
+  receivers: receiversBench,
   read: readBench,
   contacts: contactsBench,
   email: emailBench,

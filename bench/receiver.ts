@@ -1,5 +1,6 @@
 /**
- * The receiver of the forward benchmark: `node bench/receiver.ts`. Takes deliveries on `/`; `GET /report` answers what
+ * The receiver of the benchmarks forward and receivers: `node bench/receiver.ts`. Takes deliveries on every path but those below
+ * `/never`, which it never answers; `GET /report` answers what
  * came since the last `POST /reset`. A wamid `wamid.T<ms since 1970>-…` says when its event was posted.
  */
 import { createServer } from 'node:http'
@@ -29,6 +30,7 @@ const server = createServer({ keepAliveTimeout: 600_000, noDelay: true }, (reque
     response.end()
     return
   }
+  if (request.url?.startsWith('/never')) return
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import type { Bench } from './bench.ts'
+import { ratioFigure } from './figure.ts'
+import { eventOf } from './forward.ts'
+import type { ReceiverReport } from './receiver.ts'
+import { type Company, onStage, type Stage } from './stage.ts'
+
+const HEALTHY = 15
+/** Seventy percent of the receivers of a company never answer. */
+const BAD = 35
+const PER_SECOND = 10
+/** The healthy receivers' p99 may be so many times what it is without the bad ones. */
+const GOAL = 1.5
+
+/** Messages at an even pace to healthy receivers: of a company with these alone, and of one with bad ones beside them. */
+export const receiversBench: Bench = ({ quick, report, say }) =>
+  onStage(async (stage) => {
+    await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
+    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const alone = await stage.createCompany(1)
+    const mixed = await stage.createCompany(1)
+    await register(stage, alone, `${receiverUrl}/ok`, HEALTHY)
+    await register(stage, mixed, `${receiverUrl}/ok`, HEALTHY)
+    await register(stage, mixed, `${receiverUrl}/never`, BAD)
+    const seconds = quick ? 4 : 10
+    const reports = { alone: [] as ReceiverReport[], mixed: [] as ReceiverReport[] }
+    await forward(stage, receiverUrl, mixed, 2)
+    for (let round = 0; round < (quick ? 2 : 4); round += 1) {
+      reports.alone.push(await forward(stage, receiverUrl, alone, seconds))
+      reports.mixed.push(await forward(stage, receiverUrl, mixed, seconds))
+    }
+    const medianOf = (some: ReceiverReport[], pick: (one: ReceiverReport) => number) =>
+      some.map(pick).toSorted((a, b) => a - b)[Math.floor(some.length / 2)] ?? 0
+    for (const [name, some] of Object.entries(reports)) {
+      say(
+        `${name}: p50 ${medianOf(some, (one) => one.p50Ms).toFixed(1)} ms, p99 ${some.map((one) => one.p99Ms.toFixed(0))}`,
+      )
+    }
+    const p99 = (one: ReceiverReport) => one.p99Ms
+    const baseline = { baseline: 'healthy receivers alone', baselineValue: medianOf(reports.alone, p99) }
+    const what = `${HEALTHY} healthy receivers beside ${BAD} that never answer, ${PER_SECOND} messages/s, p99`
+    report(ratioFigure(what, medianOf(reports.mixed, p99), 'ms', baseline, { atMost: GOAL }))
+  })
+
+async function register(stage: Stage, { headers }: Company, url: string, count: number): Promise<void> {
+  for (let i = 0; i < count; i += 1) {
+    const answer = await fetch(`${stage.url}/public/v1/webhooks/registrations`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ name: 'Bench', url: `${url}/${i}`, events: ['whatsapp.message.received'] }),
+    })
+    if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
+  }
+}
+
+/** Posts messages at the pace, and waits until the healthy receivers have all of them. */
+async function forward(stage: Stage, receiverUrl: string, company: Company, seconds: number): Promise<ReceiverReport> {
+  await fetch(`${receiverUrl}/reset`)
+  const pool = new Pool(stage.url, { connections: 8 })
+  const number = company.senders[0]?.phoneNumberId ?? ''
+  const total = PER_SECOND * seconds
+  for (let n = 0; n < total; n += 1) {
+    const postedAt = (performance.timeOrigin + performance.now()).toFixed(3)
+    const body = eventOf(number, String(393_300_000_000 + n), `wamid.T${postedAt}-${n}`)
+    const answer = pool.request({
+      method: 'POST',
+      path: '/public/v1/webhooks/whatsapp',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    const [{ body: text }] = await Promise.all([answer, sleep(1_000 / PER_SECOND)])
+    await text.dump()
+  }
+  await pool.close()
+  const endsAt = performance.now() + 60_000
+  for (;;) {
+    const report = (await (await fetch(`${receiverUrl}/report`)).json()) as ReceiverReport
+    if (report.count >= total * HEALTHY) return report
+    if (performance.now() > endsAt) throw new Error(`${report.count} of ${total * HEALTHY} deliveries came`)
+    await sleep(50)
+  }
+}
