@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider.ts'
+import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider-name.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
-import type { ProviderName } from '../src/providers/provider.ts'
+import type { ProviderName } from '../src/providers/provider-name.ts'
 import { type Load, startLoad } from './load.ts'
 import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
 

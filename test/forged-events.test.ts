@@ -1,8 +1,9 @@
 import { createHmac, randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { acceptBodies } from '../src/inbound/accept.ts'
-import { readProof } from '../src/inbound/signature.ts'
+import { createProof } from '../src/inbound/signature.ts'
 import { takeUpLatecomers } from '../src/inbound/take-up.ts'
+import { eventReader } from '../src/wiring/adapters.ts'
 import { bodyOf, changeOf, inboxOf, providerOf, textFrom } from './provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -76,10 +77,13 @@ describe('a number connected with an app secret', () => {
     const arrivals = [bodyFrom(phoneNumberId, from, 'forged', 'forged too'), genuine].map((text) => {
       const body = Buffer.from(text)
       const given = text === genuine ? signature(text) : undefined
-      const proof = readProof(body, { signature: given, secret: undefined })
+      const proof = createProof(body, {
+        signature: given === undefined ? null : eventReader.signatureOf({ 'x-hub-signature-256': given }),
+        secret: undefined,
+      })
       return { body, receivedAt: new Date(Date.now() - 60_000), proof, address: null }
     })
-    await acceptBodies(service.db, arrivals)
+    await acceptBodies(service.db, eventReader, arrivals)
     await provider.handled()
     expect(await inboxOf(owner).texts(from)).toEqual(['genuine'])
     expect(await waiting(phoneNumberId)).toEqual({ unverified: 2 })
@@ -92,7 +96,7 @@ describe('a number connected with an app secret', () => {
     await provider.tell(bodyFrom(other, from, 'forged'))
     const owner = await service.createCompany({ sender: { phoneNumberId, appSecret: SECRET } })
     await service.db`update inbound_items set phone_number_id = ${phoneNumberId} where phone_number_id = ${other}`
-    await service.db.begin((tx) => takeUpLatecomers(service.deps.cipher, tx))
+    await service.db.begin((tx) => takeUpLatecomers({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx))
     expect(await waiting(phoneNumberId)).toEqual({ unverified: 1 })
     const [requeued] = await service.db`select count(*)::int as count from inbound_items where reason like ${other}`
     expect(requeued!.count).toBe(0)

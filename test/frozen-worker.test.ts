@@ -4,6 +4,7 @@ import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { endStuckSessions } from '../src/db/stuck-session-store.ts'
 import { acceptBodies } from '../src/inbound/accept.ts'
 import { UNPROVEN } from '../src/inbound/signature.ts'
+import { eventReader } from '../src/wiring/adapters.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, type ParleyProcess, startParley, until } from './parley-process.ts'
@@ -36,6 +37,7 @@ async function storeEvents(bytesEach: number): Promise<void> {
   })
   await acceptBodies(
     db,
+    eventReader,
     bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
   )
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { eventReader } from '../src/wiring/adapters.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { DEMO_ACCOUNT, startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -528,7 +529,11 @@ describe('what cannot be placed', () => {
       insert into inbound_items (state, reason, phone_number_id, body, received_at)
       values ('unroutable', 'no connected number wants it', ${company.phoneNumberId}, ${Buffer.from(body)}, now())
     `
-    expect(await service.db.begin((tx) => takeUpLatecomers(service.deps.cipher, tx))).toBe(1)
+    expect(
+      await service.db.begin((tx) =>
+        takeUpLatecomers({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx),
+      ),
+    ).toBe(1)
     await provider.handled()
     expect(await inbox.texts(from)).toEqual(['in between'])
   })

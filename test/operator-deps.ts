@@ -5,6 +5,7 @@ import type { OperatorDeps } from '../src/operator/operator.ts'
 import { operatorRoutes } from '../src/operator/operator-routes.ts'
 import { createCipher } from '../src/secrets.ts'
 import type { SenderRecord } from '../src/senders/sender.ts'
+import { eventReader } from '../src/wiring/adapters.ts'
 import { ADMIN_TOKEN, createTestApi } from './api.ts'
 
 const cipher = createCipher([randomBytes(32).toString('base64')])
@@ -22,6 +23,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
   return {
     db,
     clock: fixedClock('2026-03-01T12:00:00Z'),
+    events: eventReader,
     cipher,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',

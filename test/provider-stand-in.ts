@@ -1,5 +1,6 @@
 import { startSandbox } from '../sandbox/sandbox.ts'
-import type { ProviderName, SenderAccess } from '../src/providers/provider.ts'
+import type { SenderAccess } from '../src/providers/provider.ts'
+import type { ProviderName } from '../src/providers/provider-name.ts'
 import type { ProviderUnderTest } from '../src/providers/provider-suite.ts'
 import { createProviders } from '../src/wiring/adapters.ts'
 

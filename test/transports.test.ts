@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { PAIR_BURST } from '../src/messages/pace.ts'
-import type { ProviderName } from '../src/providers/provider.ts'
+import type { ProviderName } from '../src/providers/provider-name.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
 let service: TestService
@@ -14,7 +14,7 @@ beforeAll(async () => {
 
 const SEND = '/templates/whatsapp/send'
 const HOOK = '/public/v1/webhooks/whatsapp'
-const PROVIDERS: ProviderName[] = ['meta', 'dialog360', 'gupshup']
+const PROVIDER_NAMES: ProviderName[] = ['meta', 'dialog360', 'gupshup']
 const digits = (count: number): string => String(randomInt(10 ** (count - 1), 10 ** count))
 
 /** A number of its own at the provider, with an account and templates of its own. */
@@ -103,7 +103,7 @@ const untilStatus = (messageId: number, status: string) =>
 
 const text = (value: string) => ({ type: 'text', text: value })
 
-describe.each(PROVIDERS)('the whole story through %s', (provider) => {
+describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
   let number: Connected
   beforeAll(async () => {
     number = await connected(provider)
@@ -347,7 +347,9 @@ describe('what is Gupshup’s own', () => {
 })
 
 describe('connecting', () => {
-  test.each(PROVIDERS)('through %s with a credential that is refused: 422 naming accessToken', async (provider) => {
+  test.each(
+    PROVIDER_NAMES,
+  )('through %s with a credential that is refused: 422 naming accessToken', async (provider) => {
     const { body } = await numberAt(provider)
     const { companyId } = await service.createCompany({ isConnected: false })
     const path = `/companies/${companyId}/senders`
@@ -365,7 +367,7 @@ describe('connecting', () => {
     expect(accepted.status).toBe(200)
   })
 
-  test.each(PROVIDERS)('through %s while it is away needs name and number', async (provider) => {
+  test.each(PROVIDER_NAMES)('through %s while it is away needs name and number', async (provider) => {
     const { body } = await numberAt(provider)
     const { companyId } = await service.createCompany({ isConnected: false })
     const path = `/companies/${companyId}/senders`

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
+import { eventReader } from '../wiring/adapters.ts'
 import { acceptBodies, createAccept, toEvents } from './accept.ts'
 import { UNPROVEN } from './signature.ts'
 
@@ -25,6 +26,7 @@ test('bodies of any bytes are kept as they came, in their order', async () => {
       const bodies = arrays.map((bytes) => Buffer.from(bytes))
       await acceptBodies(
         db,
+        eventReader,
         bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
       )
       expect(await bodiesKept()).toEqual(bodies)
@@ -43,6 +45,7 @@ test('a body of several numbers is there once for each, between its neighbours',
   ]
   await acceptBodies(
     db,
+    eventReader,
     bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
   )
   const rows = await db<{ part: string; body: Buffer }[]>`select part, body from inbound_events order by id`
@@ -55,7 +58,7 @@ test('a body of several numbers is there once for each, between its neighbours',
 const posted = (body: string | Buffer) => ({ body: Buffer.from(body), proof: UNPROVEN, address: '192.0.2.1' })
 
 test('one statement carries at most 8 MiB', async () => {
-  const accept = createAccept(db)
+  const accept = createAccept(db, eventReader)
   const body = Buffer.alloc(1.5 * 1024 * 1024)
   await Promise.all(Array.from({ length: 16 }, () => accept(posted(body))))
   const statements = await db<{ bytes: number }[]>`
@@ -67,11 +70,11 @@ test('one statement carries at most 8 MiB', async () => {
 
 test('a large body of many numbers is stored no more often than one statement carries', () => {
   const body = Buffer.concat([naming(...Array.from({ length: 10 }, (_, n) => `9${n}`)), Buffer.alloc(3 * 1024 * 1024)])
-  expect(toEvents(body)).toHaveLength(2)
+  expect(toEvents(eventReader, body)).toHaveLength(2)
 })
 
 test('a body that nobody waits for any more is not kept, and not said to be', async () => {
-  const accept = createAccept(db)
+  const accept = createAccept(db, eventReader)
   const locked = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()
   const outage = db.begin(async (tx) => {

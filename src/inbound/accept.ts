@@ -1,14 +1,10 @@
 import { createBatcher } from '../batch.ts'
 import type { Db, Pool } from '../db/connect.ts'
+import type { EventReader } from '../providers/events/event-reader.ts'
 import { type NewEvent, storeEvents } from './event-store.ts'
 import { laneOf } from './lane.ts'
 import type { Proof } from './signature.ts'
 
-/** As providers write their ids. What is written in another way goes with the first number. */
-const NUMBER_NAME = Buffer.from('"phone_number_id"')
-const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
-/** Longer than the longest value with the spaces that anybody would put before it. */
-const VALUE_WINDOW = 160
 /** What one statement carries. */
 const MAX_EVENTS = 500
 const MAX_BYTES = 8 * 1024 * 1024
@@ -32,10 +28,10 @@ export type Posted = { body: Buffer; proof: Proof; address: string }
  *
  * @throws {AppError} 503 when too much waits, or the body waited for 3.5 s; then it is not stored
  */
-export function createAccept(db: Pool): (posted: Posted) => Promise<void> {
+export function createAccept(db: Pool, events: RouteKeys): (posted: Posted) => Promise<void> {
   return createBatcher<Posted, void>({
     run: async (posted) => {
-      await acceptBodies(db, posted.map(arrivedNow))
+      await acceptBodies(db, events, posted.map(arrivedNow))
       return posted.map(() => undefined)
     },
     maxItems: MAX_EVENTS,
@@ -46,6 +42,9 @@ export function createAccept(db: Pool): (posted: Posted) => Promise<void> {
     bytesOf: ({ body }) => body.length,
   })
 }
+
+/** Finds the numbers that a body names. */
+type RouteKeys = Pick<EventReader, 'routeKeys'>
 
 export type Arrival = {
   body: Buffer
@@ -60,25 +59,19 @@ export type Arrival = {
 const arrivedNow = (posted: Posted): Arrival => ({ ...posted, receivedAt: null })
 
 /** Keeps bodies, in the order given, in the caller's transaction when it has one. */
-export const acceptBodies = (db: Db, arrivals: readonly Arrival[]): Promise<void> =>
+export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arrival[]): Promise<void> =>
   storeEvents(
     db,
-    arrivals.flatMap((arrival) => toEvents(arrival.body).map((event) => ({ ...arrival, ...event }))),
+    arrivals.flatMap((arrival) => toEvents(events, arrival.body).map((event) => ({ ...arrival, ...event }))),
   )
 
 /**
  * One event for each number that the body speaks of, found without reading the body as JSON: it may not be any.
  * What names no number goes with the first, and so do the numbers beyond the limit.
  */
-export function toEvents(body: Buffer): Pick<NewEvent, 'lane' | 'part' | 'others' | 'body'>[] {
+export function toEvents(events: RouteKeys, body: Buffer): Pick<NewEvent, 'lane' | 'part' | 'others' | 'body'>[] {
   const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES / (body.length + 1))))
-  const numbers = new Set<string>()
-  for (let at = body.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = body.indexOf(NUMBER_NAME, at)) {
-    at += NUMBER_NAME.length
-    const number = NUMBER_VALUE.exec(body.toString('latin1', at, at + VALUE_WINDOW))?.[1]
-    if (number !== undefined) numbers.add(number)
-  }
-  const [first = '', ...others] = numbers
+  const [first = '', ...others] = events.routeKeys(body, limit)
   return [first, ...others].map((number) => ({
     lane: laneOf(number),
     part: number,

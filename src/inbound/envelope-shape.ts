@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { PROVIDER_NAMES } from '../providers/provider-name.ts'
 
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
 const NullableText = Nullable(Type.String())
@@ -52,7 +53,7 @@ export const Envelope = Type.Object({
   event: Type.Literal('whatsapp.message.received'),
   companyId: Type.Integer(),
   channel: Type.Object({
-    provider: Type.Enum(['meta', 'dialog360', 'gupshup']),
+    provider: Type.Enum(PROVIDER_NAMES),
     phoneNumber: NullableText,
     channelId: Nullable(Type.Integer()),
   }),

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { eventReader } from '../wiring/adapters.ts'
 import { buildEnvelope, isForwardable } from './envelope.ts'
-import { parseInbound } from './parse-inbound.ts'
 
 const CHANNEL = { companyId: 7, provider: 'meta', phoneNumber: '+49 30 1234567', channelId: 3 } as const
 
 const envelopesOf = (body: string, channel: Parameters<typeof buildEnvelope>[1] = CHANNEL): string[] => {
-  const parsed = parseInbound(body)
+  const parsed = eventReader.parse(body)
   return parsed.kind === 'items' ? parsed.items.filter(isForwardable).map((item) => buildEnvelope(item, channel)) : []
 }
 const around = (value: string) =>

@@ -1,13 +1,19 @@
 import { digitsOf } from '../phone.ts'
-import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
-import { NO_DETAILS } from './message-details.ts'
+import {
+  type ChangeItem,
+  type InboundItem,
+  type MessageItem,
+  NO_DETAILS,
+  type ReactionItem,
+} from '../providers/events/event-item.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
 
 /** An item that receivers get. */
 export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { isForwarded: true }
 
 export type EnvelopeChannel = {
   companyId: number
-  provider: 'meta' | 'dialog360' | 'gupshup'
+  provider: ProviderName
   /** Our stored number, in any formatting; null takes the one that the event names. */
   phoneNumber: string | null
   channelId: number | null

@@ -3,6 +3,7 @@ import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { connectNumber } from '../../test/world.ts'
 import { systemClock } from '../clock.ts'
 import { connect } from '../db/connect.ts'
+import { eventReader } from '../wiring/adapters.ts'
 import { acceptBodies, toEvents } from './accept.ts'
 import { listBusyLanes } from './event-store.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
@@ -16,6 +17,7 @@ beforeAll(async () => {
   ;({ db, url } = await createTestDatabase())
   deps = {
     db,
+    events: eventReader,
     clock: systemClock,
     sourceType: 'parley',
     decrypt: (sealed) => sealed,
@@ -63,10 +65,11 @@ const bodyOf = (number: string, wamid: string, text = 'Hello') =>
       ],
     }),
   )
-const laneOf = (number: string): number => toEvents(bodyOf(number, 'w'))[0]!.lane
+const laneOf = (number: string): number => toEvents(eventReader, bodyOf(number, 'w'))[0]!.lane
 const accept = (...bodies: Buffer[]) =>
   acceptBodies(
     db,
+    eventReader,
     bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
   )
 const wamids = async (prefix: string) =>

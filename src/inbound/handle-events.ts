@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { isOwnWait, isTemporary } from '../db/failure.ts'
+import type { EventReader } from '../providers/events/event-reader.ts'
 import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from './event-store.ts'
 import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
@@ -15,6 +16,7 @@ export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, item
 const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32 }
 
 export type HandleEventsDeps = HandleDeps & {
+  events: Pick<EventReader, 'parse'>
   db: Pool
   clock: Clock
   /** Called after the commit with the items of one transaction that could not be placed or processed. */
@@ -90,7 +92,7 @@ async function handleOnce(
 ): Promise<number> {
   const { count, outcome } = await deps.db.begin(async (tx) => {
     const events = await takeEvents(tx, lanes, bounds)
-    const { owned, unplaced, rest } = openEvents(events, bounds.items)
+    const { owned, unplaced, rest } = openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
     const all = [...unplaced.filter(isBefore(outcome.left)), ...outcome.unplaced]

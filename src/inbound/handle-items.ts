@@ -3,11 +3,6 @@ import { type MessageChange, recordMessageChanges } from '../conversations/messa
 import { type InboundRecord, recordInbound, recordStatuses, type StatusRecord } from '../conversations/record-store.ts'
 import type { Db } from '../db/connect.ts'
 import { phoneIdentity } from '../phone.ts'
-import { applyNumberLimits } from '../senders/sender-event-store.ts'
-import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
-import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
-import type { StoredEvent } from './event-store.ts'
-import { changeNumber, changeUserId } from './identity-store.ts'
 import type {
   ChangeItem,
   Customer,
@@ -17,7 +12,12 @@ import type {
   ReactionItem,
   StatusItem,
   UserIdChangedItem,
-} from './inbound-item.ts'
+} from '../providers/events/event-item.ts'
+import { applyNumberLimits } from '../senders/sender-event-store.ts'
+import { applyTemplateEvents, type TemplateEvent } from '../templates/template-event-store.ts'
+import { buildEnvelope, type Forwardable, isForwardable } from './envelope.ts'
+import type { StoredEvent } from './event-store.ts'
+import { changeNumber, changeUserId } from './identity-store.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 import { verifyEarly } from './verify-early.ts'
 
@@ -85,7 +85,7 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
   for (const { item } of wanted) {
     if (item.route.by === 'sender') numbers.add(item.route.phoneNumberId)
     if (item.route.by === 'account') accounts.add(item.route.wabaAccountId)
-    if (item.route.by === 'app') apps.add(item.route.gupshupAppId)
+    if (item.route.by === 'app') apps.add(item.route.appId)
   }
   const byNumber = numbers.size === 0 ? [] : await findSendersByNumber(tx, [...numbers])
   const byAccount = accounts.size === 0 ? [] : await findSendersByAccount(tx, [...accounts])
@@ -110,8 +110,7 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
       return sender === undefined ? [] : [sender]
     }
     if (route.by === 'nothing') return []
-    const senders =
-      route.by === 'app' ? sendersOfApp.get(route.gupshupAppId) : sendersOfAccount.get(route.wabaAccountId)
+    const senders = route.by === 'app' ? sendersOfApp.get(route.appId) : sendersOfAccount.get(route.wabaAccountId)
     // An account event concerns a company once, however many numbers it has on the account.
     return [...new Map((senders ?? []).map((sender) => [sender.companyId, sender])).values()]
   }
@@ -238,8 +237,8 @@ function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusRecord {
   return {
     companyId: sender.companyId,
     senderId: sender.id,
-    wamid: item.wamid === item.gupshupId ? null : item.wamid,
-    providerMessageId: item.gupshupId,
+    wamid: item.wamid === item.providerMessageId ? null : item.wamid,
+    providerMessageId: item.providerMessageId,
     messageId,
     status: item.status === 'enqueued' ? null : item.status,
     occurredAt: toDate(item.timestamp),

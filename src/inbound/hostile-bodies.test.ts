@@ -3,6 +3,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { createTestDatabase, type TestDatabase } from '../../test/database.ts'
 import { connectNumber } from '../../test/world.ts'
 import { systemClock } from '../clock.ts'
+import { eventReader } from '../wiring/adapters.ts'
 import { acceptBodies } from './accept.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 import { startInboundWorker } from './inbound-worker.ts'
@@ -17,6 +18,7 @@ beforeAll(async () => {
   db = (await createTestDatabase()).db
   deps = {
     db,
+    events: eventReader,
     clock: systemClock,
     sourceType: 'parley',
     decrypt: (sealed) => sealed,
@@ -60,6 +62,7 @@ const bodyOf = (number: string, ...messages: object[]) =>
 const accept = (...bodies: string[]) =>
   acceptBodies(
     db,
+    eventReader,
     bodies.map((body) => ({ body: Buffer.from(body), receivedAt: null, proof: UNPROVEN, address: null })),
   )
 /** 950 items that the database refuses, of 4 kB each. */

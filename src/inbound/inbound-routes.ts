@@ -5,9 +5,10 @@ import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, rateLimitExceeded, unauthorized } from '../errors.ts'
 import { errorResponses } from '../http/shapes.ts'
+import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Posted } from './accept.ts'
 import type { SignatureCheck } from './check-signature.ts'
-import { readProof } from './signature.ts'
+import { createProof } from './signature.ts'
 
 const PATH = '/public/v1/webhooks/whatsapp'
 /** For providers that do not sign: the secret as the last segment. */
@@ -25,6 +26,7 @@ export type InboundRoutesDeps = {
   /** Seconds for which a client that posted too much that could not be placed is refused; 0: it is not refused. */
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
+  signatureOf: EventReader['signatureOf']
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
 }
@@ -67,7 +69,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
 
     const receive = async (request: FastifyRequest, secret: string | undefined) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const proof = readProof(body, { signature: headerOf(request, 'x-hub-signature-256'), secret })
+      const proof = createProof(body, { signature: deps.signatureOf(request.headers), secret })
       const isGenuine = deps.checkSignature(body, proof)
       if (isGenuine !== true && !(await isGenuine)) {
         throw unauthorized('The signature or secret of the body is missing or wrong')

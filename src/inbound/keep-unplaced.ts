@@ -1,8 +1,8 @@
 import type { Db } from '../db/connect.ts'
 import { isTemporary } from '../db/failure.ts'
+import type { InboundItem, Route } from '../providers/events/event-item.ts'
 import { keepBodies } from './body-store.ts'
 import type { StoredEvent } from './event-store.ts'
-import type { InboundItem, Route } from './inbound-item.ts'
 import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
 import { savepoint } from './savepoint.ts'
 import { countUnplaced, type UnplacedCount } from './unplaced-store.ts'
@@ -84,14 +84,13 @@ const withoutIds = (row: SetAside): SetAside => ({
 
 function groupOf({ event, item, index, state, reason }: Unplaced): string {
   if (item === null || index < ALONE) return `${event.id} ${index} ${item?.key}`
-  const { entry, change, list } = item.position
-  return JSON.stringify([event.id, state, reason, entry, change, list, idOf(item.route)])
+  return JSON.stringify([event.id, state, reason, item.position.group, idOf(item.route)])
 }
 
 const idOf = (route: Route): string | null => {
   if (route.by === 'sender') return route.phoneNumberId
   if (route.by === 'account') return route.wabaAccountId
-  return route.by === 'app' ? route.gupshupAppId : null
+  return route.by === 'app' ? route.appId : null
 }
 
 function toRow([first, ...others]: Unplaced[]): SetAside {
@@ -103,7 +102,7 @@ function toRow([first, ...others]: Unplaced[]): SetAside {
     reason,
     phoneNumberId: route?.by === 'sender' ? route.phoneNumberId : null,
     wabaAccountId: route?.by === 'account' ? route.wabaAccountId : null,
-    app: route?.by === 'app' ? route.gupshupAppId : null,
+    app: route?.by === 'app' ? route.appId : null,
     body: textOf(event, item, others),
     receivedAt: event.receivedAt,
     eventId: needsBody(first) ? event.id : null,

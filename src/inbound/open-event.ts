@@ -1,8 +1,8 @@
+import type { EventReader } from '../providers/events/event-reader.ts'
 import { belongsToPart } from './accept.ts'
 import type { StoredEvent } from './event-store.ts'
 import type { Arrived } from './handle-items.ts'
 import type { Unplaced } from './keep-unplaced.ts'
-import { parseInbound } from './parse-inbound.ts'
 
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
@@ -11,19 +11,28 @@ export type Owned = Arrived & { index: number }
 export type OpenedEvents = { owned: Owned[]; unplaced: Unplaced[]; rest: StoredEvent[] }
 
 /** The first `limit` items of some events, in order. */
-export function openEvents(events: readonly StoredEvent[], limit: number): OpenedEvents {
+export function openEvents(
+  reader: Pick<EventReader, 'parse'>,
+  events: readonly StoredEvent[],
+  limit: number,
+): OpenedEvents {
   const opened: OpenedEvents = { owned: [], unplaced: [], rest: [] }
   let room = limit
   for (const event of events) {
-    if (room > 0) room -= openEvent(event, room, opened)
+    if (room > 0) room -= openEvent(reader, event, room, opened)
     else opened.rest.push(event)
   }
   return opened
 }
 
 /** Returns how many items it took that are to be handled. Of those that need no handling it takes all on the way. */
-function openEvent(event: StoredEvent, room: number, { owned, unplaced, rest }: OpenedEvents): number {
-  const parsed = parseInbound(event.body)
+function openEvent(
+  reader: Pick<EventReader, 'parse'>,
+  event: StoredEvent,
+  room: number,
+  { owned, unplaced, rest }: OpenedEvents,
+): number {
+  const parsed = reader.parse(event.body)
   if (parsed.kind === 'unreadable') {
     const whole = { event, item: null, index: 0, state: 'unreadable', reason: parsed.reason } as const
     if (belongsToPart(event, null)) unplaced.push(whole)

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import type { ProviderName } from '../providers/provider.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
 
 /** The sender that an event is about, as far as handling events needs it. */
 export type RoutedSender = {
@@ -35,7 +35,7 @@ export function findSendersByAccount(db: Db, wabaAccountIds: readonly string[]):
   `
 }
 
-/** The senders whose app Gupshup's own events name, by id or by name. */
+/** The senders whose app an event names, by id or by name. */
 export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(RoutedSender & { app: string })[]> {
   return db<(RoutedSender & { app: string })[]>`
     select ${columns(db)}, named.app

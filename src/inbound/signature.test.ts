@@ -2,10 +2,16 @@ import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { signedBodies } from '../../test/provider-bodies.ts'
-import { isProven, readProof } from './signature.ts'
+import { eventReader } from '../wiring/adapters.ts'
+import { createProof, isProven } from './signature.ts'
 
+const signatureIn = (header: string | undefined) =>
+  eventReader.signatureOf(header === undefined ? {} : { 'x-hub-signature-256': header })
 const verify = (body: Buffer, signature: string | undefined, secret: string) =>
-  isProven(body, readProof(body, { signature, secret: undefined }), { appSecrets: [secret], webhookSecrets: [] })
+  isProven(body, createProof(body, { signature: signatureIn(signature), secret: undefined }), {
+    appSecrets: [secret],
+    webhookSecrets: [],
+  })
 const sign = (body: Buffer, secret: string) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 
 describe('the signature of a posted body', () => {
@@ -42,7 +48,7 @@ describe('the signature of a posted body', () => {
 describe('the secret that came with a body', () => {
   const body = Buffer.from('{}')
   const proves = (given: string | undefined, secret: string, of = body) =>
-    isProven(of, readProof(body, { signature: undefined, secret: given }), { appSecrets: [], webhookSecrets: [secret] })
+    isProven(of, createProof(body, { signature: null, secret: given }), { appSecrets: [], webhookSecrets: [secret] })
 
   it('proves its own body alone, and only when it is the same', () => {
     expect(proves('a secret of ours', 'a secret of ours')).toBe(true)
@@ -55,7 +61,7 @@ describe('the secret that came with a body', () => {
   it('is needed beside the signature when both are asked for', () => {
     const required = { appSecrets: ['app'], webhookSecrets: ['hook'] }
     const given = (signature: string | undefined, secret: string | undefined) =>
-      isProven(body, readProof(body, { signature, secret }), required)
+      isProven(body, createProof(body, { signature: signatureIn(signature), secret }), required)
     expect(given(sign(body, 'app'), 'hook')).toBe(true)
     expect(given(sign(body, 'app'), undefined)).toBe(false)
     expect(given(undefined, 'hook')).toBe(false)

@@ -5,7 +5,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
  * when its number is connected.
  */
 export type Proof = {
-  /** From `X-Hub-Signature-256`: made by the provider with the app secret. */
+  /** Made by the provider with the app secret. */
   signature: Buffer | null
   /** Made here with the webhook secret that the request brought: the secret itself is not stored. */
   secretMac: Buffer | null
@@ -17,17 +17,14 @@ export const UNPROVEN: Proof = { signature: null, secretMac: null }
 /** Secrets in clear: a body must prove every one of them. */
 export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: readonly string[] }
 
-/** Reads what a request brought: hex in any case; another form of header, or an empty secret, is no proof. */
-export function readProof(
+/** The proof of a request. An empty secret is none. */
+export const createProof = (
   rawBody: Buffer,
-  given: { signature: string | undefined; secret: string | undefined },
-): Proof {
-  const signature = /^sha256=([0-9a-f]{64})$/i.exec(given.signature ?? '')?.[1]
-  return {
-    signature: signature === undefined ? null : Buffer.from(signature, 'hex'),
-    secretMac: given.secret ? macOf(rawBody, given.secret) : null,
-  }
-}
+  given: { signature: Buffer | null; secret: string | undefined },
+): Proof => ({
+  signature: given.signature,
+  secretMac: given.secret ? macOf(rawBody, given.secret) : null,
+})
 
 /**
  * Whether a body is signed with every app secret and came with every webhook secret (decisions: Provider-facing webhook).

@@ -1,4 +1,5 @@
 import type { Db } from '../db/connect.ts'
+import type { EventReader } from '../providers/events/event-reader.ts'
 import { acceptBodies } from './accept.ts'
 import { listWaitingBodies } from './body-store.ts'
 import {
@@ -14,7 +15,7 @@ import { findSecretsOf } from './routing-store.ts'
 import { openSecrets } from './secret-cache.ts'
 import { isProven, type RequiredSecrets } from './signature.ts'
 
-export type TakeUpDeps = { decrypt: (sealed: string) => string }
+export type TakeUpDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
 
 /**
  * Requeues the items that waited for a number, its account or its app: in the transaction that connects the number or
@@ -31,7 +32,7 @@ export async function takeUpEvents(
   const rows = await findSecretsOf(tx, [{ companyId, id: sender.id }])
   const required = openSecrets(rows, deps.decrypt)
   const hasSecret = required.appSecrets.length + required.webhookSecrets.length > 0
-  return hasSecret ? takeUpVerified(tx, sender, required) : requeue(tx, await takeUnroutable(tx, sender))
+  return hasSecret ? takeUpVerified(deps, tx, sender, required) : requeue(deps, tx, await takeUnroutable(tx, sender))
 }
 
 type AwaitedSender = Waited & { id: number }
@@ -47,12 +48,12 @@ export async function takeUpLatecomers(deps: TakeUpDeps, tx: Db): Promise<number
 }
 
 /** Puts one failed item back; false when there is none of that id. */
-export async function retryFailed(tx: Db, id: number): Promise<boolean> {
+export async function retryFailed(deps: Pick<TakeUpDeps, 'events'>, tx: Db, id: number): Promise<boolean> {
   const taken = await takeFailed(tx, id)
-  return taken !== undefined && (await requeue(tx, [taken])) > 0
+  return taken !== undefined && (await requeue(deps, tx, [taken])) > 0
 }
 
-async function takeUpVerified(tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
+async function takeUpVerified(deps: TakeUpDeps, tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
   let count = 0
   let last = 0
   for (;;) {
@@ -60,7 +61,7 @@ async function takeUpVerified(tx: Db, sender: Waited, required: RequiredSecrets)
     const proven = bodies.filter((one) => one.body !== null && isProven(one.body, one, required))
     if (proven.length > 0) {
       const eventIds = proven.map(({ eventId }) => eventId)
-      count += await requeue(tx, await takeVerified(tx, sender, eventIds))
+      count += await requeue(deps, tx, await takeVerified(tx, sender, eventIds))
     }
     const end = bodies.at(-1)
     if (end === undefined) break
@@ -70,8 +71,8 @@ async function takeUpVerified(tx: Db, sender: Waited, required: RequiredSecrets)
   return count
 }
 
-async function requeue(tx: Db, items: readonly TakenUp[]): Promise<number> {
+async function requeue(deps: Pick<TakeUpDeps, 'events'>, tx: Db, items: readonly TakenUp[]): Promise<number> {
   const arrivals = items.map((item) => ({ ...item, proof: null, address: null }))
-  if (arrivals.length > 0) await acceptBodies(tx, arrivals)
+  if (arrivals.length > 0) await acceptBodies(tx, deps.events, arrivals)
   return arrivals.length
 }

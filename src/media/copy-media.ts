@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import type { MediaOutcome, ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
+import type { MediaOutcome, Providers, SenderAccess } from '../providers/provider.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
 import { type BlobStore, newStorageKey } from './blob-store.ts'
 import { safeMimeType } from './content-headers.ts'
 import { nextCopyAt } from './copy-schedule.ts'

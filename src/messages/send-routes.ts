@@ -17,7 +17,7 @@ export const SendReplyShape = Type.Object({
     chatId: Type.Integer({ description: 'The conversation' }),
     messageId: Type.Integer(),
     wamid: Type.Union([Type.String(), Type.Null()], {
-      description: "The provider's message id; null where the provider tells it later (Gupshup)",
+      description: "The provider's message id; null if the provider reports it later",
     }),
   }),
 })

@@ -20,13 +20,13 @@ import {
 } from '../errors.ts'
 import { customerIdentity, USER_ID } from '../phone.ts'
 import type { Breaker } from '../providers/breaker.ts'
-import type { Providers, SendOutcome } from '../providers/provider.ts'
+import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
 import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
-import { composePlain, composeTemplate, type Outbound, type OutboundMedia, toProviderBody } from './outbound.ts'
+import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
 import type { SendRequest } from './send-request.ts'
 
 const WINDOW_MS = 24 * 60 * 60 * 1000
@@ -70,10 +70,12 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
       deps.clock,
     )
     if (message.waitSeconds > 0) await pause(message.waitSeconds * 1000)
-    return {
-      message,
-      outcome: await callProvider(deps, sender, toProviderBody(request.recipient, outbound, message.messageId)),
+    const toSend = {
+      recipient: request.recipient,
+      content: outbound.content,
+      reference: String(message.messageId),
     }
+    return { message, outcome: await callProvider(deps, sender, toSend) }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
   return settle(
@@ -153,14 +155,14 @@ function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, {
 const closedAt = (lastInboundAt: Date | null): Date | null =>
   lastInboundAt === null ? null : new Date(lastInboundAt.getTime() + WINDOW_MS)
 
-async function callProvider(deps: SendDeps, sender: Sender, body: string): Promise<SendOutcome> {
+async function callProvider(deps: SendDeps, sender: Sender, message: OutboundMessage): Promise<SendOutcome> {
   const provider = deps.providers[sender.provider]
   if (provider === undefined) {
     const error = { code: null, title: `no adapter for the provider ${sender.provider}`, details: null }
     return { kind: 'unreachable', error }
   }
   const startedAt = performance.now()
-  const outcome = await provider.send(sender, body)
+  const outcome = await provider.send(sender, provider.toWire(message))
   deps.onSent(sender.provider, outcome, performance.now() - startedAt)
   return outcome
 }

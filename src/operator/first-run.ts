@@ -5,6 +5,7 @@ import { createCompany, listCompanies } from '../companies/company.ts'
 import { hasWrittenSince } from '../conversations/conversation-store.ts'
 import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
+import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
 import type { OperatorDeps } from './operator.ts'
 
@@ -54,7 +55,7 @@ async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxU
   const known = senders.find(({ phoneNumberId }) => phoneNumberId === NUMBER.phoneNumberId)
   if (known === undefined) {
     const access = { accessToken: 'sandbox', apiBaseUrl: sandboxUrl }
-    await connectSender(deps, companyId, { provider: 'meta', ...NUMBER, wabaAccountId: ACCOUNT, ...access })
+    await connectSender(deps, companyId, { provider: DEFAULT_PROVIDER, ...NUMBER, wabaAccountId: ACCOUNT, ...access })
   } else if (known.apiBaseUrl !== sandboxUrl) {
     await updateSender(deps, companyId, known.id, { apiBaseUrl: sandboxUrl })
   }

@@ -10,6 +10,7 @@ import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } fro
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/take-up.ts'
 import { reviveJobs } from '../jobs/job-store.ts'
+import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Cipher } from '../secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
@@ -25,6 +26,7 @@ export type ImportVerbs = {
 
 /** The dependencies of the operator's functions, over HTTP and on the command line. */
 export type OperatorDeps = SenderAdminDeps & {
+  events: Pick<EventReader, 'routeKeys'>
   db: Pool
   clock: Clock
   cipher: Cipher
@@ -79,7 +81,7 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
 /** Puts a failed inbound event back among those to be handled; whatever names none is 404. */
 export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
   const id = parseId(text)
-  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(tx, id)))) throw eventNotFound()
+  if (id === undefined || !(await deps.db.begin((tx) => retryFailed(deps, tx, id)))) throw eventNotFound()
   deps.onEventsStored()
 }
 

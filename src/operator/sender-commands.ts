@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { PROVIDERS, type SenderRecord } from '../senders/sender.ts'
+import { PROVIDER_NAMES } from '../providers/provider-name.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import {
   commandGroup,
@@ -16,7 +17,7 @@ import { NewSenderBody, SenderChangeBody, toSenderReply } from './sender-shape.t
 
 /** What every connection has; `update` may change each of them. */
 const REQUIRED = [
-  ['--provider <name>', `one of ${PROVIDERS.join(', ')}`],
+  ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`],
   ['--phone-number-id <id>', "the provider's id of the number"],
   ['--waba-account-id <id>', "the provider's id of the business account"],
   ['--access-token <token>', "the provider's credential; - reads it from standard input"],
@@ -91,8 +92,8 @@ const withOptional = (command: Command): Command =>
     .option('--phone-number <number>', 'telephone number with country code; asked of the provider unless given')
     .option('--phone-name <name>', 'display name of the business; asked of the provider unless given')
     .option('--webhook-secret <secret>', 'refuse events that do not bring it; - reads it from standard input')
-    .option('--app-id <id>', 'Gupshup: the app that holds the number')
-    .option('--app-name <name>', "Gupshup: the app's name, by which its template events call it")
+    .option('--app-id <id>', 'the app that holds the number, for providers with apps')
+    .option('--app-name <name>', "the app's name, by which its template events call it")
     .option('--throughput-per-second <number>', 'messages a second; 80 or 20 unless set', toNumberOrNone)
     .option('--api-base-url <address>', "address to which the provider's paths are added")
     .option('--preferred', 'sends that name no sender use it')

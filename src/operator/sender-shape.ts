@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { PROVIDERS, type SenderRecord } from '../senders/sender.ts'
+import { PROVIDER_NAMES } from '../providers/provider-name.ts'
+import type { SenderRecord } from '../senders/sender.ts'
 import { orNull, plainText, secretText } from './shape.ts'
 
 const LARGEST_INTEGER = 2_147_483_647
@@ -25,7 +26,7 @@ const Throughput = orNull(
 )
 
 export const NewSenderBody = Type.Object({
-  provider: Type.Enum([...PROVIDERS], { description: 'The protocol through which the number is connected' }),
+  provider: Type.Enum([...PROVIDER_NAMES], { description: 'The protocol through which the number is connected' }),
   phoneNumber: Type.Optional(
     plainText({
       maxLength: 40,
@@ -65,12 +66,12 @@ export const NewSenderBody = Type.Object({
       plainText({
         maxLength: 128,
         description:
-          "Gupshup: the id of the app that holds the number; unless given, read from apiBaseUrl's last segment",
+          'The id of the app that holds the number, for providers with apps. Default: the last segment of apiBaseUrl',
       }),
     ),
   ),
   appName: Type.Optional(
-    orNull(plainText({ maxLength: 128, description: "Gupshup: the app's name, by which its template events call it" })),
+    orNull(plainText({ maxLength: 128, description: "The app's name, by which its template events call it" })),
   ),
   isPreferred: Type.Optional(
     Type.Boolean({ description: 'Whether sends that name no sender use it; the first number always is preferred' }),

@@ -1,12 +1,10 @@
 import type { Readable } from 'node:stream'
+import type { ProviderName } from './provider-name.ts'
 
 /**
  * The port to WhatsApp providers. The body of a send is the same JSON on all of them; an adapter knows addresses,
  * credentials and how answers read. Failures of a provider are values here, never exceptions.
  */
-export const PROVIDER_NAMES = ['meta', 'dialog360', 'gupshup'] as const
-export type ProviderName = (typeof PROVIDER_NAMES)[number]
-
 /** A sender as its adapter needs it. */
 export type SenderAccess = {
   readonly phoneNumberId: string
@@ -124,8 +122,29 @@ export type MediaOutcome =
   | { kind: 'throttled'; retryAfterSeconds: number }
   | { kind: 'failed'; error: ProviderError }
 
+/** One message for one recipient, in no provider's form. */
+export type OutboundMessage = {
+  /** Digits, or a provider's user id. */
+  recipient: string
+  content: OutboundContent
+  /** Comes back with every status of the message. */
+  reference: string
+}
+
+export type OutboundContent =
+  | { type: 'text'; text: string }
+  | {
+      type: 'image' | 'video' | 'audio' | 'document' | 'sticker'
+      source: { link: string } | { providerMediaId: string }
+      caption?: string | undefined
+      filename?: string | undefined
+    }
+  | { type: 'template'; name: string; language: string; components: readonly object[] }
+
 export type Provider = {
-  /** Sends one message body, already serialised. One attempt, within the provider deadline. */
+  /** The body of a send in the provider's form. */
+  toWire(message: OutboundMessage): string
+  /** Sends one body made by `toWire`. One attempt, within the provider deadline. */
   send(access: SenderAccess, body: string): Promise<SendOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>

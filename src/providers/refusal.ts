@@ -2,7 +2,7 @@ import type { ProviderError, RefusalReason, SendOutcome } from './provider.ts'
 
 /**
  * One table from the providers' codes to what we make of them. The HTTP status says nothing reliable. Four digits are
- * Gupshup's own codes; what has no place here is `other`.
+ * the providers' own codes; what has no place here is `other`.
  */
 const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [100, 'invalid_parameter'],

@@ -1,6 +1,6 @@
 import { serviceUnavailable, validationError } from '../errors.ts'
 import type { ProviderError, ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
-import type { ProviderName } from './sender.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
 
 export type ConnectionDeps = {
   providers: Providers

@@ -1,5 +1,6 @@
 import { type FieldFault, validationError } from '../errors.ts'
-import { type Cipher, type ProviderName, parseSenderPhone } from './sender.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
+import { type Cipher, parseSenderPhone } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'
 
 /** The settings of a number; null removes an optional value. */

@@ -1,9 +1,6 @@
 import { noWhatsappAccount, senderNotFound } from '../errors.ts'
 import { digitsOf } from '../phone.ts'
-
-/** The protocols that a number may be connected through; also the wire's `channel.provider`. */
-export const PROVIDERS = ['meta', 'dialog360', 'gupshup'] as const
-export type ProviderName = (typeof PROVIDERS)[number]
+import type { ProviderName } from '../providers/provider-name.ts'
 
 /** Keeps secrets unreadable at rest. */
 export type Cipher = { encrypt(text: string): string; decrypt(sealed: string): string }

@@ -1,7 +1,8 @@
 import type { Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
-import type { ProviderName, Providers, SenderAccess } from '../providers/provider.ts'
+import type { Providers, SenderAccess } from '../providers/provider.ts'
+import type { ProviderName } from '../providers/provider-name.ts'
 import { templateStatusOf } from './template.ts'
 import { readListTime, replaceTemplates } from './template-store.ts'
 

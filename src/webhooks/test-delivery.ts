@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { EVENTS, getRegistration, type SecretCipher } from './registration.ts'
@@ -50,7 +51,7 @@ function sampleEnvelope(companyId: number, wamid: string, at: Date) {
     version: '1',
     event: EVENTS[0],
     companyId,
-    channel: { provider: 'meta', phoneNumber: null, channelId: null },
+    channel: { provider: DEFAULT_PROVIDER, phoneNumber: null, channelId: null },
     contact: { phone: '15550100', name: 'Test Customer', userId: null },
     message: {
       wamid,

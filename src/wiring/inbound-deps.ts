@@ -3,6 +3,7 @@ import { createAccept } from '../inbound/accept.ts'
 import { createSignatureCheck } from '../inbound/check-signature.ts'
 import type { InboundRoutesDeps } from '../inbound/inbound-routes.ts'
 import { createUnplacedBudget } from '../inbound/unplaced-budget.ts'
+import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 
 /** The dependencies of the provider-facing webhook. */
@@ -10,10 +11,11 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   return {
     verifyToken: deps.config.whatsappVerifyToken,
-    accept: createAccept(deps.db),
+    accept: createAccept(deps.db, eventReader),
     addressOf: (request) => clientAddress(request, isTrusted),
     refusedFor: createUnplacedBudget(deps.db),
-    checkSignature: createSignatureCheck(deps.senderSecrets),
+    checkSignature: createSignatureCheck(deps.senderSecrets, eventReader),
+    signatureOf: eventReader.signatureOf,
     onStored: deps.eventsStored.raise,
   }
 }

@@ -1,6 +1,7 @@
 import { takeUpEvents } from '../inbound/take-up.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
+import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createImportVerbs } from './import-deps.ts'
 import { enqueueRefresh } from './templates-refresh.ts'
@@ -25,8 +26,9 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
       return { url, verifyToken: verifyToken ?? null, steps }
     },
     onEventsStored: deps.eventsStored.raise,
+    events: eventReader,
     onSenderConnected: async (tx, companyId, sender) => {
-      await takeUpEvents(deps.cipher, tx, companyId, sender)
+      await takeUpEvents({ decrypt: deps.cipher.decrypt, events: eventReader }, tx, companyId, sender)
       await enqueueRefresh(tx, companyId)
     },
     afterSenderConnected: async (companyId) => {

@@ -20,6 +20,7 @@ import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { settleAbandoned } from '../messages/message-store.ts'
 import { forwardMessages } from '../webhooks/delivery-job.ts'
 import { DELIVER } from '../webhooks/delivery-store.ts'
+import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { eraseKind } from './erasure-deps.ts'
@@ -56,6 +57,7 @@ export function startWorkers(deps: Deps): Workers {
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
   const inbound = startInboundWorker({
     ...deps,
+    events: eventReader,
     sourceType: deps.config.serviceName.toLowerCase(),
     decrypt: deps.cipher.decrypt,
     forward: async (tx, messages) => {
@@ -130,7 +132,8 @@ function jobKinds(deps: Deps): JobKind[] {
 async function sweep({ db, blobStore, cipher, eventsStored }: Deps): Promise<void> {
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
   await removeExpiredKeys(db, EXPIRED_AT_ONCE)
-  if ((await db.begin((tx) => takeUpLatecomers(cipher, tx))) > 0) eventsStored.raise()
+  if ((await db.begin((tx) => takeUpLatecomers({ decrypt: cipher.decrypt, events: eventReader }, tx))) > 0)
+    eventsStored.raise()
   await forgetSetAside(db, BODIES_AT_ONCE)
   await forgetCounts(db, EXPIRED_AT_ONCE)
   await forgetBodies(db, BODIES_AT_ONCE)

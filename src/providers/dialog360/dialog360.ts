@@ -3,6 +3,7 @@ import { type Call, exchange, isObject } from '../exchange.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { failed, idOf, objectsIn, type Reading, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
+import { toGraphMessage } from '../graph-message.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
 import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
@@ -41,6 +42,7 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
     })
 
   return {
+    toWire: toGraphMessage,
     send: async (access, body) =>
       readSendAnswer(await post(access, 'messages', 'application/json', { body, timeoutMs }), READING),
     listTemplates: (access) => listTemplates((path) => get(access, path)),

@@ -3,6 +3,7 @@ import { type Call, exchange, isObject } from '../exchange.ts'
 import { openMedia } from '../fetch-media.ts'
 import { idOf, objectsIn, type Reading, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
+import { toGraphMessage } from '../graph-message.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
 import type { MediaOutcome, Provider, ProviderError, ProviderNumber, SenderAccess } from '../provider.ts'
 import { readGupshupTemplate } from './gupshup-template.ts'
@@ -33,6 +34,7 @@ export function createGupshupProvider({ dispatcher, timeoutMs }: GupshupOptions)
     })
 
   return {
+    toWire: toGraphMessage,
     send: async (access, body) =>
       readSendAnswer(await post(access, 'v3/message', 'application/json', { body, timeoutMs }), READING),
     listTemplates: async (access) =>

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import { type Call, exchange } from '../exchange.ts'
 import { fetchMedia } from '../fetch-media.ts'
 import { idOf, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
+import { toGraphMessage } from '../graph-message.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
 import type { MediaOutcome, Provider, SenderAccess } from '../provider.ts'
 import { listNumbers, listTemplates } from './meta-list.ts'
@@ -36,6 +37,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
     })
 
   return {
+    toWire: toGraphMessage,
     send: async (access, body) =>
       readSendAnswer(await post(access, 'messages', 'application/json', { body, timeoutMs })),
     listTemplates: (access) => listTemplates(get(access), access.wabaAccountId),

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
-import { providerBodies, signedBodies } from '../../test/provider-bodies.ts'
-import { buildEnvelope, isForwardable } from './envelope.ts'
-import { Envelope } from './envelope-shape.ts'
-import type { InboundItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { providerBodies, signedBodies } from '../../../test/provider-bodies.ts'
+import { buildEnvelope, isForwardable } from '../../inbound/envelope.ts'
+import { Envelope } from '../../inbound/envelope-shape.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { InboundItem } from './event-item.ts'
 
 const CHANNEL = { companyId: 7, provider: 'meta', phoneNumber: null, channelId: 3 } as const
 
@@ -37,7 +37,7 @@ const own = {
 const bodies = [JSON.stringify(own), ...providerBodies.map(({ body }) => body.toString())]
 
 const itemsOf = (raw: string | Buffer): InboundItem[] => {
-  const parsed = parseInbound(raw)
+  const parsed = eventReader.parse(raw)
   return parsed.kind === 'items' ? parsed.items : []
 }
 
@@ -102,7 +102,7 @@ describe('bodies that are broken', () => {
         const slot = slots[place % slots.length]
         if (slot) slot.holder[slot.name] = value
         const mutated = JSON.stringify(tree)
-        expect(parseInbound(mutated).kind).toBe('items')
+        expect(eventReader.parse(mutated).kind).toBe('items')
         exhaust(itemsOf(mutated))
       }),
       { numRuns: 4000 },

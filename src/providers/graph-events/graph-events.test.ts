@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
 const METADATA = { display_phone_number: '49301234567', phone_number_id: '555' }
 const itemsOf = (text: string): InboundItem[] => {
-  const parsed = parseInbound(text)
+  const parsed = eventReader.parse(text)
   return parsed.kind === 'items' ? parsed.items : []
 }
 const read = (
@@ -18,11 +18,11 @@ const read = (
 
 describe('a body', () => {
   it.each(['', 'nonsense', '{"entry":', '[1,2]', 'null', '"x"', '5'])('%j is unreadable', (text) => {
-    expect(parseInbound(Buffer.from(text)).kind).toBe('unreadable')
+    expect(eventReader.parse(Buffer.from(text)).kind).toBe('unreadable')
   })
 
   it('may begin with a byte order mark', () => {
-    expect(parseInbound(Buffer.from('\uFEFF{"entry":[]}'))).toEqual({ kind: 'items', items: [] })
+    expect(eventReader.parse(Buffer.from('\uFEFF{"entry":[]}'))).toEqual({ kind: 'items', items: [] })
   })
 
   it.each<[string, Json, string | null]>([
@@ -76,7 +76,7 @@ describe('a body', () => {
   it('of at most 5,000 items is read, a larger one is unreadable as a whole', () => {
     const bodyOf = (count: number) => `{"entry":[{"changes":[{"value":{"statuses":[${'0,'.repeat(count - 1)}0]}}]}]}`
     expect(itemsOf(bodyOf(5_000))).toHaveLength(5_000)
-    expect(parseInbound(bodyOf(5_001))).toEqual({ kind: 'unreadable', reason: 'more than 5000 items' })
+    expect(eventReader.parse(bodyOf(5_001))).toEqual({ kind: 'unreadable', reason: 'more than 5000 items' })
   })
 
   it.each([64, 200_000])('of which one item has %i levels costs no sibling', (levels) => {
@@ -99,8 +99,8 @@ describe('a body', () => {
     ['without entries', (deep: string) => `{"x":${deep}}`],
   ])('of more than 64 levels is unreadable as a whole: %s', (_name, bodyWith) => {
     const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
-    expect(parseInbound(bodyWith(nested(64)))).toEqual({ kind: 'unreadable', reason: 'more than 64 levels' })
-    expect(parseInbound(bodyWith(nested(50))).kind).toBe('items')
+    expect(eventReader.parse(bodyWith(nested(64)))).toEqual({ kind: 'unreadable', reason: 'more than 64 levels' })
+    expect(eventReader.parse(bodyWith(nested(50))).kind).toBe('items')
   })
 
   it('multiplies what stands around its items at most to a few times its own size', () => {
@@ -248,7 +248,7 @@ describe('the way to the company', () => {
       { messages: list },
       gupshup,
       { id: '901' },
-      { by: 'app', gupshupAppId: 'app-1' },
+      { by: 'app', appId: 'app-1' },
     ],
     ['a message without either by nothing', 'messages', { messages: list }, {}, { id: '901' }, { by: 'nothing' }],
     [
@@ -257,7 +257,7 @@ describe('the way to the company', () => {
       { statuses: list },
       gupshup,
       {},
-      { by: 'app', gupshupAppId: 'app-1' },
+      { by: 'app', appId: 'app-1' },
     ],
     [
       'a status without number by the account',
@@ -281,7 +281,7 @@ describe('the way to the company', () => {
       { event: 'APPROVED', message_template_id: 1 },
       gupshup,
       {},
-      { by: 'app', gupshupAppId: 'app-1' },
+      { by: 'app', appId: 'app-1' },
     ],
   ])('%s', (_name, field, value, body, entry, route) => {
     expect(read(field, value, body, entry)[0]?.route).toEqual(route)

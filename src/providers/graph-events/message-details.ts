@@ -1,19 +1,6 @@
-import { TEXT_LIMIT } from './bounds.ts'
-import { isObject, type JsonObject, listAt, memberAt, objectAt, textAt } from './json-member.ts'
-
-/** What the customer chose: a button, a row of a list, or the answers of a flow as the JSON text that it gave. */
-export type Reply = { id: string | null; title: string | null; payload: string | null; responseJson: string | null }
-
-/** What a message has beside its text and media (decisions: Envelope); objects and lists are the provider's own. */
-export type MessageDetails = {
-  reply: Reply | null
-  referral: JsonObject | null
-  location: JsonObject | null
-  contacts: readonly unknown[] | null
-  order: JsonObject | null
-}
-
-export const NO_DETAILS: MessageDetails = { reply: null, referral: null, location: null, contacts: null, order: null }
+import { TEXT_LIMIT } from '../events/bounds.ts'
+import type { MessageDetails, Reply } from '../events/event-item.ts'
+import { isObject, type JsonObject, listAt, memberAt, objectAt, textAt } from '../events/json-member.ts'
 
 /** Each detail of one message; null where it is absent, or longer than 65,536 characters: then only `raw` has it. */
 export function readDetails(message: JsonObject): MessageDetails {

@@ -1,5 +1,5 @@
-import type { ProviderError } from './inbound-item.ts'
-import { isObject, type JsonObject, objectAt, textAt } from './json-member.ts'
+import type { ProviderError } from '../events/event-item.ts'
+import { isObject, type JsonObject, objectAt, textAt } from '../events/json-member.ts'
 
 /** One element of the provider's `errors[]`; null when it is none. */
 export function readError(error: unknown): ProviderError | null {
@@ -16,14 +16,8 @@ export function readError(error: unknown): ProviderError | null {
   }
 }
 
-/** Gupshup's own failures carry `code` and `reason` in the status itself. */
-export function readFlatError(status: JsonObject): ProviderError | null {
-  const code = codeAt(status)
-  const title = textAt(status, 'reason')
-  return code === null && title === null ? null : { code, title, details: null }
-}
-
-function codeAt(object: JsonObject): number | null {
+/** The numeric `code` of an error; null if it has none. */
+export function codeAt(object: JsonObject): number | null {
   const code = Number(textAt(object, 'code') ?? Number.NaN)
   return Number.isSafeInteger(code) ? code : null
 }

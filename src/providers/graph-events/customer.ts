@@ -1,6 +1,6 @@
-import { phoneIdentity } from '../phone.ts'
-import { NAME_LIMIT } from './bounds.ts'
-import type { Customer } from './inbound-item.ts'
+import { phoneIdentity } from '../../phone.ts'
+import { NAME_LIMIT } from '../events/bounds.ts'
+import type { Customer } from '../events/event-item.ts'
 import {
   EMPTY,
   isObject,
@@ -10,7 +10,7 @@ import {
   textAt,
   userIdAt,
   userIdInPlaceOfPhone,
-} from './json-member.ts'
+} from '../events/json-member.ts'
 
 /** The members in which an item names its customer: an echo's is the one written to. */
 export type IdentityNames = { phone: string; userId: string }

@@ -1,5 +1,5 @@
-import { WAMID_LIMIT } from './bounds.ts'
-import type { InboundItem, Placed, StatusItem } from './inbound-item.ts'
+import { WAMID_LIMIT } from '../events/bounds.ts'
+import type { InboundItem, Placed, StatusItem } from '../events/event-item.ts'
 import {
   idAt,
   type JsonObject,
@@ -9,8 +9,9 @@ import {
   textAt,
   userIdAt,
   userIdInPlaceOfPhone,
-} from './json-member.ts'
-import { readError, readFlatError } from './provider-error.ts'
+} from '../events/json-member.ts'
+import { firstOf, type GraphExtension } from './graph-extension.ts'
+import { readError } from './provider-error.ts'
 
 /** A voice note that was played was read. */
 const WORDS = new Map<string, StatusItem['status']>([
@@ -23,27 +24,38 @@ const WORDS = new Map<string, StatusItem['status']>([
 ])
 
 /** One delivery status. Words that mean nothing for a message (payments, calls, set-callback) are ignored. */
-export function readStatus(status: JsonObject, place: (timestamp: number | null) => Placed): InboundItem {
+export function readStatus(
+  status: JsonObject,
+  place: (timestamp: number | null) => Placed,
+  extensions: readonly GraphExtension[],
+): InboundItem {
   const placed = place(secondsAt(status, 'timestamp'))
   const ignored = (reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
   const word = WORDS.get((textAt(status, 'status') ?? '').toLowerCase())
   const type = textAt(status, 'type')
   if (word === undefined) return ignored('a status that says nothing about a message')
   if (type === 'payment' || type === 'call') return ignored(`the status of a ${type}`)
-  const named = readNames(status)
-  if (named.wamid === null && named.gupshupId === null && named.callbackData === null) {
+  const named = readNames(status, extensions)
+  if (named.wamid === null && named.providerMessageId === null && named.callbackData === null) {
     return ignored('a status that names no message')
   }
-  return { ...placed, kind: 'status', status: word, ...named, ...readRecipient(status), error: errorOf(status, word) }
+  return {
+    ...placed,
+    kind: 'status',
+    status: word,
+    ...named,
+    ...readRecipient(status),
+    error: errorOf(status, word, extensions),
+  }
 }
 
-const readNames = (status: JsonObject) => ({
+const readNames = (status: JsonObject, extensions: readonly GraphExtension[]) => ({
   wamid: idAt(status, 'id', WAMID_LIMIT),
-  gupshupId: idAt(status, 'gs_id', WAMID_LIMIT),
+  providerMessageId: firstOf(extensions, (extension) => extension.messageIdOf(status)),
   callbackData: textAt(status, 'biz_opaque_callback_data'),
 })
 
-/** In a group the recipient is the group, and the participant is who got it. */
+/** In a group the recipient is the group, and the participant is the person. */
 function readRecipient(status: JsonObject) {
   const name = textAt(status, 'recipient_type') === 'group' ? 'recipient_participant_id' : 'recipient_id'
   return {
@@ -52,5 +64,7 @@ function readRecipient(status: JsonObject) {
   }
 }
 
-const errorOf = (status: JsonObject, word: StatusItem['status']) =>
-  word === 'failed' ? (readError(listAt(status, 'errors')[0]) ?? readFlatError(status)) : null
+const errorOf = (status: JsonObject, word: StatusItem['status'], extensions: readonly GraphExtension[]) =>
+  word === 'failed'
+    ? (readError(listAt(status, 'errors')[0]) ?? firstOf(extensions, (extension) => extension.errorOf(status)))
+    : null

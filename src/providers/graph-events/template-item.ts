@@ -1,9 +1,9 @@
-import { ID_LIMIT } from './bounds.ts'
-import type { InboundItem, Placed, TemplateButton, TemplateStatus } from './inbound-item.ts'
-import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from './json-member.ts'
+import { ID_LIMIT } from '../events/bounds.ts'
+import type { InboundItem, Placed, TemplateButton, TemplateStatus } from '../events/event-item.ts'
+import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../events/json-member.ts'
 
 /** The provider's words and our four states; a word that is not here changes no status. */
-const STATUSES = new Map<string, TemplateStatus>([
+export const STATUSES = new Map<string, TemplateStatus>([
   ['APPROVED', 'APPROVED'],
   ['REINSTATED', 'APPROVED'],
   ['UNARCHIVED', 'APPROVED'],
@@ -37,44 +37,6 @@ export const readTemplateStatus: TemplateReader = (value, placed) => {
     category: textAt(value, 'message_template_category'),
   }
 }
-
-/** The same events in Gupshup's own form: a body of type `template-event`, whose payload names the kind of event. */
-export const readGupshupTemplateEvent: TemplateReader = (body, placed) => {
-  const payload = objectAt(body, 'payload')
-  const named = {
-    templateId: idAt(payload, 'id', ID_LIMIT),
-    name: textAt(payload, 'elementName'),
-    language: toLanguage(textAt(payload, 'languageCode')),
-  }
-  if (isNameless(named)) return ignored(placed, 'it names no template')
-  const type = textAt(payload, 'type')
-  if (type === 'category-update') return readGupshupCategory(payload, { ...placed, ...named })
-  if (type === 'quality-update') return readGupshupQuality(payload, { ...placed, ...named })
-  const event = textAt(payload, 'status')?.toUpperCase()
-  if (event === undefined) return ignored(placed, 'it names no status')
-  const reason = toReason(textAt(payload, 'rejectedReason'))
-  const explanation = textAt(payload, 'description')
-  const category = textAt(payload, 'category')
-  const status = STATUSES.get(event) ?? null
-  return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation, category }
-}
-
-/** `category` is `{old, new}`; an announcement, `{current, correct}`, changes nothing yet. */
-function readGupshupCategory(payload: JsonObject, placed: Placed & Name): InboundItem {
-  const category = wordAt(payload, 'category', 'new')
-  if (category === null) return ignored(placed, 'it names no new category')
-  return { ...placed, kind: 'template-category', category, previousCategory: wordAt(payload, 'category', 'old') }
-}
-
-/** `quality` is `{old, new}` or the score alone. */
-function readGupshupQuality(payload: JsonObject, placed: Placed & Name): InboundItem {
-  const score = wordAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
-  if (score === null) return ignored(placed, 'it names no score')
-  return { ...placed, kind: 'template-quality', score, previousScore: wordAt(payload, 'quality', 'old') }
-}
-
-const wordAt = (payload: JsonObject, object: string, name: string): string | null =>
-  textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
 
 /** `message_template_quality_update`. */
 export const readTemplateQuality: TemplateReader = (value, placed) => {
@@ -126,15 +88,15 @@ const readButton = (button: JsonObject): TemplateButton => ({
   phoneNumber: textAt(button, 'message_template_button_phone_number'),
 })
 
-type Name = { templateId: string | null; name: string | null; language: string | null }
+export type TemplateName = { templateId: string | null; name: string | null; language: string | null }
 
-const readName = (value: JsonObject): Name => ({
+const readName = (value: JsonObject): TemplateName => ({
   templateId: idAt(value, 'message_template_id', ID_LIMIT),
   name: textAt(value, 'message_template_name'),
   language: toLanguage(textAt(value, 'message_template_language')),
 })
 
-const isNameless = ({ templateId, name }: Name): boolean => templateId === null && name === null
-const toLanguage = (language: string | null): string | null => language?.replaceAll('-', '_') ?? null
-const toReason = (reason: string | null): string => (reason === null || reason === 'NONE' ? '' : reason)
-const ignored = (placed: Placed, reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
+export const isNameless = ({ templateId, name }: TemplateName): boolean => templateId === null && name === null
+export const toLanguage = (language: string | null): string | null => language?.replaceAll('-', '_') ?? null
+export const toReason = (reason: string | null): string => (reason === null || reason === 'NONE' ? '' : reason)
+export const ignored = (placed: Placed, reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })

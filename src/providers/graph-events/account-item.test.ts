@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
 const METADATA = { display_phone_number: '49301234567', phone_number_id: '555' }
 const itemsOf = (body: Json): InboundItem[] => {
-  const parsed = parseInbound(JSON.stringify(body))
+  const parsed = eventReader.parse(JSON.stringify(body))
   return parsed.kind === 'items' ? parsed.items : []
 }
 const read = (field: string, value: Json) =>

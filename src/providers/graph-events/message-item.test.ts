@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { ChangeItem, InboundItem, MessageItem, ReactionItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
@@ -8,7 +8,7 @@ const IDA = { wa_id: '4915100000001', user_id: 'DE.1234abcd', profile: { name: '
 const METADATA = { display_phone_number: '+49 30 1234567', phone_number_id: '555' }
 
 const read = (value: Json, field: string | undefined = 'messages'): InboundItem[] => {
-  const parsed = parseInbound(JSON.stringify({ entry: [{ id: '901', changes: [{ field, value }] }] }))
+  const parsed = eventReader.parse(JSON.stringify({ entry: [{ id: '901', changes: [{ field, value }] }] }))
   return parsed.kind === 'items' ? parsed.items : []
 }
 const readOne = (message: Json, value: Json = {}): MessageItem | ChangeItem | ReactionItem => {

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
 const METADATA = { display_phone_number: '49301234567', phone_number_id: '555' }
 const itemsOf = (body: Json): InboundItem[] => {
-  const parsed = parseInbound(JSON.stringify(body))
+  const parsed = eventReader.parse(JSON.stringify(body))
   return parsed.kind === 'items' ? parsed.items : []
 }
 const read = (field: string, value: Json) =>
@@ -55,7 +55,7 @@ describe('a status', () => {
       recipientPhone: '4915100000001',
       recipientUserId: 'DE.1',
       callbackData: '42',
-      gupshupId: null,
+      providerMessageId: null,
       error: null,
     })
     expect(
@@ -66,7 +66,7 @@ describe('a status', () => {
   it("ties Gupshup's own id to the wamid", () => {
     expect(readStatus({ status: 'enqueued', gs_id: 'uuid', timestamp: 1760000000123 })).toMatchObject({
       status: 'enqueued',
-      gupshupId: 'uuid',
+      providerMessageId: 'uuid',
       wamid: 'wamid.1',
       timestamp: 1760000000,
     })

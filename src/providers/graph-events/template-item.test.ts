@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { InboundItem } from './inbound-item.ts'
-import { parseInbound } from './parse-inbound.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import type { InboundItem } from '../events/event-item.ts'
 
 type Json = Record<string, unknown>
 
 const itemsOf = (body: Json): InboundItem[] => {
-  const parsed = parseInbound(JSON.stringify(body))
+  const parsed = eventReader.parse(JSON.stringify(body))
   return parsed.kind === 'items' ? parsed.items : []
 }
 const read = (field: string, value: Json) =>
@@ -65,7 +65,7 @@ describe('a template event', () => {
         name: 'welcome',
         language: 'en',
         reason: 'no',
-        route: { by: 'app', gupshupAppId: 'Shop' },
+        route: { by: 'app', appId: 'Shop' },
         timestamp: 1760000000,
       },
     ])
@@ -79,7 +79,7 @@ describe('a template event', () => {
         type: 'template-event',
         payload: { id: 'uuid', elementName: 'welcome', languageCode: 'en-US', ...payload },
       })
-    const place = { templateId: 'uuid', name: 'welcome', language: 'en_US', route: { by: 'app', gupshupAppId: 'Shop' } }
+    const place = { templateId: 'uuid', name: 'welcome', language: 'en_US', route: { by: 'app', appId: 'Shop' } }
     expect(read({ type: 'category-update', category: { old: 'MARKETING', new: 'utility' } })).toMatchObject([
       { kind: 'template-category', category: 'UTILITY', previousCategory: 'MARKETING', ...place },
     ])

@@ -1,8 +1,5 @@
-import { readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
-import { ID_LIMIT, NESTING_LIMIT } from './bounds.ts'
-import { customerFinder } from './customer.ts'
-import type { InboundItem, Placed, Route } from './inbound-item.ts'
-import type { Position, Slice } from './item-slice.ts'
+import { ID_LIMIT, NESTING_LIMIT } from '../events/bounds.ts'
+import type { InboundItem, Placed, Route } from '../events/event-item.ts'
 import {
   EMPTY,
   idAt,
@@ -15,7 +12,12 @@ import {
   phoneAt,
   secondsAt,
   textAt,
-} from './json-member.ts'
+} from '../events/json-member.ts'
+import { guarded, NOWHERE, placeNowhere, TOO_DEEP, unreadable } from '../events/unreadable.ts'
+import { readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
+import { customerFinder } from './customer.ts'
+import { firstOf, type GraphExtension } from './graph-extension.ts'
+import type { GraphPosition, Slice } from './item-slice.ts'
 import { readMessage } from './message-item.ts'
 import { readStatus } from './status-item.ts'
 import {
@@ -25,7 +27,6 @@ import {
   readTemplateStatus,
   type TemplateReader,
 } from './template-item.ts'
-import { guarded, NOWHERE, placeNowhere, TOO_DEEP, unreadable } from './unreadable.ts'
 
 /** Levels above an element of a list: body, `entry`, entry, `changes`, change, value, list. */
 const LEVELS_ABOVE_ELEMENT = 7
@@ -34,6 +35,7 @@ const LEVELS_ABOVE_ELEMENT = 7
 export type OpenBody = {
   body: JsonObject
   slice: Slice
+  extensions: readonly GraphExtension[]
   /** The elements found to be too deep; undefined while the body has no such depth anywhere. */
   deep: Set<unknown> | undefined
 }
@@ -48,7 +50,7 @@ type Change = OpenBody & {
 }
 
 /** The ids by which a change finds its company. */
-type Ids = { phoneNumberId: string | null; gupshupAppId: string | null; wabaAccountId: string | null }
+type Ids = { phoneNumberId: string | null; appId: string | null; wabaAccountId: string | null }
 
 /** The items of one element of `entry`, in order. */
 export function* readEntry(open: OpenBody, element: unknown, index: number): Generator<InboundItem> {
@@ -65,7 +67,7 @@ function* readChange(opened: OpenBody & Pick<Change, 'entry' | 'at'>, element: u
   const nameless: Change = { ...opened, value, field: textAt(known, 'field'), ids: NO_IDS }
   const ids = guarded(
     () => place(nameless),
-    () => readIds(opened.body, opened.entry, value),
+    () => readIds(opened, opened.entry, value),
   )
   if (Array.isArray(ids)) {
     yield* ids
@@ -141,7 +143,8 @@ function isTooDeep({ deep }: Change, element: unknown): boolean {
 }
 
 function readerOf(change: Change, list: string, elements: readonly unknown[]): ElementReader {
-  if (list === 'statuses') return (element, placed) => [readStatus(element, (timestamp) => placed(timestamp, null))]
+  if (list === 'statuses')
+    return (element, placed) => [readStatus(element, (timestamp) => placed(timestamp, null), change.extensions)]
   const findCustomer = customerFinder(listAt(change.value, 'contacts'), elements)
   if (list === 'user_preferences') return (element, placed) => [readPreference(element, placed, findCustomer)]
   if (list === 'user_id_update') return (element, placed) => [readUserIdUpdate(element, placed, findCustomer)]
@@ -154,34 +157,38 @@ type InList = { list: string; index: number; timestamp: number | null; contact: 
 
 function place(change: Change, inList?: InList): Placed {
   const { at, field, entry, slice } = change
-  const position: Position = { ...at, list: inList?.list ?? null, index: inList?.index ?? 0 }
+  const position: GraphPosition = { ...at, list: inList?.list ?? null, index: inList?.index ?? 0 }
   return {
     key: [at.entry, at.change, ...(inList ? [inList.list, inList.index] : [])].join('.'),
-    position,
+    position: { group: [at.entry, at.change, inList?.list].join('.'), index: position.index },
     field,
     route: routeOf(change.ids, inList?.list),
     timestamp: inList ? inList.timestamp : secondsAt(entry, 'time'),
-    raw: (siblings = []) => slice([position, ...siblings.map((one) => one.position)], inList?.contact ?? null),
+    raw: (siblings = []) =>
+      slice(
+        [position, ...siblings.map((one) => ({ ...position, index: one.position.index }))],
+        inList?.contact ?? null,
+      ),
   }
 }
 
-const NO_IDS: Ids = { phoneNumberId: null, gupshupAppId: null, wabaAccountId: null }
+const NO_IDS: Ids = { phoneNumberId: null, appId: null, wabaAccountId: null }
 
 /** @throws BeyondBounds when one of them is too long. */
-const readIds = (body: JsonObject, entry: JsonObject, value: JsonObject): Ids => ({
+const readIds = ({ body, extensions }: OpenBody, entry: JsonObject, value: JsonObject): Ids => ({
   phoneNumberId: idAt(objectAt(value, 'metadata'), 'phone_number_id', ID_LIMIT),
-  gupshupAppId: idAt(body, 'gs_app_id', ID_LIMIT),
+  appId: firstOf(extensions, (extension) => extension.appIdOf(body)),
   wabaAccountId: idAt(entry, 'id', ID_LIMIT),
 })
 
 /**
- * By the number where the event names one. Without it Gupshup's app decides, and the business account for all but
- * messages: an account may have several numbers, and a message belongs to one.
+ * By the number if the event names one, else by the provider's app or the business account. Messages are never routed by
+ * the account: it may have several numbers, and a message belongs to one.
  */
-function routeOf({ phoneNumberId, gupshupAppId, wabaAccountId }: Ids, list: string | undefined): Route {
+function routeOf({ phoneNumberId, appId, wabaAccountId }: Ids, list: string | undefined): Route {
   if (phoneNumberId !== null) return { by: 'sender', phoneNumberId }
-  if (list !== undefined && gupshupAppId !== null) return { by: 'app', gupshupAppId }
+  if (list !== undefined && appId !== null) return { by: 'app', appId }
   if (wabaAccountId !== null && list !== 'messages' && list !== 'message_echoes')
     return { by: 'account', wabaAccountId }
-  return gupshupAppId === null ? NOWHERE : { by: 'app', gupshupAppId }
+  return appId === null ? NOWHERE : { by: 'app', appId }
 }

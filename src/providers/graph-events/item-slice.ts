@@ -8,20 +8,20 @@ import {
   type Span,
   textOf,
   valueAt,
-} from '../json-text.ts'
+} from '../../json-text.ts'
 
 /** Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. */
-export type Position = { entry: number; change: number; list: string | null; index: number }
+export type GraphPosition = { entry: number; change: number; list: string | null; index: number }
 
 /**
  * The text of one item in its nesting, `contact` being the index of its own contact; or of several items of one list, with
  * all contacts.
  */
-export type Slice = (positions: readonly [Position, ...Position[]], contact: number | null) => string
+export type Slice = (positions: readonly [GraphPosition, ...GraphPosition[]], contact: number | null) => string
 
 /** Characters around one item, at each level. In all items of a body together it is no more than the body itself. */
-const SURROUNDINGS_LIMIT = 4096
-const SURROUNDINGS_OF_ALL = 64 * 1024
+const CONTEXT_LIMIT = 4096
+const CONTEXT_OF_ALL = 64 * 1024
 
 /** A change, found once: the text around its value, and what is within. */
 type Change = { head: string; tail: string; value: Span; members: Member[]; frames: Map<string, Frame> }
@@ -51,12 +51,12 @@ export function itemSlicer(text: string, itemCount: () => number): Slice {
 type Source = { text: string; limit: number }
 
 const limitFor = (text: string, items: number): number =>
-  Math.min(SURROUNDINGS_LIMIT, Math.floor(Math.max(SURROUNDINGS_OF_ALL, text.length) / Math.max(items, 1)))
+  Math.min(CONTEXT_LIMIT, Math.floor(Math.max(CONTEXT_OF_ALL, text.length) / Math.max(items, 1)))
 
 function cutValue(
   source: Source,
   change: Change,
-  positions: readonly [Position, ...Position[]],
+  positions: readonly [GraphPosition, ...GraphPosition[]],
   contact: number | null,
 ): string {
   const [{ list }] = positions
@@ -154,7 +154,7 @@ const nameOf = (text: string, member: Member): string => text.slice(member.span.
 const elementsIn = (text: string, member: Member | undefined): Span[] =>
   member && isArrayText(text, member.value) ? elementsOf(text, member.value) : []
 
-/** The first parts that fit; the item itself is no part of its surroundings. */
+/** The first parts that fit; the item itself is no part of its context. */
 function withinLimit(parts: Part[], limit: number): Part[] {
   let size = 0
   return parts.filter((part) => {

@@ -1,5 +1,5 @@
 import { BeyondBounds, NESTING_LIMIT } from './bounds.ts'
-import type { InboundItem, Placed, Route } from './inbound-item.ts'
+import type { InboundItem, Placed, Route } from './event-item.ts'
 
 export const TOO_DEEP = `more than ${NESTING_LIMIT} levels`
 
@@ -7,6 +7,16 @@ export const NOWHERE: Route = { by: 'nothing' }
 
 /** An id that is beyond its bound must not reach the database, nor may others of the same item then decide. */
 export const placeNowhere = (placed: Placed): Placed => ({ ...placed, route: NOWHERE })
+
+/** The place of a body that is one item. */
+export const placeWhole = (text: string): Placed => ({
+  key: 'body',
+  position: { group: 'body', index: 0 },
+  field: null,
+  route: NOWHERE,
+  timestamp: null,
+  raw: () => text,
+})
 
 export const unreadable = (placed: Placed, reason: string): InboundItem => ({
   ...placed,

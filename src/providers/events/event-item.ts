@@ -1,12 +1,28 @@
-import type { Position } from './item-slice.ts'
-import type { MessageDetails } from './message-details.ts'
+import type { JsonObject } from './json-member.ts'
 
 /** How an item finds its company: each kind of event names something else (decisions: Provider-facing webhook). */
 export type Route =
   | { by: 'sender'; phoneNumberId: string }
   | { by: 'account'; wabaAccountId: string }
-  | { by: 'app'; gupshupAppId: string }
+  | { by: 'app'; appId: string }
   | { by: 'nothing' }
+
+/** Where an item stands: items of one group may be kept together. */
+export type Position = { group: string; index: number }
+
+/** A chosen button, a chosen row of a list, or the answers of a flow as JSON text. */
+export type Reply = { id: string | null; title: string | null; payload: string | null; responseJson: string | null }
+
+/** A message's members besides text and media (decisions: Envelope); objects and lists are the provider's own. */
+export type MessageDetails = {
+  reply: Reply | null
+  referral: JsonObject | null
+  location: JsonObject | null
+  contacts: readonly unknown[] | null
+  order: JsonObject | null
+}
+
+export const NO_DETAILS: MessageDetails = { reply: null, referral: null, location: null, contacts: null, order: null }
 
 /** What every item knows: where it stood, whose it is, when it happened, and its own text. */
 export type Placed = {
@@ -105,10 +121,11 @@ export type ReactionItem = Conversational & {
 
 export type StatusItem = Placed & {
   kind: 'status'
-  /** `enqueued` tells that `gupshupId`, the id of the send's answer, belongs to `wamid`. */
+  /** `enqueued` tells that `providerMessageId`, the id of the send's answer, belongs to `wamid`. */
   status: 'enqueued' | 'sent' | 'delivered' | 'read' | 'failed'
   wamid: string | null
-  gupshupId: string | null
+  /** The provider's own id of the message, where it has one beside the wamid. */
+  providerMessageId: string | null
   /** Our own message id, as given with the send. */
   callbackData: string | null
   recipientPhone: string | null

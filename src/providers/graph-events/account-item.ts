@@ -1,6 +1,6 @@
+import type { InboundItem, NumberQualityItem, Placed } from '../events/event-item.ts'
+import { type JsonObject, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
 import { type CustomerFinder, LISTED } from './customer.ts'
-import type { InboundItem, NumberQualityItem, Placed } from './inbound-item.ts'
-import { type JsonObject, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
 
 /** `phone_number_quality_update`. The limit per business replaces the older one per number where both are told. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { ID_LIMIT, WAMID_LIMIT } from './bounds.ts'
-import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
+import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
 import type {
   Conversational,
   Customer,
@@ -10,8 +9,9 @@ import type {
   Placed,
   ReactionItem,
   UserIdChangedItem,
-} from './inbound-item.ts'
-import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from './json-member.ts'
+} from '../events/event-item.ts'
+import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
+import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
 import { providerTypeOf, readContent, wordsOfEdit } from './message-content.ts'
 import { readDetails } from './message-details.ts'
 import { readError } from './provider-error.ts'

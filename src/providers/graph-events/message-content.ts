@@ -1,6 +1,6 @@
-import { TEXT_LIMIT, WAMID_LIMIT } from './bounds.ts'
-import type { InboundMedia, MediaKind, RecordType } from './inbound-item.ts'
-import { EMPTY, idAt, isObject, type JsonObject, memberAt, objectAt, textAt } from './json-member.ts'
+import { TEXT_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
+import type { InboundMedia, MediaKind, RecordType } from '../events/event-item.ts'
+import { EMPTY, idAt, isObject, type JsonObject, memberAt, objectAt, textAt } from '../events/json-member.ts'
 
 const MEDIA_KINDS = new Map<string, MediaKind>([
   ['image', 'image'],

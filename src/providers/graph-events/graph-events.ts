@@ -1,0 +1,43 @@
+import type { EventFormat } from '../events/event-reader.ts'
+import { memberAt } from '../events/json-member.ts'
+import type { GraphExtension } from './graph-extension.ts'
+import { itemSlicer } from './item-slice.ts'
+import { readEntry } from './parse-change.ts'
+
+const NUMBER_NAME = Buffer.from('"phone_number_id"')
+const NUMBER_VALUE = /^\s*:\s*"([\w.:-]{1,128})"/
+/** Bytes after the name in which its value is looked for. */
+const VALUE_WINDOW = 160
+
+/**
+ * Meta's webhook format: `entry[].changes[].value`. Other providers pass it on, with additions of their own that
+ * `extensions` read.
+ */
+export const graphEvents = (extensions: readonly GraphExtension[]): EventFormat => ({
+  readItems: (body, { text, deep, itemCount }) => {
+    const entries = memberAt(body, 'entry')
+    if (!Array.isArray(entries)) return undefined
+    const open = { body, deep, extensions, slice: itemSlicer(text, itemCount) }
+    return readEntries(open, entries)
+  },
+  routeKeys,
+  signatureOf: (headers) => {
+    const given = headers['x-hub-signature-256']
+    const hex = /^sha256=([0-9a-f]{64})$/i.exec(typeof given === 'string' ? given : '')?.[1]
+    return hex === undefined ? null : Buffer.from(hex, 'hex')
+  },
+})
+
+function* readEntries(open: Parameters<typeof readEntry>[0], entries: readonly unknown[]) {
+  for (const [index, entry] of entries.entries()) yield* readEntry(open, entry, index)
+}
+
+function routeKeys(raw: Buffer, limit: number): ReadonlySet<string> {
+  const numbers = new Set<string>()
+  for (let at = raw.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = raw.indexOf(NUMBER_NAME, at)) {
+    at += NUMBER_NAME.length
+    const number = NUMBER_VALUE.exec(raw.toString('latin1', at, at + VALUE_WINDOW))?.[1]
+    if (number !== undefined) numbers.add(number)
+  }
+  return numbers
+}

@@ -1,0 +1,24 @@
+import type { ProviderError } from '../events/event-item.ts'
+import type { JsonObject } from '../events/json-member.ts'
+
+/** What a provider that passes Meta's events on adds to them; each answers null for events without it. */
+export type GraphExtension = {
+  /** The app that a body is about. Throws BeyondBounds. */
+  appIdOf(body: JsonObject): string | null
+  /** The provider's own id of a status's message. Throws BeyondBounds. */
+  messageIdOf(status: JsonObject): string | null
+  /** The reason of a failure that has no `errors[]`. */
+  errorOf(status: JsonObject): ProviderError | null
+}
+
+/** The first answer that is not null. */
+export function firstOf<Value>(
+  extensions: readonly GraphExtension[],
+  read: (extension: GraphExtension) => Value | null,
+): Value | null {
+  for (const extension of extensions) {
+    const value = read(extension)
+    if (value !== null) return value
+  }
+  return null
+}

@@ -1,0 +1,91 @@
+import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
+import type { InboundItem, Placed, ProviderError } from '../events/event-item.ts'
+import type { EventFormat } from '../events/event-reader.ts'
+import { idAt, isObject, type JsonObject, memberAt, objectAt, secondsAt, textAt } from '../events/json-member.ts'
+import { placeWhole, unreadable } from '../events/unreadable.ts'
+import type { GraphExtension } from '../graph-events/graph-extension.ts'
+import { codeAt } from '../graph-events/provider-error.ts'
+import {
+  ignored,
+  isNameless,
+  STATUSES,
+  type TemplateName,
+  type TemplateReader,
+  toLanguage,
+  toReason,
+} from '../graph-events/template-item.ts'
+
+/** Version 3 of Gupshup's events is Meta's format with members of its own: the app, its message id, and flat errors. */
+export const gupshupExtension: GraphExtension = {
+  appIdOf: (body) => idAt(body, 'gs_app_id', ID_LIMIT),
+  messageIdOf: (status) => idAt(status, 'gs_id', WAMID_LIMIT),
+  errorOf: readFlatError,
+}
+
+/** Gupshup's own bodies: template events, and version 2, which is not supported. */
+export const gupshupEvents: EventFormat = {
+  readItems: (body, { text }) => {
+    if (Array.isArray(memberAt(body, 'entry'))) return undefined
+    const item = readBody(body, text)
+    return item && [item]
+  },
+  routeKeys: () => new Set(),
+  signatureOf: () => null,
+}
+
+function readBody(body: JsonObject, text: string): InboundItem | undefined {
+  const name = textAt(body, 'event') ?? textAt(body, 'type')
+  const appId = idAt(body, 'gs_app_id', ID_LIMIT) ?? idAt(body, 'app', ID_LIMIT)
+  const placed: Placed = { ...placeWhole(text), field: name, timestamp: secondsAt(body, 'timestamp') }
+  const routed: Placed = appId === null ? placed : { ...placed, route: { by: 'app', appId } }
+  if (name === 'template-event') return readTemplateEvent(body, routed)
+  if (textAt(body, 'version') === '2' && isObject(memberAt(body, 'payload'))) {
+    return unreadable(routed, 'Gupshup version 2: subscribe with version=3')
+  }
+  return appId === null ? undefined : ignored(routed, 'a body without entries')
+}
+
+/** A body of type `template-event`, whose payload names the kind of event. */
+const readTemplateEvent: TemplateReader = (body, placed) => {
+  const payload = objectAt(body, 'payload')
+  const named = {
+    templateId: idAt(payload, 'id', ID_LIMIT),
+    name: textAt(payload, 'elementName'),
+    language: toLanguage(textAt(payload, 'languageCode')),
+  }
+  if (isNameless(named)) return ignored(placed, 'it names no template')
+  const type = textAt(payload, 'type')
+  if (type === 'category-update') return readCategory(payload, { ...placed, ...named })
+  if (type === 'quality-update') return readQuality(payload, { ...placed, ...named })
+  const event = textAt(payload, 'status')?.toUpperCase()
+  if (event === undefined) return ignored(placed, 'it names no status')
+  const reason = toReason(textAt(payload, 'rejectedReason'))
+  const explanation = textAt(payload, 'description')
+  const category = textAt(payload, 'category')
+  const status = STATUSES.get(event) ?? null
+  return { ...placed, kind: 'template-status', ...named, event, status, reason, explanation, category }
+}
+
+/** `category` is `{old, new}`; an announcement, `{current, correct}`, changes nothing yet. */
+function readCategory(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
+  const category = wordAt(payload, 'category', 'new')
+  if (category === null) return ignored(placed, 'it names no new category')
+  return { ...placed, kind: 'template-category', category, previousCategory: wordAt(payload, 'category', 'old') }
+}
+
+/** `quality` is `{old, new}` or the score alone. */
+function readQuality(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
+  const score = wordAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
+  if (score === null) return ignored(placed, 'it names no score')
+  return { ...placed, kind: 'template-quality', score, previousScore: wordAt(payload, 'quality', 'old') }
+}
+
+const wordAt = (payload: JsonObject, object: string, name: string): string | null =>
+  textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
+
+/** Failures carry `code` and `reason` in the status itself. */
+function readFlatError(status: JsonObject): ProviderError | null {
+  const code = codeAt(status)
+  const title = textAt(status, 'reason')
+  return code === null && title === null ? null : { code, title, details: null }
+}
