@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { fixedClock } from '../clock.ts'
 import { connect } from '../db/connect.ts'
@@ -70,10 +70,27 @@ test('the count is exact across processes: two limiters, one database, 300 reque
   await Promise.all(pools.map((pool) => pool.end()))
 })
 
+test('the window follows the database’s time, whatever the clock of the process says', async () => {
+  const [startedAt, since] = [Date.now(), performance.now()]
+  const databaseTime = { now: () => new Date(startedAt + performance.now() - since) }
+  const limiter = await createRequestLimiter({ config: inDatabase, db, clock: databaseTime })
+  onTestFinished(() => void vi.useRealTimers())
+  const remaining: number[] = []
+  for (const minutesAhead of [0, 2, -2]) {
+    vi.useFakeTimers({ toFake: ['Date'], now: startedAt + minutesAhead * 60_000 })
+    const standing = await limiter.countCompany(61, 10)
+    remaining.push(standing.remaining)
+    const left = standing.resetAt.getTime() - databaseTime.now().getTime()
+    expect(left).toBeGreaterThan(0)
+    expect(left).toBeLessThanOrEqual(60_000)
+  }
+  expect(remaining).toEqual([9, 8, 7])
+})
+
 test('a window that is over is forgotten', async () => {
   const limiter = await createRequestLimiter({ config: inDatabase, db, clock })
   await limiter.countCompany(5, 10)
-  await db`update rate_limits set expire = ${Date.now() - 1} where key = 'company:5'`
+  await db`update rate_limits set expire = ${clock.now().getTime() - 1} where key = 'company:5'`
   expect((await limiter.countCompany(5, 10)).remaining).toBe(9)
 })
 

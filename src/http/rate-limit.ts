@@ -6,7 +6,7 @@ import {
   RateLimiterRedis,
 } from 'rate-limiter-flexible'
 import { createBatcher } from '../batch.ts'
-import type { Clock } from '../clock.ts'
+import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
 
@@ -95,12 +95,14 @@ async function countMany(limiter: RateLimiterAbstract, keys: string[]): Promise<
   })
 }
 
+/** Numbers above it are moments in milliseconds, not points. */
+const MOMENTS = 1_000_000_000_000
 // The companies' own limits are compared here: to the library no window is ever full.
 const options = { points: 2_000_000_000, duration: WINDOW_SECONDS }
 
 function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstract {
   const own =
-    deps.config.databaseUrl === undefined ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps.db)
+    deps.config.databaseUrl === undefined ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps)
   if (redis === undefined) return own
   return new RateLimiterRedis({
     ...options,
@@ -111,10 +113,16 @@ function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstrac
   })
 }
 
-function inDatabase(db: Pool): RateLimiterPostgres {
+/**
+ * The library takes the time from this process, and the clocks of processes differ: every moment that it writes or compares
+ * is moved to the database's time, and back when it is read.
+ */
+function inDatabase({ db, clock }: Deps): RateLimiterPostgres {
   const query = async ({ text, values }: { text: string; values: (string | number | null)[] }) => {
-    const rows = await db.unsafe(text, values, { prepare: true })
-    return { rows, rowCount: rows.count }
+    const ahead = clock.now().getTime() - systemClock.now().getTime()
+    const moved = values.map((value) => (typeof value === 'number' && value > MOMENTS ? value + ahead : value))
+    const rows = await db.unsafe<{ points: number; expire: number }[]>(text, moved, { prepare: true })
+    return { rows: rows.map((row) => ({ ...row, expire: row.expire - ahead })), rowCount: rows.count }
   }
   return new RateLimiterPostgres({
     ...options,
