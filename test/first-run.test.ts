@@ -1,9 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley } from './parley-process.ts'
+import { connect } from '../src/db/connect.ts'
+import { joinEmbedded } from '../src/db/embedded.ts'
+import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley, until } from './parley-process.ts'
 
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
@@ -96,3 +98,26 @@ test.skipIf(!hasCurl)(
   },
   120_000,
 )
+
+test('the events of the sandbox arrive although the service refuses plain HTTP', async () => {
+  const folder = await readyFolder()
+  const parley = await startWithDemo(folder, { BASE_URL: 'https://parley.example', TRUST_PROXY: '127.0.0.1' })
+  expect((await fetch(`${parley.address}/public/v1/whatsapp/conversations`)).status).toBe(403)
+  const sandboxUrl = /http:\/\/127\.0\.0\.1:\d+(?=\/sandbox\/)/.exec(parley.output())![0]
+  const written = await fetch(`${sandboxUrl}/sandbox/inbound`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      phoneNumberId: '100000000000001',
+      from: '393331234567',
+      type: 'text',
+      text: { body: 'Hello' },
+    }),
+  })
+  expect(written.status).toBe(200)
+  const { url } = await joinEmbedded(folder)
+  const db = connect(url, { max: 1 })
+  onTestFinished(() => db.end())
+  const isThere = async () => (await db`select from messages where direction = 'inbound'`).length === 1
+  await until('the message is recorded', isThere)
+}, 120_000)

@@ -13,14 +13,14 @@ import {
 import { type AddressRule, addressedTo } from './address-rule.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
-import { clientAddress, trustedProxies } from './client-address.ts'
+import { clientAddress, isForwarded, isLoopback, trustedProxies } from './client-address.ts'
 import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
 import type { RequestLimiter, Standing } from './rate-limit.ts'
 import { isUnreadable } from './unreadable-address.ts'
 
 export type AdmitDeps = {
-  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   keys: ApiKeys
   limiter: RequestLimiter
   /** Refuses addresses that are not served here, or not any more. */
@@ -77,7 +77,8 @@ export function createAdmission(deps: AdmitDeps) {
 
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> | undefined => {
     const { surface = 'api-key', permissions = ANY_SERVER_KEY } = request.routeOptions.config
-    if (surface !== 'health' && !isHttps(request)) throw httpsRequired()
+    const needsHttps = surface !== 'health' && !(surface === 'provider' && deps.config.sandbox && isLocal(request))
+    if (needsHttps && !isHttps(request)) throw httpsRequired()
     if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
     const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
     if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
@@ -88,6 +89,10 @@ export function createAdmission(deps: AdmitDeps) {
     return undefined
   }
 }
+
+/** The sandbox posts its events from this machine, whatever PLAIN_HTTP says: they carry no key. */
+const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
+  isLoopback(socket.remoteAddress) && !isForwarded(headers)
 
 const nothingHere = (request: FastifyRequest) =>
   isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()

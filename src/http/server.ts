@@ -26,7 +26,7 @@ import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
 
 export type ServerDeps = {
-  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl'>
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   /** Shared fairly among companies. */
   db: Pool
   /** The pool itself. */
