@@ -16,7 +16,7 @@ async function cuttable() {
 }
 
 const never = new Promise<string>(() => {})
-const unavailable = { status: 503, body: { error: { code: 'service_unavailable' } } }
+const unavailable = { status: 503, body: { error: { code: 'service_unavailable' } }, headers: { 'retry-after': '1' } }
 
 test('work of usual length is refused when it does not come, and its late result is handed over', async () => {
   const late = Promise.withResolvers<string>()

@@ -18,6 +18,7 @@ const PATIENCE_MS = 3_500
 const LOOK_EVERY_MS = 500
 const LOOK_MS = 2_500
 const SWEEP_MS = 250
+const RETRY_AFTER_SECONDS = 1
 
 type Wait = Bagged & { sweepsLeft: number; giveUp(): void }
 
@@ -35,7 +36,7 @@ export function inTime<T>(
   patienceMs: number = PATIENCE_MS,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon'))
+    const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon', RETRY_AFTER_SECONDS))
     const wait: Wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
     waits.add(wait)
     const settle = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))

@@ -71,7 +71,7 @@ const isServerError = (error: unknown): error is FastifyError & { statusCode: nu
 function unforeseen(error: unknown, request: FastifyRequest): AppError {
   const { id: requestId, routeOptions } = request
   request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
-  if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon')
+  if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon', 1)
   return routeOptions.config.onFailure?.() ?? internalError()
 }
 

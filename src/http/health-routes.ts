@@ -25,22 +25,24 @@ type HealthDeps = {
 }
 
 /**
- * `/healthz`: the process lives, and its version. `/readyz`: the database answers within a second. `/metrics`: for
- * Prometheus (decisions: Starting).
+ * `/healthz`: the process lives, and its version. `/readyz`: the database answers within a second, with details for those
+ * who may read the metrics. `/metrics`: for Prometheus (decisions: Starting).
  */
 export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
-    app.get('/readyz', { config, schema }, async () => {
+    const isReader = createReaderCheck(deps.config.metricsToken)
+
+    app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.hasBegun) throw serviceUnavailable('The process is stopping')
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
-      return { status: 'ok', details: { mail: deps.mailHealth.details() } }
+      const details = { mail: deps.mailHealth.details() }
+      return { status: 'ok', ...(isReader(request) && { details }) }
     })
 
-    const checkReader = createReaderCheck(deps.config.metricsToken)
     app.get('/metrics', { config, schema }, async (request, reply) => {
-      checkReader(request)
+      if (!isReader(request)) throw deps.config.metricsToken === undefined ? notNearby() : unauthorized()
       reply.type(deps.metrics.registry.contentType)
       return await deps.metrics.registry.metrics()
     })
@@ -48,14 +50,14 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
 }
 
 /** With a token it is required from everyone; without one only this machine and private networks read the metrics. */
-function createReaderCheck(token: string | undefined): (request: FastifyRequest) => void {
+function createReaderCheck(token: string | undefined): (request: FastifyRequest) => boolean {
   const hasToken = createTokenCheck(token)
-  return ({ raw: { headers, socket } }) => {
-    if (token !== undefined && !hasToken(headers.authorization)) throw unauthorized()
-    if (token !== undefined || (isNearby(socket.remoteAddress) && !isForwarded(headers))) return
-    throw forbidden('/metrics is read from this machine or a private network without a proxy, or with METRICS_TOKEN')
-  }
+  return ({ raw: { headers, socket } }) =>
+    token === undefined ? isNearby(socket.remoteAddress) && !isForwarded(headers) : hasToken(headers.authorization)
 }
+
+const notNearby = () =>
+  forbidden('/metrics is read from this machine or a private network without a proxy, or with METRICS_TOKEN')
 
 async function answersInTime(db: Pool): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()

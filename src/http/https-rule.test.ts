@@ -27,6 +27,7 @@ async function open(config: Partial<Config> = {}): Promise<FastifyInstance> {
     routes: async (app) => {
       app.get('/public/v1/thing', async () => ({ ok: true }))
       app.post('/public/v1/thing', async (request) => ({ body: request.body }))
+      app.post('/public/v1/events', { config: { surface: 'provider' } }, async () => ({ ok: true }))
       app.post('/public/v1/large', { bodyLimit: 8 * 1024 * 1024 }, async () => ({ ok: true }))
       await app.register(
         healthRoutes({ config: { metricsToken: undefined, ...config }, db, metrics: createMetrics(), mailHealth }),
@@ -75,6 +76,18 @@ describe('plain HTTP', () => {
     expect(await statusOf(await open({ plainHttp: 'reject' }), '127.0.0.1')).toBe(403)
   })
 
+  test('is enough for the events of a sandbox on this machine, and only while it is on', async () => {
+    const post = async (sandbox: boolean, remoteAddress: string, headers: Record<string, string> = {}) => {
+      const app = await open({ plainHttp: 'reject', sandbox })
+      return (await app.inject({ method: 'POST', url: '/public/v1/events', remoteAddress, headers })).statusCode
+    }
+    expect(await post(true, '127.0.0.1')).toBe(200)
+    expect(await post(false, '127.0.0.1')).toBe(403)
+    expect(await post(true, '203.0.113.9')).toBe(403)
+    expect(await post(true, '127.0.0.1', { 'x-forwarded-for': '203.0.113.9' })).toBe(403)
+    expect(await statusOf(await open({ plainHttp: 'reject', sandbox: true }), '127.0.0.1')).toBe(403)
+  })
+
   test('is enough for /healthz, /readyz and /metrics', async () => {
     const app = await open({ plainHttp: 'reject' })
     for (const [url, remoteAddress] of [
@@ -116,6 +129,31 @@ describe('/metrics', () => {
       expect(await read(app, peer, { authorization: 'Bearer another' })).toEqual([peer, 401, 'unauthorized'])
       expect(await read(app, peer, { authorization: `Bearer ${token}` })).toEqual([peer, 200, undefined])
     }
+  })
+})
+
+describe('the details of /readyz', () => {
+  const read = async (app: FastifyInstance, remoteAddress: string, headers: Record<string, string> = {}) => {
+    const reply = await app.inject({ url: '/readyz', remoteAddress, headers })
+    return [reply.statusCode, reply.json()]
+  }
+  const bare = { status: 'ok' }
+  const detailed = { status: 'ok', details: { mail: mailHealth.details() } }
+
+  test('are shown to loopback and private peers, and through no proxy', async () => {
+    const app = await open({ plainHttp: 'reject' })
+    for (const peer of ['127.0.0.1', '10.1.2.3']) {
+      expect(await read(app, peer)).toEqual([200, detailed])
+      expect(await read(app, peer, { 'x-forwarded-for': '203.0.113.9' })).toEqual([200, bare])
+    }
+    expect(await read(app, '203.0.113.9')).toEqual([200, bare])
+  })
+
+  test('require METRICS_TOKEN when it is set', async () => {
+    const token = 'metrics-token-for-tests'
+    const app = await open({ metricsToken: token })
+    expect(await read(app, '127.0.0.1')).toEqual([200, bare])
+    expect(await read(app, '203.0.113.9', { authorization: `Bearer ${token}` })).toEqual([200, detailed])
   })
 })
 
