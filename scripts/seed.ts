@@ -1,0 +1,88 @@
+/**
+ * Fills the demo company of a running `npm start` with data to look at: contacts, conversations, deliveries that succeed
+ * and fail, and mails. Run it again for more of each.
+ */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const CUSTOMERS = 20
+const CONTACTS = 200
+const MAILS = 10
+const NUMBER_ID = '100000000000001'
+const FIRST_NAMES = ['Ada', 'Bruno', 'Chiara', 'Dmitri', 'Elif', 'Farah', 'Goran', 'Hana', 'Ines', 'Jonas']
+const LAST_NAMES = ['Rossi', 'Silva', 'Novak', 'Schmidt', 'Dubois', 'Kaya', 'Haddad', 'Larsen', 'Costa', 'Weber']
+const QUESTIONS = ['Is my order ready?', 'Can I change the size?', 'Where is your shop?', 'Thank you!']
+
+const service = process.env.BASE_URL ?? 'http://127.0.0.1:3000'
+const sandbox = process.env.SANDBOX_URL ?? 'http://127.0.0.1:3001'
+const token = (await readFile(join(process.env.DATA_DIR ?? 'data', 'demo-token'), 'utf8')).trim()
+
+async function call(url: string, method: string, body?: unknown, headers: Record<string, string> = {}): Promise<void> {
+  const response = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  if (!response.ok) throw new Error(`${method} ${url}: ${response.status} ${await response.text()}`)
+}
+const api = (path: string, body: unknown) =>
+  call(`${service}/public/v1${path}`, 'POST', body, { authorization: `Bearer ${token}` })
+
+const nameOf = (place: number) => ({
+  firstName: FIRST_NAMES[place % FIRST_NAMES.length] ?? 'Ada',
+  lastName: LAST_NAMES[Math.floor(place / FIRST_NAMES.length) % LAST_NAMES.length] ?? 'Rossi',
+})
+const phoneOf = (place: number) => `39333${String(4_000_000 + place)}`
+
+await api(
+  '/contacts',
+  Array.from({ length: CONTACTS }, (_, place) => ({
+    ...nameOf(place),
+    email: `customer${place}@example.com`,
+    phone: `+${phoneOf(place)}`,
+    marketingConsent: { email: place % 3 === 0, whatsapp: place % 2 === 0 },
+  })),
+)
+
+await call(`${sandbox}/sandbox/receivers/failing/behaviour`, 'PUT', { statusCode: 500 })
+for (const name of ['shop', 'failing']) {
+  const url = `${sandbox}/sandbox/receivers/${name}`
+  await api('/webhooks/registrations', { name, url, events: ['whatsapp.message.received'], secret: 'seed-secret' })
+}
+
+await call(
+  `${sandbox}/sandbox/inbound/batch`,
+  'POST',
+  Array.from({ length: CUSTOMERS * QUESTIONS.length }, (_, place) => ({
+    phoneNumberId: NUMBER_ID,
+    from: phoneOf(place % CUSTOMERS),
+    name: Object.values(nameOf(place % CUSTOMERS)).join(' '),
+    type: 'text',
+    text: { body: QUESTIONS[Math.floor(place / CUSTOMERS)] },
+  })),
+)
+
+for (let place = 0; place < CUSTOMERS; place += 1) {
+  const recipient = phoneOf(place)
+  const components = [
+    {
+      type: 'BODY',
+      parameters: [
+        { type: 'text', text: nameOf(place).firstName },
+        { type: 'text', text: `A-${10_400 + place}` },
+      ],
+    },
+  ]
+  const template = { name: 'order_update', languageCode: 'en_US', components }
+  await api('/templates/whatsapp/send', { recipient, type: 'template', template })
+}
+
+for (let place = 0; place < MAILS; place += 1) {
+  const html = `<p>Hello ${nameOf(place).firstName}, <a href="https://example.com">your order</a> is ready.</p>`
+  await api('/emails', { to: `customer${place}@example.com`, subject: 'Your order', html })
+}
+
+console.log(
+  `${CONTACTS} contacts, ${CUSTOMERS} conversations with ${CUSTOMERS * QUESTIONS.length} messages, ` +
+    `2 receivers (one fails) and ${MAILS} mails are in the demo company at ${service}`,
+)
