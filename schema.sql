@@ -40,6 +40,7 @@ create table consent_changes (
   constraint consent_changes_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
   constraint consent_changes_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'whatsapp'::text])))
 );
+CREATE INDEX consent_changes_by_age ON public.consent_changes USING btree (at);
 CREATE INDEX consent_changes_by_contact ON public.consent_changes USING btree (company_id, contact_id, id);
 
 create table contact_aliases (
@@ -101,6 +102,7 @@ create table contact_imports (
   constraint contact_imports_format_check CHECK ((format = ANY (ARRAY['csv'::text, 'ndjson'::text]))),
   constraint contact_imports_status_check CHECK ((status = ANY (ARRAY['receiving'::text, 'queued'::text, 'running'::text, 'completed'::text, 'failed'::text, 'cancelled'::text])))
 );
+CREATE INDEX contact_imports_by_end ON public.contact_imports USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX contact_imports_with_list ON public.contact_imports USING btree (created_at) WHERE (storage_key IS NOT NULL);
 
 create table contacts (
@@ -161,6 +163,7 @@ create table conversations (
   status text not null default 'open'::text,
   unread_messages integer not null default 0,
   message_count bigint not null default 0,
+  expired_count bigint not null default 0,
   last_text text,
   last_direction text,
   last_message_at timestamp with time zone,
@@ -262,6 +265,7 @@ create table email_clicks (
   at timestamp with time zone not null default now(),
   constraint email_clicks_pkey PRIMARY KEY (company_id, email_id, id)
 );
+CREATE INDEX email_clicks_by_age ON public.email_clicks USING btree (at);
 
 create table email_contents (
   company_id bigint not null,
@@ -463,6 +467,7 @@ create table jobs (
   constraint jobs_last_error_check CHECK ((length(last_error) <= 500)),
   constraint jobs_leased_with_claim CHECK (((claim_id IS NULL) = (lease_until IS NULL)))
 );
+CREATE INDEX jobs_by_failure ON public.jobs USING btree (failed_at) WHERE (failed_at IS NOT NULL);
 CREATE INDEX jobs_failed ON public.jobs USING btree (kind, subject_id) WHERE (failed_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (kind, lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX jobs_waiting ON public.jobs USING btree (kind, lane, due_at, id) WHERE ((claim_id IS NULL) AND (failed_at IS NULL));
@@ -507,6 +512,7 @@ create table message_changes (
   constraint message_changes_direction_check CHECK ((direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint message_changes_kind_check CHECK ((kind = ANY (ARRAY['edit'::text, 'revoke'::text])))
 );
+CREATE INDEX message_changes_by_age ON public.message_changes USING btree (occurred_at);
 CREATE INDEX message_changes_by_target ON public.message_changes USING btree (company_id, target_wamid);
 
 create table message_reactions (
@@ -519,6 +525,7 @@ create table message_reactions (
   constraint message_reactions_pkey PRIMARY KEY (company_id, wamid),
   constraint message_reactions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
+CREATE INDEX message_reactions_by_age ON public.message_reactions USING btree (occurred_at);
 CREATE INDEX message_reactions_by_target ON public.message_reactions USING btree (company_id, target_wamid, occurred_at DESC, ordinal DESC);
 
 create table message_status_events (
@@ -531,6 +538,7 @@ create table message_status_events (
   constraint message_status_events_pkey PRIMARY KEY (company_id, message_id, status),
   constraint message_status_events_company_id_message_id_fkey FOREIGN KEY (company_id, message_id) REFERENCES messages(company_id, id)
 );
+CREATE INDEX message_status_events_by_age ON public.message_status_events USING btree (created_at);
 
 create table messages (
   company_id bigint not null,
@@ -734,6 +742,7 @@ create table unplaced_counts (
   is_spent boolean generated always as (((bytes > ((16 * 1024) * 1024)) OR (items > 10000))) stored,
   constraint unplaced_counts_pkey PRIMARY KEY (address)
 );
+CREATE INDEX unplaced_counts_by_end ON public.unplaced_counts USING btree (window_ends_at);
 CREATE INDEX unplaced_counts_spent ON public.unplaced_counts USING btree (window_ends_at) WHERE is_spent;
 
 create table waiting_statuses (

@@ -1,5 +1,9 @@
 -- Companies, API keys, limits of requests, connected WhatsApp numbers and their templates.
 
+-- Both are created by migrate itself (src/db/migrate.ts).
+comment on table migrations is 'Lifetime: kept';
+comment on table sql_objects is 'Lifetime: as long as the object';
+
 -- A company (tenant). Every key of every one of its tables begins with its id.
 create table companies (
   id bigint generated always as identity primary key,
@@ -8,6 +12,7 @@ create table companies (
   created_at timestamptz not null default now(),
   deleted_at timestamptz
 );
+comment on table companies is 'Lifetime: kept';
 
 -- Global: a request finds its company by its key.
 create table api_keys (
@@ -21,6 +26,7 @@ create table api_keys (
   created_at timestamptz not null default now(),
   revoked_at timestamptz
 );
+comment on table api_keys is 'Lifetime: kept; a revoked key too';
 create index api_keys_by_company on api_keys (company_id, created_at);
 create index api_keys_with_origins on api_keys (client_id) where allowed_origins <> '{}' and revoked_at is null;
 
@@ -42,6 +48,7 @@ create table idempotency_keys (
   primary key (company_id, id),
   constraint idempotency_keys_by_request unique (company_id, client_id, method, path, key)
 );
+comment on table idempotency_keys is 'Lifetime: 48 hours';
 create index idempotency_keys_by_age on idempotency_keys (created_at);
 
 -- Keys that the service generates for itself, encrypted with ENCRYPTION_KEY.
@@ -49,6 +56,7 @@ create table service_secrets (
   name text primary key,
   value text not null -- encrypted
 );
+comment on table service_secrets is 'Lifetime: kept';
 
 -- Requests per minute, written by rate-limiter-flexible. Unlogged: counts that a crash loses do no harm, and
 -- counting costs no WAL.
@@ -57,6 +65,7 @@ create unlogged table rate_limits (
   points integer not null default 0,
   expire bigint
 );
+comment on table rate_limits is 'Lifetime: an hour after its window';
 create index rate_limits_by_expiry on rate_limits (expire);
 
 -- Connected WhatsApp numbers.
@@ -86,6 +95,7 @@ create table senders (
   is_shared_with_app boolean not null default false, -- also used in the phone app: a lower usual throughput
   primary key (company_id, id)
 );
+comment on table senders is 'Lifetime: kept; a removed number too';
 create unique index senders_preferred on senders (company_id) where is_preferred and deleted_at is null;
 create index senders_by_account on senders (waba_account_id) where deleted_at is null;
 create index senders_with_secret on senders (company_id) where app_secret is not null and deleted_at is null;
@@ -100,6 +110,7 @@ create table sender_routes (
   sender_id bigint not null,
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
+comment on table sender_routes is 'Lifetime: until the number is removed';
 
 -- The rolling daily limit. Each customer first written to outside an open window takes the sender's next ordinal;
 -- the limit is reached when the row `limit` ordinals back is younger than a day. Nothing is counted, at any volume.
@@ -112,6 +123,7 @@ create table sender_reach (
   primary key (company_id, sender_id, ordinal),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
+comment on table sender_reach is 'Lifetime: 25 hours';
 create index sender_reach_by_customer on sender_reach (company_id, sender_id, customer, reached_at desc);
 
 -- The last ordinal of each sender, and the throttle of the sender.
@@ -124,6 +136,7 @@ create table sender_reach_counts (
   primary key (company_id, sender_id),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
+comment on table sender_reach_counts is 'Lifetime: as long as its sender';
 
 -- A family is one template name on one business account; each language of it is a row of templates.
 create table template_families (
@@ -135,6 +148,7 @@ create table template_families (
   primary key (company_id, id),
   constraint template_families_by_name unique (company_id, waba_account_id, name)
 );
+comment on table template_families is 'Lifetime: as long as its templates';
 
 -- WhatsApp templates as the provider reports them.
 create table templates (
@@ -160,4 +174,5 @@ create table templates (
   primary key (company_id, family_id, language),
   foreign key (company_id, family_id) references template_families (company_id, id)
 );
+comment on table templates is 'Lifetime: until the provider no longer lists it';
 create index templates_by_external_id on templates (company_id, external_id);

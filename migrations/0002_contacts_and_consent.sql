@@ -31,6 +31,7 @@ create table contacts (
   search_text text not null default '', -- name, email and phone, one per line, as src/contacts/contact-search.ts writes them
   primary key (company_id, id)
 );
+comment on table contacts is 'Lifetime: kept; a deleted contact until it is erased, an erased one as an id without contents';
 create index contacts_by_creation on contacts (company_id, created_at, id) where deleted_at is null;
 create index contacts_by_update on contacts (company_id, updated_at, id) where deleted_at is null;
 create unique index contacts_by_email on contacts (company_id, coalesce(email_key, (chr(1114111) || lpad((id)::text, 16, '0'))) collate "C") where deleted_at is null;
@@ -46,6 +47,7 @@ create table contact_aliases (
   primary key (company_id, identity),
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
+comment on table contact_aliases is 'Lifetime: as long as its contact, until it is deleted';
 create index contact_aliases_by_contact on contact_aliases (company_id, contact_id);
 
 -- The number of living contacts of a company is contact_counts plus contact_changes: a statement that creates or ends
@@ -56,11 +58,13 @@ create table contact_changes (
   change integer not null,
   primary key (company_id, id)
 );
+comment on table contact_changes is 'Lifetime: seconds: added to contact_counts';
 
 create table contact_counts (
   company_id bigint primary key references companies (id),
   living bigint not null
 );
+comment on table contact_counts is 'Lifetime: as long as its company';
 
 -- The history of marketing consent.
 create table consent_changes (
@@ -75,6 +79,8 @@ create table consent_changes (
   primary key (company_id, id),
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
+comment on table consent_changes is 'Lifetime: 5 years; the consent itself as long as its contact';
+create index consent_changes_by_age on consent_changes (at);
 create index consent_changes_by_contact on consent_changes (company_id, contact_id, id);
 
 -- Who refused marketing on a channel. The row outlives the contact: a new contact with the identity begins without consent,
@@ -86,6 +92,7 @@ create table opt_outs (
   at timestamptz not null default now(),
   primary key (company_id, channel, identity)
 );
+comment on table opt_outs is 'Lifetime: until the identity opts in';
 
 -- Erasures of persons. The job contacts.erase works them off.
 create table erasures (
@@ -98,6 +105,7 @@ create table erasures (
   primary key (company_id, contact_id),
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
+comment on table erasures is 'Lifetime: kept; what the person was found by until the erasure is complete';
 
 -- Lists of contacts that are written in the background. A row exists before its list is stored.
 create table contact_imports (
@@ -122,6 +130,8 @@ create table contact_imports (
   ended_at timestamptz,
   primary key (company_id, id)
 );
+comment on table contact_imports is 'Lifetime: 90 days after its end';
+create index contact_imports_by_end on contact_imports (ended_at) where ended_at is not null;
 create index contact_imports_with_list on contact_imports (created_at) where storage_key is not null;
 
 -- The rows of a list that were refused.
@@ -134,6 +144,7 @@ create table contact_import_refusals (
   primary key (company_id, import_id, line),
   foreign key (company_id, import_id) references contact_imports (company_id, id)
 );
+comment on table contact_import_refusals is 'Lifetime: 90 days after the end of its import';
 
 -- Definitions of custom fields.
 create table custom_fields (
@@ -151,3 +162,4 @@ create table custom_fields (
   primary key (company_id, id),
   constraint custom_fields_by_key unique (company_id, key)
 );
+comment on table custom_fields is 'Lifetime: kept';

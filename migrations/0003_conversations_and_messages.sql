@@ -11,6 +11,7 @@ create table conversations (
   status text not null default 'open' check (status in ('open', 'closed', 'snoozed')),
   unread_messages integer not null default 0,
   message_count bigint not null default 0, -- also the seq of the last message
+  expired_count bigint not null default 0, -- messages up to this seq were older than MESSAGE_DAYS and are deleted
   last_text text,
   last_direction text check (last_direction in ('inbound', 'outbound')),
   last_message_at timestamptz,
@@ -26,6 +27,7 @@ create table conversations (
   -- Each message updates its conversation: without room in the page, the new version needs an entry in every index.
   fillfactor = 80
 );
+comment on table conversations is 'Lifetime: kept';
 
 -- The last activity of each conversation by the server's clock: the order of the list. It changes with each message, so it
 -- is apart from the wide row, which no index has to follow then (docs/decisions/0009).
@@ -36,6 +38,7 @@ create table conversation_activity (
   primary key (company_id, conversation_id),
   foreign key (company_id, conversation_id) references conversations (company_id, id)
 );
+comment on table conversation_activity is 'Lifetime: as long as its conversation';
 create index conversation_activity_by_time on conversation_activity (company_id, active_at, conversation_id);
 
 -- The number of conversations of a company, in sixteen rows by server process: in one row, all transactions that
@@ -46,6 +49,7 @@ create table conversation_counts (
   writer smallint not null default (pg_backend_pid() % 16),
   primary key (company_id, writer)
 );
+comment on table conversation_counts is 'Lifetime: as long as its company';
 
 -- Other identities under which a provider reports the same customer: a number other than the one dialled, a user id.
 create table customer_aliases (
@@ -56,6 +60,7 @@ create table customer_aliases (
   primary key (company_id, sender_id, alias),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
+comment on table customer_aliases is 'Lifetime: as long as its conversation';
 create index customer_aliases_by_customer on customer_aliases (company_id, sender_id, customer);
 
 -- The user id that the provider last reported with a phone number. Another one means that the number is another person's.
@@ -67,6 +72,7 @@ create table customer_user_ids (
   primary key (company_id, phone_identity),
   constraint customer_user_ids_by_user unique (company_id, user_id)
 );
+comment on table customer_user_ids is 'Lifetime: until another user id is reported with the number';
 
 -- All messages of all conversations.
 create table messages (
@@ -93,6 +99,7 @@ create table messages (
   constraint messages_by_seq unique (company_id, conversation_id, seq),
   foreign key (company_id, conversation_id) references conversations (company_id, id)
 );
+comment on table messages is 'Lifetime: MESSAGE_DAYS (default: kept)';
 create unique index messages_by_wamid on messages (company_id, wamid) where wamid is not null;
 create index messages_by_provider_id on messages (company_id, provider_message_id) where provider_message_id is not null;
 create index messages_pending on messages (created_at) where status = 'pending';
@@ -108,6 +115,8 @@ create table message_status_events (
   primary key (company_id, message_id, status),
   foreign key (company_id, message_id) references messages (company_id, id)
 );
+comment on table message_status_events is 'Lifetime: 30 days';
+create index message_status_events_by_age on message_status_events (created_at);
 
 -- Reactions as facts; a message shows the latest one to it. A reaction may arrive before its message.
 create table message_reactions (
@@ -119,6 +128,8 @@ create table message_reactions (
   ordinal bigint generated always as identity,
   primary key (company_id, wamid)
 );
+comment on table message_reactions is 'Lifetime: MESSAGE_DAYS (default: kept)';
+create index message_reactions_by_age on message_reactions (occurred_at);
 create index message_reactions_by_target on message_reactions (company_id, target_wamid, occurred_at desc, ordinal desc);
 
 -- Edits and revokes of messages as facts. One may arrive before its message.
@@ -136,6 +147,8 @@ create table message_changes (
   ordinal bigint generated always as identity,
   primary key (company_id, wamid)
 );
+comment on table message_changes is 'Lifetime: 30 days';
+create index message_changes_by_age on message_changes (occurred_at);
 create index message_changes_by_target on message_changes (company_id, target_wamid);
 
 -- Statuses that name a message by the provider's own id before the answer of the send is written: applied shortly
@@ -151,6 +164,7 @@ create table waiting_statuses (
   created_at timestamptz not null default now(),
   primary key (company_id, id)
 );
+comment on table waiting_statuses is 'Lifetime: 1 hour';
 create index waiting_statuses_by_age on waiting_statuses (created_at);
 
 -- Copies of the media of messages. The provider keeps its own for days only.
@@ -174,3 +188,4 @@ create table media (
   foreign key (company_id, sender_id) references senders (company_id, id),
   constraint media_stored_is_measured check (state <> 'stored' or (size_bytes is not null and sha256 is not null))
 );
+comment on table media is 'Lifetime: as long as its message';

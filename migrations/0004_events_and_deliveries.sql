@@ -17,6 +17,7 @@ create table inbound_events (
   address text, -- the client that posted it; null: requeued
   primary key (lane, id)
 );
+comment on table inbound_events is 'Lifetime: until it is processed';
 
 -- Bodies of which items could not be routed, as posted, once for all their items, with what came along to prove their
 -- origin: checked when the number is connected. They live seven days.
@@ -27,6 +28,7 @@ create table inbound_bodies (
   secret_mac bytea,
   received_at timestamptz not null
 );
+comment on table inbound_bodies is 'Lifetime: 7 days';
 create index inbound_bodies_by_age on inbound_bodies (received_at);
 
 -- Items that could not be routed or processed, each with the provider's JSON for it. They are requeued when the
@@ -43,6 +45,7 @@ create table inbound_items (
   app text,
   event_id bigint references inbound_bodies (event_id) on delete set null -- null: nothing proves its origin
 );
+comment on table inbound_items is 'Lifetime: 7 days';
 create index inbound_items_by_age on inbound_items (received_at);
 create index inbound_items_by_event on inbound_items (event_id) where event_id is not null;
 create index inbound_items_by_state on inbound_items (state, id);
@@ -58,6 +61,8 @@ create table unplaced_counts (
   window_ends_at timestamptz not null,
   is_spent boolean generated always as (bytes > 16 * 1024 * 1024 or items > 10000) stored
 );
+comment on table unplaced_counts is 'Lifetime: 1 hour';
+create index unplaced_counts_by_end on unplaced_counts (window_ends_at);
 create index unplaced_counts_spent on unplaced_counts (window_ends_at) where is_spent;
 
 -- Leased jobs (docs/decisions/0001-leased-jobs.md). A job is waiting (no claim_id, no failed_at), leased (lease_until),
@@ -85,9 +90,11 @@ create table jobs (
   autovacuum_vacuum_cost_delay = 0,
   autovacuum_analyze_scale_factor = 0.5
 );
+comment on table jobs is 'Lifetime: until it is done; 30 days after it was given up';
 create index jobs_waiting on jobs (kind, lane, due_at, id) where claim_id is null and failed_at is null;
 create index jobs_leased on jobs (kind, lease_until) where lease_until is not null;
 create index jobs_failed on jobs (kind, subject_id) where failed_at is not null;
+create index jobs_by_failure on jobs (failed_at) where failed_at is not null;
 create unique index jobs_once on jobs (kind, subject_id) where once;
 
 -- Webhook registrations.
@@ -106,6 +113,7 @@ create table registrations (
   deleted_at timestamptz,
   primary key (company_id, id)
 );
+comment on table registrations is 'Lifetime: kept';
 create index registrations_living on registrations (company_id, id) where deleted_at is null;
 
 -- The body of deliveries, serialised once: the same bytes are signed, sent, logged and delivered again.
@@ -118,6 +126,7 @@ create table envelopes (
   created_at timestamptz not null default now(),
   primary key (company_id, wamid)
 );
+comment on table envelopes is 'Lifetime: kept';
 
 -- One row for each registration and message. Each is updated at least once: half of a page is kept free so that the
 -- update touches no index.
@@ -139,6 +148,7 @@ create table deliveries (
 ) with (
   fillfactor = 50
 );
+comment on table deliveries is 'Lifetime: kept';
 create index deliveries_by_registration on deliveries (company_id, registration_id, created_at, id);
 
 -- One row for each attempt.
@@ -160,4 +170,5 @@ create table delivery_attempts (
   constraint delivery_attempts_once unique (company_id, delivery_id, round, attempt),
   foreign key (company_id, delivery_id) references deliveries (company_id, id)
 );
+comment on table delivery_attempts is 'Lifetime: kept';
 create index delivery_attempts_failed on delivery_attempts (company_id, registration_id, id) where error_message is not null;

@@ -8,6 +8,7 @@ create table email_settings (
   smtp_url text, -- encrypted; null: the mail server of the whole service
   updated_at timestamptz not null default now()
 );
+comment on table email_settings is 'Lifetime: as long as its company';
 
 -- Email templates.
 create table email_templates (
@@ -26,6 +27,7 @@ create table email_templates (
   primary key (company_id, id),
   constraint email_templates_by_uid unique (company_id, uid)
 );
+comment on table email_templates is 'Lifetime: kept';
 
 -- The statistics of a template, counted as they happen: reading them costs the same at any volume.
 create table email_template_counts (
@@ -39,6 +41,7 @@ create table email_template_counts (
 ) with (
   fillfactor = 20
 );
+comment on table email_template_counts is 'Lifetime: as long as its template';
 
 -- Emails. Their content is in email_contents until they are sent or have failed.
 create table emails (
@@ -68,6 +71,7 @@ create table emails (
 ) with (
   fillfactor = 80
 );
+comment on table emails is 'Lifetime: EMAIL_DAYS (default: kept)';
 
 -- For the archive and the erasure of a contact.
 create index emails_by_recipient on emails (company_id, lower(recipient), id);
@@ -88,6 +92,7 @@ create table email_contents (
   primary key (company_id, email_id),
   foreign key (company_id, email_id) references emails (company_id, id)
 );
+comment on table email_contents is 'Lifetime: until the email is sent or has failed';
 
 -- The targets of the tracked links of an email, by number from 1.
 create table email_links (
@@ -97,6 +102,7 @@ create table email_links (
   primary key (company_id, email_id),
   foreign key (company_id, email_id) references emails (company_id, id)
 );
+comment on table email_links is 'Lifetime: as long as its email';
 
 -- The click ledger: one row for each request of a tracked link. It has no foreign key: the statement that inserts a
 -- click has locked the row of its email.
@@ -109,6 +115,8 @@ create table email_clicks (
   at timestamptz not null default now(),
   primary key (company_id, email_id, id)
 );
+comment on table email_clicks is 'Lifetime: 90 days';
+create index email_clicks_by_age on email_clicks (at);
 
 -- Until a table is analyzed, the planner expects each company to have one row in two hundred and one contact in two
 -- hundred to be alive, and finds a row by any index that begins with the company. Servers from 18 on can be told that

@@ -139,6 +139,15 @@ describe('refused', () => {
   })
 })
 
+test('messages and emails are kept unless their days are set, at least as long as providers and readers come back', () => {
+  expect(readConfig({})).toMatchObject({ messageDays: undefined, emailDays: undefined })
+  expect(readConfig({ MESSAGE_DAYS: '8', EMAIL_DAYS: '365' })).toMatchObject({ messageDays: 8, emailDays: 365 })
+  expect(faultsOf({ MESSAGE_DAYS: '7', EMAIL_DAYS: '29' })).toEqual([
+    'MESSAGE_DAYS must be a whole number from 8 to 36500, not 7',
+    'EMAIL_DAYS must be a whole number from 30 to 36500, not 29',
+  ])
+})
+
 test('loopback is known in every way of writing it', () => {
   expect(['localhost', '127.0.0.1', '127.9.9.9', '::1', '::ffff:127.0.0.1'].map(isLoopbackHost)).not.toContain(false)
   expect(['0.0.0.0', '::', '10.0.0.1', 'example.com', '127.0.0.1.example'].map(isLoopbackHost)).not.toContain(true)

@@ -46,6 +46,9 @@ export type Config = {
   readonly legacyHost: string | undefined
   /** Where media are kept; absent: in `dataDir`. Holds a secret. */
   readonly mediaBucketUrl: string | undefined
+  /** Days that messages and emails are kept; absent: they are not deleted. */
+  readonly messageDays: number | undefined
+  readonly emailDays: number | undefined
   /** Deliveries may go to private addresses and over plain http: for local work. */
   readonly webhookAllowPrivate: boolean
 }
@@ -133,6 +136,8 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
+    messageDays: read.optionalInteger('MESSAGE_DAYS', 8, 36_500),
+    emailDays: read.optionalInteger('EMAIL_DAYS', 30, 36_500),
     webhookAllowPrivate: read.oneOf('WEBHOOK_ALLOW_PRIVATE', ['true', 'false'], sandbox ? 'true' : 'false') === 'true',
   }
   if (faults.length > 0) throw new ConfigError(faults)
@@ -163,6 +168,9 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     faults.push(`${name} must be a whole number from ${min} to ${max}, not ${value}`)
     return fallback
   }
+
+  const optionalInteger = (name: string, min: number, max: number): number | undefined =>
+    optional(name) === undefined ? undefined : integer(name, min, min, max)
 
   const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
     const value = optional(name)
@@ -260,6 +268,7 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     optional,
     text,
     integer,
+    optionalInteger,
     oneOf,
     matching,
     url,

@@ -245,3 +245,37 @@ export async function readRefusals(
     limit ${limit}
   `
 }
+
+/** How long an import is listed after its end, with its refused rows. */
+const IMPORT_DAYS = 90
+const IMPORTS_AT_ONCE = 100
+
+/** Deletes up to `limit` refused rows of imports that ended 90 days ago, and the imports that have none left; returns how many rows. */
+export async function expireImports(db: Db, limit: number): Promise<number> {
+  const old = db`
+    select company_id, id
+    from contact_imports
+    where ended_at < now() - make_interval(days => ${IMPORT_DAYS}) and storage_key is null
+    order by ended_at
+    limit ${IMPORTS_AT_ONCE}
+  `
+  const refusals = await db`
+    delete from contact_import_refusals
+    where (company_id, import_id, line) in (
+      select refusal.company_id, refusal.import_id, refusal.line
+      from (${old}) as old
+      join contact_import_refusals refusal on (refusal.company_id, refusal.import_id) = (old.company_id, old.id)
+      limit ${limit}
+    )
+  `
+  const imports = await db`
+    delete from contact_imports
+    where (company_id, id) in (${old})
+      and not exists (
+        select
+        from contact_import_refusals refusal
+        where (refusal.company_id, refusal.import_id) = (contact_imports.company_id, contact_imports.id)
+      )
+  `
+  return Math.max(refusals.count, imports.count === IMPORTS_AT_ONCE ? limit : 0)
+}

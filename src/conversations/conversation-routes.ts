@@ -103,7 +103,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         const rows = await listMessages(db, companyId, conversation.id, range)
         return {
           data: rows.map((row) => toMessageRecord(row, companyId, mediaAddress)),
-          pagination: paginationOf(conversation.messageCount, page, pageSize, cursor),
+          pagination: paginationOf(conversation.messageCount - conversation.expiredCount, page, pageSize, cursor),
         }
       },
     )

@@ -14,6 +14,8 @@ export type Conversation = {
   status: ConversationStatus
   unreadMessages: number
   messageCount: number
+  /** Messages up to this seq are deleted. */
+  expiredCount: number
   lastText: string | null
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
@@ -91,6 +93,7 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
       conversation.id, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
       conversation.profile_name,
       case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id, conversation.status, conversation.unread_messages, conversation.message_count,
+      conversation.expired_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.created_at,
       conversation.updated_at
     from (

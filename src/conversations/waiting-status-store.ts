@@ -60,9 +60,3 @@ export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
       waiting.status, waiting.error, waiting.occurred_at
   `
 }
-
-/** Forgets statuses of messages that other tools sent: ours would have been known long ago. Answers how many. */
-export async function forgetWaiting(db: Db): Promise<number> {
-  const result = await db`delete from waiting_statuses where created_at < now() - interval '1 hour'`
-  return result.count
-}

@@ -36,10 +36,11 @@ export function listSpent(db: Db): Promise<{ address: string; seconds: number }[
   `
 }
 
-/** Deletes counts whose hour is over, at most `most` of them. */
-export async function forgetCounts(db: Db, most: number): Promise<void> {
-  await db`
+/** Deletes counts whose hour is over, at most `most` of them; returns how many. */
+export async function forgetCounts(db: Db, most: number): Promise<number> {
+  const result = await db`
     delete from unplaced_counts
     where address in (select address from unplaced_counts where window_ends_at <= now() limit ${most})
   `
+  return result.count
 }

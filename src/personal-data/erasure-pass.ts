@@ -9,7 +9,7 @@ import {
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { eraseEmails } from '../emails/email-erasure-store.ts'
+import { eraseEmails } from '../emails/email-removal-store.ts'
 import { eraseAnswers } from '../http/idempotency-store.ts'
 import { eraseItems } from '../inbound/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'

@@ -1,17 +1,12 @@
 import { addUpChanges } from '../contacts/contact-count-store.ts'
 import { sweepLists } from '../contacts/contact-import.ts'
 import { takeUpWaiting } from '../conversations/waiting-status.ts'
-import { forgetWaiting } from '../conversations/waiting-status-store.ts'
 import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
-import { removeExpiredKeys } from '../http/idempotency-store.ts'
-import { forgetBodies } from '../inbound/body-store.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/inbound-worker.ts'
-import { forgetSetAside } from '../inbound/item-store.ts'
 import { describeUnplaced } from '../inbound/keep-unplaced.ts'
 import { takeUpLatecomers } from '../inbound/take-up.ts'
-import { forgetCounts } from '../inbound/unplaced-store.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
@@ -24,6 +19,7 @@ import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
 import { eraseKind } from './erasure-deps.ts'
+import { expireData } from './expire-data.ts'
 import { importKind } from './import-deps.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
@@ -38,9 +34,6 @@ const TAKE_UP_MS = 2_000
 const COUNT_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
-const EXPIRED_AT_ONCE = 10_000
-/** Rows with bodies of up to 4 MiB. */
-const BODIES_AT_ONCE = 500
 /** Longer than any attempt at a delivery takes, and its record. */
 const DRAIN_MS = 12_000
 
@@ -78,12 +71,14 @@ export function startWorkers(deps: Deps): Workers {
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)
-  const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps))
+  const stopping = new AbortController()
+  const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping.signal))
   const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
   const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
   return {
     stop: async () => {
+      stopping.abort()
       deliverer.close()
       await Promise.all([
         inbound.stop(),
@@ -128,17 +123,14 @@ function jobKinds(deps: Deps): JobKind[] {
   ]
 }
 
-/** Periodic clean-up: sends of dead processes, answers and events past their lifetime. */
-async function sweep({ db, blobStore, cipher, eventsStored }: Deps): Promise<void> {
+/** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
+async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
+  const { db, blobStore, cipher, eventsStored } = deps
   await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
-  await removeExpiredKeys(db, EXPIRED_AT_ONCE)
-  if ((await db.begin((tx) => takeUpLatecomers({ decrypt: cipher.decrypt, events: eventReader }, tx))) > 0)
-    eventsStored.raise()
-  await forgetSetAside(db, BODIES_AT_ONCE)
-  await forgetCounts(db, EXPIRED_AT_ONCE)
-  await forgetBodies(db, BODIES_AT_ONCE)
-  await forgetWaiting(db)
+  const requeued = await db.begin((tx) => takeUpLatecomers({ decrypt: cipher.decrypt, events: eventReader }, tx))
+  if (requeued > 0) eventsStored.raise()
   await sweepLists({ db, blobStore })
+  await expireData(deps, stopping)
 }
 
 /** Does work now and every so often, one run at a time; a failure is logged and the next run tries again. */

@@ -1,0 +1,101 @@
+import type { Db } from '../db/connect.ts'
+
+/** The files of messages that expire together. */
+export type ExpiredMessages = { companyId: number; ids: number[]; storageKeys: string[] }
+
+/** The oldest expired messages of some companies, up to `limit` of each. Ids grow with time, so each company costs one probe. */
+export function findExpiredMessages(
+  db: Db,
+  days: number,
+  companies: number,
+  limit: number,
+): Promise<ExpiredMessages[]> {
+  return db<ExpiredMessages[]>`
+    select
+      company.id as company_id,
+      array_agg(expired.id order by expired.id) as ids,
+      coalesce(array_agg(expired.storage_key) filter (where expired.storage_key is not null), '{}') as storage_keys
+    from (
+      select company.id
+      from companies company
+      cross join lateral (
+        select message.created_at
+        from messages message
+        where message.company_id = company.id
+        order by message.id
+        limit 1
+      ) as oldest
+      where oldest.created_at < now() - make_interval(days => ${days})
+      order by company.id
+      limit ${companies}
+    ) as company
+    cross join lateral (
+      select oldest.id, media.storage_key
+      from (
+        select message.id, message.created_at
+        from messages message
+        where message.company_id = company.id
+        order by message.id
+        limit ${limit}
+      ) as oldest
+      left join media on (media.company_id, media.message_id) = (company.id, oldest.id)
+      where oldest.created_at < now() - make_interval(days => ${days})
+    ) as expired
+    group by company.id
+  `
+}
+
+/** Deletes messages with what belongs to them. Their conversations stay, and begin after them. */
+export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
+  await db`
+    with target as materialized (
+      select id, conversation_id, seq, wamid
+      from messages
+      where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
+      order by id
+      for update
+    ),
+    copy as (
+      delete from media using target where (media.company_id, media.message_id) = (${companyId}, target.id)
+    ),
+    status as (
+      delete from message_status_events event using target
+      where (event.company_id, event.message_id) = (${companyId}, target.id)
+    ),
+    reaction as (
+      delete from message_reactions reaction using target
+      where (reaction.company_id, reaction.target_wamid) = (${companyId}, target.wamid)
+    ),
+    change as (
+      delete from message_changes change using target
+      where (change.company_id, change.target_wamid) = (${companyId}, target.wamid)
+    ),
+    conversation as (
+      update conversations conversation
+      set
+        expired_count = greatest(conversation.expired_count, last.seq),
+        last_text = case when conversation.message_count > last.seq then conversation.last_text end,
+        last_direction = case when conversation.message_count > last.seq then conversation.last_direction end,
+        last_message_at = case when conversation.message_count > last.seq then conversation.last_message_at end
+      from (select target.conversation_id, max(target.seq) as seq from target group by target.conversation_id) as last
+      where (conversation.company_id, conversation.id) = (${companyId}, last.conversation_id)
+    )
+    delete from messages using target where (messages.company_id, messages.id) = (${companyId}, target.id)
+  `
+}
+
+/** Deletes up to `limit` reactions that are older than messages are kept; returns how many. */
+export async function expireReactions(db: Db, days: number, limit: number): Promise<number> {
+  const expired = await db`
+    delete from message_reactions
+    where (company_id, wamid) in (
+      select company_id, wamid
+      from message_reactions
+      where occurred_at < now() - make_interval(days => ${days})
+      order by occurred_at
+      limit ${limit}
+      for update skip locked
+    )
+  `
+  return expired.count
+}

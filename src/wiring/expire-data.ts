@@ -1,0 +1,61 @@
+import { expireImports } from '../contacts/contact-import-store.ts'
+import { deleteMessages, expireReactions, findExpiredMessages } from '../conversations/message-expiry-store.ts'
+import { expireEmails } from '../emails/email-removal-store.ts'
+import { removeExpiredKeys } from '../http/idempotency-store.ts'
+import { forgetBodies } from '../inbound/body-store.ts'
+import { forgetSetAside } from '../inbound/item-store.ts'
+import { forgetCounts } from '../inbound/unplaced-store.ts'
+import { EXPIRING, expireRows } from '../lifetime-store.ts'
+import { expireReach } from '../messages/reach-store.ts'
+import type { Deps } from './deps.ts'
+
+/** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */
+const ROWS = 1_000
+/** Rows with bodies of up to 4 MiB. */
+const BODIES = 100
+/** Statements for one table in a run: 100,000 rows in 30 s, more than a process writes in that time. */
+const MOST_STATEMENTS = 100
+/** Companies and senders that one statement looks after. */
+const COMPANIES = 100
+const ROWS_OF_COMPANY = 100
+
+type ExpireDeps = Pick<Deps, 'db' | 'blobStore'> & {
+  config: Pick<Deps['config'], 'messageDays' | 'emailDays'>
+}
+
+/**
+ * Deletes what is older than its lifetime (docs/operating.md: Lifetimes), in short statements, until nothing is left or the
+ * signal is aborted.
+ */
+export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise<void> {
+  const { db, config } = deps
+  const { messageDays, emailDays } = config
+  /** Repeats a step that returns how much it deleted while it deletes as much as it may. */
+  const repeat = async (full: number, step: () => Promise<number>) => {
+    for (let statements = 0; statements < MOST_STATEMENTS && !signal.aborted; statements += 1) {
+      if ((await step()) < full) return
+    }
+  }
+  for (const table of EXPIRING) await repeat(ROWS, () => expireRows(db, table, ROWS))
+  await repeat(ROWS, () => removeExpiredKeys(db, ROWS))
+  await repeat(BODIES, () => forgetSetAside(db, BODIES))
+  await repeat(BODIES, () => forgetBodies(db, BODIES))
+  await repeat(ROWS, () => forgetCounts(db, ROWS))
+  await repeat(1, () => expireReach(db, COMPANIES))
+  await repeat(ROWS, () => expireImports(db, ROWS))
+  if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))
+  if (messageDays !== undefined) {
+    await repeat(ROWS, () => expireReactions(db, messageDays, ROWS))
+    await repeat(1, () => expireMessages(deps, messageDays))
+  }
+}
+
+/** Files first: a message that is deleted leads to none. */
+async function expireMessages({ db, blobStore }: ExpireDeps, days: number): Promise<number> {
+  const expired = await findExpiredMessages(db, days, COMPANIES, ROWS_OF_COMPANY)
+  for (const { companyId, ids, storageKeys } of expired) {
+    for (const key of storageKeys) await blobStore.remove(key)
+    await deleteMessages(db, companyId, ids)
+  }
+  return expired.length
+}
