@@ -7,8 +7,10 @@ import type { Random } from './random.ts'
 
 const CALLERS = 6
 const RETRY_MS = 500
-/** Longer than any key stays reserved. */
+/** Longer than any key stays reserved: the service answers, and the request gets no outcome. */
 const GIVE_UP_MS = 120_000
+/** Faults may keep the service from answering at all for a while. */
+const LONGEST_MS = 900_000
 /** Of requests that succeeded: repeated once more, for the same outcome. */
 const REPEATED = 0.1
 
@@ -48,7 +50,8 @@ export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]>
 async function settle(load: KeyedLoad, company: Company, keyed: Keyed): Promise<void> {
   const body = JSON.stringify(load.bodyOf(keyed.recipient, keyed.text))
   const headers = { authorization: `Bearer ${company.token}`, 'idempotency-key': keyed.text }
-  const deadline = performance.now() + GIVE_UP_MS
+  const startedAtMs = performance.now()
+  let awayUntilMs = startedAtMs
   for (;;) {
     const answer = await ask(load.addresses, load.random, load.path, body, headers)
     const told = `${answer.status} ${answer.body?.error?.code ?? ''}`
@@ -62,7 +65,9 @@ async function settle(load: KeyedLoad, company: Company, keyed: Keyed): Promise<
       keyed.outcome = 'unknown'
       return
     }
-    if (performance.now() > deadline) return
+    const nowMs = performance.now()
+    if (answer.status === 0 || answer.status === 503) awayUntilMs = nowMs
+    if (nowMs - awayUntilMs > GIVE_UP_MS || nowMs - startedAtMs > LONGEST_MS) return
     await sleep(RETRY_MS)
   }
 }

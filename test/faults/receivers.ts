@@ -8,6 +8,8 @@ import type { Random } from './random.ts'
 const REFUSED = 0.02
 const BROKEN = 0.01
 
+export type Receivers = Awaited<ReturnType<typeof startReceivers>>
+
 /** A server that plays all receivers: the path names the registration. Keeps what it answered with 200. */
 export async function startReceivers(random: Random) {
   const delivered: Delivered[] = []

@@ -1,78 +1,41 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
-import { type Company, createCompany } from './company.ts'
+import type { Company } from './company.ts'
 import { type Counts, count } from './counters.ts'
 import { startEarlyAnswers } from './early-answers.ts'
 import type { Heard } from './evidence.ts'
+import { longestGap } from './gap.ts'
 import { customers, postInbound } from './inbound-load.ts'
 import { sendKeyed } from './keyed-load.ts'
 import { gather, untilQuiet } from './observe.ts'
 import { createPace, type Pace } from './pace.ts'
 import type { Plan } from './plan.ts'
-import { type Postgres, startPostgres } from './postgres.ts'
-import { type Processes, startProcesses } from './processes.ts'
+import type { Loss } from './postgres.ts'
+import type { Processes } from './processes.ts'
 import { createRandom, type Random } from './random.ts'
-import { startReceivers } from './receivers.ts'
+import { onStage, type Stage } from './stage.ts'
 
-const ADMIN_TOKEN = randomBytes(24).toString('hex')
-const COMPANIES = 2
 const LONGEST_PAUSE_MS = 1_500
 
 export type Say = (line: string) => void
-type Stage = { postgres: Postgres; processes: Processes; sandbox: Sandbox }
 
 /** One run: load and faults at the same time, then silence, then what both sides saw is counted. */
-export async function run(plan: Plan, say: Say): Promise<Counts> {
+export function run(plan: Plan, say: Say): Promise<Counts> {
   const random = createRandom(plan.seed)
-  const folder = mkdtempSync(join(tmpdir(), 'parley-faults-'))
-  const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })]
-  try {
-    const postgres = await startPostgres()
-    undo.push(postgres.stop)
-    const sandbox = await startSandbox({ autoStatus: false, messageLimit: 2 * (plan.sends + plan.mails) + 1_000 })
-    undo.push(sandbox.stop)
-    const receivers = await startReceivers(random)
-    undo.push(receivers.stop)
-    const env = environment(postgres.url, sandbox.smtpUrl, folder)
-    const processes = await startProcesses(plan.processesOfRole, env, random)
-    undo.push(processes.stop)
-    const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
-    const companies: Company[] = []
-    for (let index = 0; index < COMPANIES; index += 1) {
-      companies.push(await createCompany({ ...place, sandboxUrl: sandbox.url, receiversUrl: receivers.url }, index))
-    }
+  const { processesOfRole, sends, mails } = plan
+  return onStage({ processesOfRole, keptMessages: 2 * (sends + mails) + 1_000 }, random, async (stage, undo) => {
     say('the service runs: load and faults begin')
     const pace = createPace(faultsOf(plan).length)
-    const making = makeFaults({ postgres, processes, sandbox }, plan, random, pace, say)
-    const loading = load({ plan, companies, random, pace, processes, undo })
+    const making = makeFaults(stage, plan, random, pace, say)
+    const loading = load({ ...stage, plan, random, pace, undo })
     const [evidence] = await Promise.all([loading, making])
     say(`${evidence.heard.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`)
-    await untilQuiet(postgres)
+    await untilQuiet(stage.postgres)
     for (const { text, outcome, answers } of [...evidence.sends, ...evidence.mails]) {
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
     }
-    return count(await gather({ ...evidence, postgres, sandbox, companies, delivered: receivers.delivered, processes }))
-  } finally {
-    for (const step of undo.reverse()) await step()
-  }
+    return count(await gather({ ...evidence, ...stage, delivered: stage.receivers.delivered }))
+  })
 }
-
-const environment = (databaseUrl: string, smtpUrl: string, folder: string): Record<string, string> => ({
-  DATABASE_URL: databaseUrl,
-  DATA_DIR: folder,
-  NODE_COMPILE_CACHE: join(folder, 'compiled'),
-  SANDBOX: 'off',
-  SMTP_URL: smtpUrl,
-  SESSION_WINDOW: 'provider',
-  WEBHOOK_ALLOW_PRIVATE: 'true',
-  ADMIN_TOKEN,
-  ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  LOG_LEVEL: 'fatal',
-})
 
 type Loading = {
   plan: Plan
@@ -133,7 +96,7 @@ async function makeFaults(stage: Stage, plan: Plan, random: Random, pace: Pace, 
     await sleep(random.below(LONGEST_PAUSE_MS))
     say(`fault ${index + 1} of ${faults.length}: ${fault}`)
     const isOdd = faults.slice(0, index).filter((one) => one === fault).length % 2 === 0
-    await make(fault, stage, random, isOdd)
+    await make(fault, stage, random, isOdd, say)
     pace.done()
   }
   await stage.processes.started()
@@ -141,7 +104,8 @@ async function makeFaults(stage: Stage, plan: Plan, random: Random, pace: Pace, 
 }
 
 /** `isOdd`: the first, third … of its kind. Kills, restarts and promotions take two forms in turn. */
-async function make(fault: Fault, { postgres, processes }: Stage, random: Random, isOdd: boolean): Promise<void> {
+async function make(fault: Fault, stage: Stage, random: Random, isOdd: boolean, say: Say): Promise<void> {
+  const { postgres, processes } = stage
   switch (fault) {
     case 'kill':
       return processes.kill(isOdd ? 'api' : 'worker')
@@ -154,6 +118,11 @@ async function make(fault: Fault, { postgres, processes }: Stage, random: Random
     case 'promote':
       await postgres.addStandby()
       await sleep(LONGEST_PAUSE_MS)
-      return postgres.promote(isOdd ? 'freeze' : 'kill')
+      return promote(stage, isOdd ? 'freeze' : 'kill', say)
   }
+}
+
+async function promote({ postgres, processes, companies }: Stage, loss: Loss, say: Say): Promise<void> {
+  const gapMs = await longestGap(processes.addresses, companies[0]?.token ?? '', postgres.promote(loss))
+  say(`promoted after a ${loss}: no process answered a read for ${(gapMs / 1_000).toFixed(1)} s`)
 }

@@ -1,0 +1,55 @@
+import { Agent, request } from 'node:http'
+import type { Company } from './company.ts'
+
+/** What calls on kept-alive connections met: other answers than 200, and connections that broke. */
+export type Calls = { answered: number; moved: number; failures: string[] }
+
+type Load = { addresses: string[]; company: Company; clients: number }
+
+/**
+ * Clients that call without pause, each on one kept-alive connection, as a proxy does: when a connection is refused, the
+ * call goes to the next address; nothing else is repeated. Every second call is a POST.
+ */
+export function startCalls({ addresses, company, clients }: Load) {
+  const calls: Calls = { answered: 0, moved: 0, failures: [] }
+  let isOver = false
+  const callInTurn = async (client: number) => {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+    let place = client
+    for (let number = 0; !isOver; number += 1) {
+      const result = await call(agent, addresses[place % addresses.length] ?? '', company.token, number % 2 === 0)
+      if (result === 200) calls.answered += 1
+      else if (result === 'ECONNREFUSED') {
+        calls.moved += 1
+        place += 1
+      } else calls.failures.push(`${new Date().toISOString()} ${result}`)
+    }
+    agent.destroy()
+  }
+  const running = Promise.all(Array.from({ length: clients }, (_, client) => callInTurn(client)))
+  return {
+    answered: () => calls.answered,
+    stop: async (): Promise<Calls> => {
+      isOver = true
+      await running
+      return calls
+    },
+  }
+}
+
+function call(agent: Agent, address: string, token: string, isRead: boolean): Promise<number | string> {
+  const body = isRead ? '' : JSON.stringify({ email: 'ada@example.com' })
+  const url = new URL(isRead ? '/public/v1/contacts?limit=1' : '/public/v1/contacts', address)
+  const headers = {
+    authorization: `Bearer ${token}`,
+    ...(!isRead && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+  }
+  return new Promise((resolve) => {
+    const outgoing = request(url, { agent, method: isRead ? 'GET' : 'POST', headers }, (response) => {
+      response.on('error', (error) => resolve(error.message))
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    outgoing.end(body)
+  })
+}

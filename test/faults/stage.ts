@@ -1,0 +1,66 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
+import { type Company, createCompany } from './company.ts'
+import { type Postgres, startPostgres } from './postgres.ts'
+import { type Processes, startProcesses } from './processes.ts'
+import type { Random } from './random.ts'
+import { type Receivers, startReceivers } from './receivers.ts'
+
+const ADMIN_TOKEN = randomBytes(24).toString('hex')
+const COMPANIES = 2
+
+/** Everything that a run needs: a database, a provider with a mail server, receivers, the service, two companies. */
+export type Stage = {
+  postgres: Postgres
+  sandbox: Sandbox
+  receivers: Receivers
+  processes: Processes
+  companies: Company[]
+}
+
+type Size = { processesOfRole: number; keptMessages: number }
+
+/** Starts a stage, acts on it, and stops all of it in the end. `undo` takes what the act starts besides. */
+export async function onStage<Result>(
+  { processesOfRole, keptMessages }: Size,
+  random: Random,
+  act: (stage: Stage, undo: (() => unknown)[]) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-faults-'))
+  const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })]
+  try {
+    const postgres = await startPostgres()
+    undo.push(postgres.stop)
+    const sandbox = await startSandbox({ autoStatus: false, messageLimit: keptMessages })
+    undo.push(sandbox.stop)
+    const receivers = await startReceivers(random)
+    undo.push(receivers.stop)
+    const env = environment(postgres.url, sandbox.smtpUrl, folder)
+    const processes = await startProcesses(processesOfRole, env, random)
+    undo.push(processes.stop)
+    const place = { addresses: processes.addresses, adminToken: ADMIN_TOKEN, random }
+    const companies: Company[] = []
+    for (let index = 0; index < COMPANIES; index += 1) {
+      companies.push(await createCompany({ ...place, sandboxUrl: sandbox.url, receiversUrl: receivers.url }, index))
+    }
+    return await act({ postgres, sandbox, receivers, processes, companies }, undo)
+  } finally {
+    for (const step of undo.reverse()) await step()
+  }
+}
+
+const environment = (databaseUrl: string, smtpUrl: string, folder: string): Record<string, string> => ({
+  DATABASE_URL: databaseUrl,
+  DATA_DIR: folder,
+  NODE_COMPILE_CACHE: join(folder, 'compiled'),
+  SANDBOX: 'off',
+  SMTP_URL: smtpUrl,
+  SESSION_WINDOW: 'provider',
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  ADMIN_TOKEN,
+  ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+  LOG_LEVEL: 'fatal',
+})
