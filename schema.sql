@@ -219,26 +219,44 @@ create table customer_user_ids (
 
 create table deliveries (
   company_id bigint not null,
-  id bigint not null generated always as identity,
+  id bigint not null default (((((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date) * (1000000000)::bigint) + nextval('delivery_ids'::regclass)),
+  day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
   registration_id bigint not null,
+  lane text not null generated always as ((((company_id)::text || '.'::text) || (registration_id)::text)) stored,
   wamid text not null,
   status text not null default 'pending'::text,
   round integer not null default 1,
   attempts integer not null default 0,
-  next_attempt_at timestamp with time zone default now(),
+  due_at timestamp with time zone not null default now(),
+  faults integer not null default 0,
+  lease_expiries integer not null default 0,
+  claim_id uuid,
+  lease_until timestamp with time zone,
+  failed_at timestamp with time zone,
+  last_error text,
   created_at timestamp with time zone not null default now(),
-  updated_at timestamp with time zone not null default now(),
-  constraint deliveries_by_wamid UNIQUE (company_id, registration_id, wamid),
-  constraint deliveries_pkey PRIMARY KEY (company_id, id),
-  constraint deliveries_company_id_registration_id_fkey FOREIGN KEY (company_id, registration_id) REFERENCES registrations(company_id, id),
-  constraint deliveries_company_id_wamid_fkey FOREIGN KEY (company_id, wamid) REFERENCES envelopes(company_id, wamid),
+  status_code integer,
+  response text,
+  duration_ms integer,
+  sent_at timestamp with time zone,
+  logged_at timestamp with time zone,
+  constraint deliveries_pkey PRIMARY KEY (id, company_id, day),
+  constraint deliveries_failed_without_claim CHECK (((failed_at IS NULL) OR (claim_id IS NULL))),
+  constraint deliveries_id_has_day CHECK (((id / 1000000000) = day)),
+  constraint deliveries_last_error_check CHECK ((length(last_error) <= 500)),
+  constraint deliveries_leased_with_claim CHECK (((claim_id IS NULL) = (lease_until IS NULL))),
   constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text, 'skipped'::text])))
-);
-CREATE INDEX deliveries_by_registration ON public.deliveries USING btree (company_id, registration_id, created_at, id);
+) partition by range (day);
+CREATE INDEX deliveries_failed ON ONLY public.deliveries USING btree (failed_at) WHERE (failed_at IS NOT NULL);
+CREATE INDEX deliveries_leased ON ONLY public.deliveries USING btree (lease_until) WHERE (lease_until IS NOT NULL);
+CREATE INDEX deliveries_logged ON ONLY public.deliveries USING btree (company_id, registration_id, id) WHERE (sent_at IS NOT NULL);
+CREATE INDEX deliveries_not_logged ON ONLY public.deliveries USING btree (company_id, registration_id, id) WHERE ((sent_at IS NULL) AND (status <> 'pending'::text));
+CREATE INDEX deliveries_waiting ON ONLY public.deliveries USING btree (lane, due_at, id) WHERE ((status = 'pending'::text) AND (failed_at IS NULL) AND (claim_id IS NULL));
 
 create table delivery_attempts (
   company_id bigint not null,
-  id bigint not null generated always as identity,
+  id bigint not null default (((((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date) * (1000000000)::bigint) + nextval('delivery_ids'::regclass)),
+  day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
   registration_id bigint not null,
   delivery_id bigint not null,
   round integer not null,
@@ -250,11 +268,10 @@ create table delivery_attempts (
   dead_lettered boolean not null default false,
   sent_at timestamp with time zone not null,
   created_at timestamp with time zone not null default now(),
-  constraint delivery_attempts_once UNIQUE (company_id, delivery_id, round, attempt),
-  constraint delivery_attempts_pkey PRIMARY KEY (company_id, registration_id, id),
-  constraint delivery_attempts_company_id_delivery_id_fkey FOREIGN KEY (company_id, delivery_id) REFERENCES deliveries(company_id, id)
-);
-CREATE INDEX delivery_attempts_failed ON public.delivery_attempts USING btree (company_id, registration_id, id) WHERE (error_message IS NOT NULL);
+  constraint delivery_attempts_pkey PRIMARY KEY (company_id, registration_id, id, day)
+) partition by range (day);
+CREATE INDEX delivery_attempts_failed ON ONLY public.delivery_attempts USING btree (company_id, registration_id, id) WHERE (error_message IS NOT NULL);
+CREATE INDEX delivery_attempts_of_delivery ON ONLY public.delivery_attempts USING btree (company_id, delivery_id);
 
 create table email_clicks (
   company_id bigint not null,
@@ -360,14 +377,15 @@ CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower
 
 create table envelopes (
   company_id bigint not null,
+  day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
   wamid text not null,
   event text not null,
   message_id bigint,
   body text not null,
+  delivery_ids bigint[] not null default '{}'::bigint[],
   created_at timestamp with time zone not null default now(),
-  constraint envelopes_pkey PRIMARY KEY (company_id, wamid),
-  constraint envelopes_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
-);
+  constraint envelopes_pkey PRIMARY KEY (company_id, wamid, day)
+) partition by range (day);
 
 create table erasures (
   company_id bigint not null,

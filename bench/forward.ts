@@ -67,7 +67,7 @@ async function waitFor(play: Play, count: number): Promise<ReceiverReport> {
   for (;;) {
     const report = await reportOf(play)
     const [row] = await play.stage.db<{ isWaiting: boolean }[]>`
-      select exists (select from jobs where kind = 'webhook.deliver') as is_waiting
+      select exists (select from deliveries where status = 'pending') as is_waiting
     `
     if (report.count >= count && row?.isWaiting === false) return report
     if (performance.now() > endsAt) throw new Error(`${report.count} of ${count} deliveries came`)
@@ -103,7 +103,7 @@ async function measureQueue(play: Play, registrationId: number, body: string): P
   context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, { atLeast: 0.5 }))
   const [row] = await stage.db<{ rows: number }[]>`
     select count(*)::int as rows
-    from delivery_attempts
+    from deliveries
     where company_id = ${company.companyId} and registration_id = ${registrationId} and status_code = 200
   `
   context.say(`${row?.rows} attempts are logged`)
@@ -116,13 +116,8 @@ async function fillQueue({ stage, company: { companyId } }: Play, id: number, bo
       select ${companyId}, 'wamid.Q' || n, 'whatsapp.message.received', ${body} from generate_series(1, ${count}::int) as n
     `
     await tx`
-      with made as (
-        insert into deliveries (company_id, registration_id, wamid)
-        select ${companyId}, ${id}, 'wamid.Q' || n from generate_series(1, ${count}::int) as n
-        returning id
-      )
-      insert into jobs (kind, lane, company_id, subject_id)
-      select 'webhook.deliver', ${String(id)}, ${companyId}, made.id from made
+      insert into deliveries (company_id, registration_id, wamid)
+      select ${companyId}, ${id}, 'wamid.Q' || n from generate_series(1, ${count}::int) as n
     `
   })
 }

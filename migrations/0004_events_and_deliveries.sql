@@ -116,45 +116,73 @@ create table registrations (
 comment on table registrations is 'Lifetime: kept';
 create index registrations_living on registrations (company_id, id) where deleted_at is null;
 
--- The body of deliveries, serialised once: the same bytes are signed, sent, logged and delivered again.
+-- Envelopes, deliveries and attempts (docs/decisions/0007-one-row-per-delivery.md) have one partition for each day in UTC,
+-- made and dropped by make_delivery_days and drop_delivery_day. `day` counts the days since 1970; an id begins with its day:
+-- day * 1000000000 + n. Deliveries and attempts take their ids from one sequence, since both are rows of the log.
+create sequence delivery_ids maxvalue 999999999 cycle;
+
+-- The body of deliveries, serialised once: the same bytes are signed, sent, logged and delivered again. An envelope and its
+-- deliveries have the same day.
 create table envelopes (
-  company_id bigint not null references companies (id),
+  company_id bigint not null,
+  day integer not null default (now() at time zone 'UTC')::date - date '1970-01-01',
   wamid text not null,
   event text not null,
   message_id bigint, -- null for a reaction, which is no message
   body text not null,
+  delivery_ids bigint[] not null default '{}', -- its deliveries: erasure finds them without an index
   created_at timestamptz not null default now(),
-  primary key (company_id, wamid)
-);
-comment on table envelopes is 'Lifetime: kept';
+  primary key (company_id, wamid, day)
+) partition by range (day);
+comment on table envelopes is 'Lifetime: DELIVERY_LOG_DAYS (default: 30)';
 
--- One row for each registration and message. Each is updated at least once: half of a page is kept free so that the
--- update touches no index.
+-- One row for each registration and message, leased in place like a row of jobs: the same columns, in the same states. That a
+-- message comes once is said by the keys of messages, message_reactions and message_changes. A first attempt that delivered is
+-- recorded here: its log entry has the id of the delivery.
 create table deliveries (
   company_id bigint not null,
-  id bigint generated always as identity,
+  id bigint not null
+    default ((now() at time zone 'UTC')::date - date '1970-01-01') * 1000000000::bigint + nextval('delivery_ids'),
+  day integer not null default (now() at time zone 'UTC')::date - date '1970-01-01',
   registration_id bigint not null,
+  lane text collate "C" not null generated always as (company_id::text || '.' || registration_id::text) stored,
   wamid text not null,
   status text not null default 'pending' check (status in ('pending', 'delivered', 'dead', 'skipped')),
   round integer not null default 1, -- 2 and more: redelivered on demand
   attempts integer not null default 0, -- made in this round
-  next_attempt_at timestamptz default now(),
+  due_at timestamptz not null default now(),
+  faults integer not null default 0, -- runs that failed before an attempt was made
+  lease_expiries integer not null default 0, -- leases that expired since the last report
+  claim_id uuid, -- one for each batch claimed together; completing must name it
+  lease_until timestamptz,
+  failed_at timestamptz,
+  last_error text check (length(last_error) <= 500),
   created_at timestamptz not null default now(),
-  updated_at timestamptz not null default now(),
-  primary key (company_id, id),
-  constraint deliveries_by_wamid unique (company_id, registration_id, wamid),
-  foreign key (company_id, registration_id) references registrations (company_id, id),
-  foreign key (company_id, wamid) references envelopes (company_id, wamid)
-) with (
-  fillfactor = 50
-);
-comment on table deliveries is 'Lifetime: kept';
-create index deliveries_by_registration on deliveries (company_id, registration_id, created_at, id);
+  status_code integer, -- of the first attempt, when it delivered, like what follows
+  response text, -- the first 64 KiB of it
+  duration_ms integer,
+  sent_at timestamptz,
+  logged_at timestamptz,
+  primary key (id, company_id, day),
+  constraint deliveries_id_has_day check (id / 1000000000 = day),
+  constraint deliveries_failed_without_claim check (failed_at is null or claim_id is null),
+  constraint deliveries_leased_with_claim check ((claim_id is null) = (lease_until is null))
+) partition by range (day);
+comment on table deliveries is 'Lifetime: DELIVERY_LOG_DAYS (default: 30)';
+create index deliveries_waiting on deliveries (lane, due_at, id)
+  where status = 'pending' and failed_at is null and claim_id is null;
+create index deliveries_leased on deliveries (lease_until) where lease_until is not null;
+create index deliveries_failed on deliveries (failed_at) where failed_at is not null;
+create index deliveries_logged on deliveries (company_id, registration_id, id) where sent_at is not null;
+create index deliveries_not_logged on deliveries (company_id, registration_id, id)
+  where sent_at is null and status <> 'pending';
 
--- One row for each attempt.
+-- One row for each attempt that failed or was repeated: all but a first one that delivered.
 create table delivery_attempts (
   company_id bigint not null,
-  id bigint generated always as identity,
+  id bigint not null
+    default ((now() at time zone 'UTC')::date - date '1970-01-01') * 1000000000::bigint + nextval('delivery_ids'),
+  day integer not null default (now() at time zone 'UTC')::date - date '1970-01-01',
   registration_id bigint not null,
   delivery_id bigint not null,
   round integer not null,
@@ -166,9 +194,9 @@ create table delivery_attempts (
   dead_lettered boolean not null default false,
   sent_at timestamptz not null,
   created_at timestamptz not null default now(),
-  primary key (company_id, registration_id, id),
-  constraint delivery_attempts_once unique (company_id, delivery_id, round, attempt),
-  foreign key (company_id, delivery_id) references deliveries (company_id, id)
-);
-comment on table delivery_attempts is 'Lifetime: kept';
-create index delivery_attempts_failed on delivery_attempts (company_id, registration_id, id) where error_message is not null;
+  primary key (company_id, registration_id, id, day)
+) partition by range (day);
+comment on table delivery_attempts is 'Lifetime: DELIVERY_LOG_DAYS (default: 30)';
+create index delivery_attempts_failed on delivery_attempts (company_id, registration_id, id)
+  where error_message is not null;
+create index delivery_attempts_of_delivery on delivery_attempts (company_id, delivery_id);

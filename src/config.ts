@@ -23,6 +23,8 @@ export type Config = {
   /** Absent on the embedded default, where one is made and kept in `dataDir`. */
   readonly adminToken: string | undefined
   readonly logLevel: string
+  /** Days that envelopes, deliveries and attempts are kept. */
+  readonly deliveryLogDays: number
   /** How long a process that is asked to stop goes on answering, so that proxies can turn to others. */
   readonly stopDelayMs: number
   readonly serviceName: string
@@ -115,6 +117,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     adminToken: read.secret('ADMIN_TOKEN', 32),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     stopDelayMs: read.integer('STOP_DELAY_MS', 1_000, 0, 60_000),
+    deliveryLogDays: read.integer('DELIVERY_LOG_DAYS', 30, 1, 3_650),
     serviceName: read.matching('SERVICE_NAME', 'Service', /^[A-Za-z][A-Za-z0-9]{0,31}$/, '1 to 32 letters and digits'),
     apiKeyPrefix: read.matching(
       'API_KEY_PREFIX',

@@ -17,6 +17,7 @@ import type { BlobStore } from './media/blob-store.ts'
 import { ensureServiceSecret } from './secret-store.ts'
 import { type Cipher, createCipher, ensureDataSecret } from './secrets.ts'
 import { codeOf, messageOf, StartError } from './start-error.ts'
+import { makeDeliveryDays } from './webhooks/delivery-day-store.ts'
 import { openBlobStore } from './wiring/open-blob-store.ts'
 import { startSandboxProcess } from './wiring/sandbox-process.ts'
 
@@ -121,7 +122,12 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
 async function prepareSchema(url: string, { migrate: mayMigrate }: Config, log: Log): Promise<void> {
   const { db, stop } = openPool(url, { max: 1 })
   const warn = (message: string) => log.warn({}, message)
-  await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn)).finally(stop)
+  try {
+    await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
+    await makeDeliveryDays(db)
+  } finally {
+    await stop()
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
 import { takeImport } from '../src/contacts/contact-import.ts'
 import { recordMedia } from '../src/media/copy-media.ts'
-import { forwardMessages } from '../src/webhooks/delivery-job.ts'
+import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createImportDeps } from '../src/wiring/import-deps.ts'
 import { createMediaDeps } from '../src/wiring/media-deps.ts'
 import { MAIL } from './email-world.ts'
@@ -48,12 +48,16 @@ test('every background job of a removed company ends without effect: mail, deliv
     const media = await createMediaMessage(db, { providerMediaId: '1' }, { companyId, senderId: sender.channelId })
     await recordMedia(createMediaDeps(deps).enqueue, db, [media])
     const jobs = await db<{ kind: string }[]>`select kind from jobs where company_id = ${companyId} order by kind`
-    expect(jobs.map(({ kind }) => kind)).toEqual(KINDS)
+    const deliveries = await db`
+      select 'webhook.deliver' as kind from deliveries where company_id = ${companyId} and status = 'pending'
+    `
+    expect([...jobs, ...deliveries].map(({ kind }) => kind)).toEqual(KINDS)
   })
 
   await eventually(async () => {
     await db`update jobs set due_at = now() where company_id = ${companyId} and claim_id is null and due_at > now()`
-    return (await db`select from jobs where company_id = ${companyId}`).length === 0
+    const deliveries = await db`select from deliveries where company_id = ${companyId} and status = 'pending'`
+    return (await db`select from jobs where company_id = ${companyId}`).length + deliveries.length === 0
   })
   expect(mailServer.mails).toEqual([])
   expect(receiver.received).toEqual([])

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, expect, test } from 'vitest'
-import { forwardMessages } from '../src/webhooks/delivery-job.ts'
+import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createTestDatabase } from './database.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { eventually } from './service.ts'
@@ -46,7 +46,7 @@ async function killInTurn(kills: { left: number }): Promise<void> {
     await sleep(Math.random() * LONGEST_LIFE_MS)
     worker.kill('SIGKILL')
     // The leases of the dead end in a second instead of fifteen, or most kills would meet idle workers.
-    await db`update jobs set lease_until = now() + interval '1 s' where lease_until > now() + interval '1 s'`
+    await db`update deliveries set lease_until = now() + interval '1 s' where lease_until > now() + interval '1 s'`
   }
 }
 
@@ -90,7 +90,9 @@ function startPassingTime(): () => Promise<void> {
   let isOver = false
   const running = (async () => {
     while (!isOver) {
-      await db`update jobs set due_at = now() where claim_id is null and due_at > now()`.catch(() => undefined)
+      await db`update deliveries set due_at = now() where status = 'pending' and claim_id is null and due_at > now()`.catch(
+        () => undefined,
+      )
       await sleep(200)
     }
   })()
@@ -100,7 +102,8 @@ function startPassingTime(): () => Promise<void> {
   }
 }
 
-const noneLeft = () => eventually(async () => (await db`select from jobs`).length === 0, 90_000)
+const noneLeft = () =>
+  eventually(async () => (await db`select from deliveries where status = 'pending'`).length === 0, 90_000)
 
 /** Posts by registration and wamid: the bodies, and the statuses that were answered are in the log. */
 function postsOf({ received }: Receiver): Map<string, string[]> {
@@ -121,8 +124,12 @@ async function expectAllEnded(receiver: Receiver, count: number): Promise<{ post
       (array_agg(made.status_code order by made.id desc))[1] as last_status,
       bool_or(made.dead_lettered) as is_dead_lettered
     from deliveries delivery
-    join delivery_attempts made on (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
-    group by delivery.company_id, delivery.id
+    join (
+      select company_id, delivery_id, id, attempt, status_code, dead_lettered from delivery_attempts
+      union all
+      select company_id, id, id, 1, status_code, false from deliveries where sent_at is not null
+    ) as made on (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
+    group by delivery.company_id, delivery.id, delivery.registration_id, delivery.wamid, delivery.status
   `
   expect(deliveries).toHaveLength(count)
   const posts = postsOf(receiver)
@@ -141,7 +148,7 @@ async function expectAllEnded(receiver: Receiver, count: number): Promise<{ post
   return { posts: receiver.received.length, rows: deliveries.flatMap(({ numbers }) => numbers).length }
 }
 
-const clear = () => db`truncate delivery_attempts, deliveries, envelopes, registrations, jobs`
+const clear = () => db`truncate delivery_attempts, deliveries, envelopes, registrations`
 
 test('without kills nothing is sent that is not logged, and nothing twice after a success', {
   timeout: 120_000,

@@ -5,8 +5,8 @@ import { systemClock } from '../src/clock.ts'
 import type { Db } from '../src/db/connect.ts'
 import { createWorker } from '../src/jobs/worker.ts'
 import { createDeliverer } from '../src/webhooks/deliver.ts'
-import { forwardMessages } from '../src/webhooks/delivery-job.ts'
-import { DELIVER } from '../src/webhooks/delivery-store.ts'
+import { DELIVER } from '../src/webhooks/delivery-table.ts'
+import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createReceiverClient } from '../src/webhooks/post.ts'
 import { createTestDatabase } from './database.ts'
 import { type Receiver, startPeer, startReceiver } from './receiver.ts'
@@ -138,7 +138,7 @@ test('of 200 receivers of one company 140 never answer: the other 60 get every m
     // Each wave arrives while no attempt at the dead ever ends: none of them holds what the healthy need.
     await haveGot([healthy], wave * 5 * 60)
   }
-  const [held] = await db`select count(*) as jobs from jobs where claim_id is not null`
+  const [held] = await db`select count(*) as jobs from deliveries where claim_id is not null`
   // What waits for a receiver that has not answered yet is neither started nor leased.
   expect(dead.received.length).toBeLessThanOrEqual(140 * 4)
   expect(held?.jobs).toBeLessThanOrEqual(140 * 20)
@@ -160,10 +160,6 @@ describe('a backlog of 100,000 on a dead receiver', () => {
       await tx`
         insert into deliveries (company_id, registration_id, wamid)
         select ${companyId}, ${id}, 'b' || n from generate_series(1, 100000) as n
-      `
-      await tx`
-        insert into jobs (kind, lane, company_id, subject_id)
-        select ${DELIVER}, ${String(id)}, company_id, id from deliveries where registration_id = ${id}
       `
     })
     const healthy = await startReceiver()

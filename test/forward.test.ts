@@ -41,7 +41,7 @@ const logsOf = async ({ api, registrationId }: Awaited<ReturnType<typeof createS
   (await api('GET', `${REGISTRATIONS}/${registrationId}/logs`)).body
 
 /** What waits for its time is due now. */
-const passTime = () => service.db`update jobs set due_at = now() where claim_id is null`
+const passTime = () => service.db`update deliveries set due_at = now() where status = 'pending' and claim_id is null`
 
 describe('a message that a customer writes', () => {
   test('reaches the receiver once, signed over the bytes that it got, and is logged', async () => {
@@ -156,8 +156,8 @@ describe('a message that a customer writes', () => {
     await eventually(async () => some(await logsOf(subscriber), 1))
     const [job] = await service.db`
       select extract(epoch from due_at - now())::float as seconds
-      from jobs
-      where kind = 'webhook.deliver' and company_id = ${subscriber.companyId}
+      from deliveries
+      where status = 'pending' and company_id = ${subscriber.companyId}
     `
     expect(job?.seconds).toBeGreaterThan(0)
     expect(job?.seconds).toBeLessThanOrEqual(5.5)
@@ -171,7 +171,7 @@ describe('a message that a customer writes', () => {
     await subscriber.api('PUT', `${REGISTRATIONS}/${subscriber.registrationId}`, { status: 'inactive' })
     await passTime()
     const gone = async () =>
-      (await service.db`select from jobs where company_id = ${subscriber.companyId} and kind = 'webhook.deliver'`)
+      (await service.db`select from deliveries where company_id = ${subscriber.companyId} and status = 'pending'`)
         .length === 0
     await eventually(gone)
     expect(await subscriber.requests()).toHaveLength(1)
@@ -186,7 +186,7 @@ test('a secret that cannot be read is our fault: no attempt is spent, and it goe
   await service.db`update registrations set secret = 'v1.00000000.none.none' where ${place}`
   await write(subscriber)
   await eventually(async () => {
-    const jobs = await service.db`select from jobs where company_id = ${subscriber.companyId} and attempts > 0`
+    const jobs = await service.db`select from deliveries where company_id = ${subscriber.companyId} and faults > 0`
     return jobs.length > 0
   })
   expect(await logsOf(subscriber)).toEqual([])
@@ -260,7 +260,6 @@ test('stopping waits for an attempt that has begun', async () => {
   await own.control('POST', '/inbound', message)
   await eventually(async () => peer.received.length > 0)
   await own.workers.stop()
-  const rows = await own.db`select status from deliveries where registration_id = ${body.id}`
-  expect(rows).toEqual([{ status: 'delivered' }])
-  expect(await own.db`select from jobs where kind = 'webhook.deliver'`).toHaveLength(0)
+  const rows = await own.db`select status, claim_id from deliveries where registration_id = ${body.id}`
+  expect(rows).toEqual([{ status: 'delivered', claimId: null }])
 })

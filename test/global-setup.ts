@@ -5,6 +5,7 @@ import type { TestProject } from 'vitest/node'
 import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
+import { makeDeliveryDays } from '../src/webhooks/delivery-day-store.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -19,6 +20,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server = await startEmbedded(folder, { fsync: 'off', synchronous_commit: 'off', max_connections: '300' })
   const db = connect(server.url)
   await migrate(db)
+  await makeDeliveryDays(db)
   await db.end()
   project.provide('databaseUrl', server.url)
   return async () => {

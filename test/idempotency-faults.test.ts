@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { buildApp } from '../src/app.ts'
 import { connect, type Pool } from '../src/db/connect.ts'
-import { forwardMessages } from '../src/webhooks/delivery-job.ts'
+import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
@@ -84,9 +84,8 @@ async function delivered(): Promise<{ deliveryId: number; logId: number; since: 
   await db.begin((tx) => forwardMessages(tx, [{ companyId, wamid, messageId: null, body: '{}' }]))
   const log = await eventually(async () => {
     const [row] = await db<{ deliveryId: number; logId: number }[]>`
-      select delivery.id as delivery_id, attempt.id as log_id
+      select delivery.id as delivery_id, delivery.id as log_id
       from deliveries delivery
-      join delivery_attempts attempt on (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
       where delivery.company_id = ${companyId} and delivery.wamid = ${wamid} and delivery.status = 'delivered'`
     return row
   })

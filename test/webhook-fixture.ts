@@ -1,13 +1,17 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
+import { finishJobs } from '../src/jobs/job-store.ts'
 import {
   type AttemptRecord,
-  DELIVER,
+  completeAttempts,
   type DeliveryRef,
+  type HeldDelivery,
   type NewEnvelope,
-  settleAttempts,
+  type StartedAttempt,
+  startAttempts,
 } from '../src/webhooks/delivery-store.ts'
+import { DELIVERIES } from '../src/webhooks/delivery-table.ts'
 import type { SecretCipher } from '../src/webhooks/registration.ts'
 import { insertRegistration, type NewRegistration, type RegistrationRow } from '../src/webhooks/registration-store.ts'
 
@@ -48,29 +52,50 @@ export const envelope = (companyId: number, wamid: string, body = `{"wamid":"${w
 })
 
 export const statusOf = async (db: Db, { companyId, deliveryId }: DeliveryRef) => {
-  const [row] = await db<[{ status: string; attempts: number; round: number; nextAttemptAt: Date | null }]>`
-    select status, attempts, round, next_attempt_at
+  const [row] = await db<[{ status: string; attempts: number; round: number }]>`
+    select status, attempts, round
     from deliveries
     where company_id = ${companyId} and id = ${deliveryId}
   `
   return row
 }
 
-/** Settles attempts as a worker does that holds their jobs. */
-export async function settleHeld(db: Db, records: readonly AttemptRecord[]): Promise<void> {
+/** Leases deliveries that are pending, whoever holds them, as a worker does that claims them. */
+export async function hold<Ref extends DeliveryRef>(
+  db: Db,
+  deliveries: readonly Ref[],
+): Promise<(Ref & HeldDelivery)[]> {
   const claimId = randomUUID()
-  const settlements = await Promise.all(
-    records.map(async (record) => {
-      const { companyId, deliveryId, registrationId } = record
-      const [job] = await db<[{ id: number }]>`
-        insert into jobs (kind, lane, company_id, subject_id, claim_id, lease_until)
-        values (${DELIVER}, ${String(registrationId)}, ${companyId}, ${deliveryId}, ${claimId}, now() + interval '15 s')
-        returning id
-      `
-      return { claim: { id: job.id, claimId }, record, afterMs: record.next instanceof Date ? 0 : undefined }
-    }),
+  for (const { companyId, deliveryId } of deliveries) {
+    await db`
+      update deliveries set claim_id = ${claimId}, lease_until = now() + interval '15 s'
+      where company_id = ${companyId} and id = ${deliveryId} and status = 'pending'
+    `
+  }
+  return deliveries.map((delivery) => ({ ...delivery, claimId }))
+}
+
+/** Starts attempts as a worker does that holds the deliveries; it finishes those that have none to make. */
+export async function startHeld(db: Db, deliveries: readonly DeliveryRef[]): Promise<StartedAttempt[]> {
+  const held = await hold(db, deliveries)
+  const started = await startAttempts(db, held)
+  const others = held.filter(({ deliveryId }) => started.every((one) => one.deliveryId !== deliveryId))
+  await finishJobs(
+    db,
+    others.map(({ deliveryId: id, claimId }) => ({ id, claimId })),
+    DELIVERIES,
   )
-  await settleAttempts(db, settlements)
+  return started
+}
+
+/** Completes attempts as a worker does that holds the deliveries. */
+export async function completeHeld(db: Db, records: readonly AttemptRecord[]): Promise<void> {
+  const completions = (await hold(db, records)).map(({ claimId, ...record }) => ({
+    claim: { claimId },
+    record,
+    afterMs: record.next instanceof Date ? 0 : undefined,
+  }))
+  await completeAttempts(db, completions)
 }
 
 /** The specification's signature, computed as a receiver does. */

@@ -107,11 +107,11 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
 
 const PINNED_PLANS = {
   plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: false,
-  enable_bitmapscan: false,
-  enable_hashjoin: false,
-  enable_mergejoin: false,
-  jit: false,
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
 }
 
 const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits) => ({

@@ -11,7 +11,7 @@ const keysOf = (db: Db) => db<Key[]>`
   join pg_class class on class.oid = key.indrelid and class.relnamespace = 'public'::regnamespace
   cross join unnest(key.indkey) with ordinality as part (number, place)
   join pg_attribute attribute on (attribute.attrelid, attribute.attnum) = (key.indrelid, part.number)
-  where key.indisprimary
+  where key.indisprimary and not class.relispartition
   group by class.relname
   having (array_agg(attribute.attname order by place))[1] = 'company_id' and count(*) > 1
 `
@@ -27,7 +27,7 @@ test('a row of an empty table will be looked for by its key, however many its co
       await tx`set local enable_seqscan = off`
       return tx.unsafe(`explain (generic_plan, format json) select * from ${name} where ${where}`)
     })
-    const [index] = /[a-z_]+_pkey/.exec(JSON.stringify(plan)) ?? []
+    const [index] = /[a-z0-9_]+_pkey/.exec(JSON.stringify(plan)) ?? []
     if (index === undefined) others.push(name)
   }
   expect(others).toEqual([])

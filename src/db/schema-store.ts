@@ -5,10 +5,13 @@ import type { Db } from './connect.ts'
  * Functions, views and types have files of their own (sql-object.ts).
  */
 export async function describeSchema(db: Db): Promise<string> {
-  const tables = await db<{ name: string; persistence: string; columns: string[]; constraints: string[] }[]>`
+  const tables = await db<
+    { name: string; persistence: string; partitioned: string | null; columns: string[]; constraints: string[] }[]
+  >`
     select
       relation.relname as name,
       relation.relpersistence as persistence,
+      case when relation.relkind = 'p' then pg_get_partkeydef(relation.oid) end as partitioned,
       (
         select array_agg(
           attribute.attname || ' ' || format_type(attribute.atttypid, attribute.atttypmod)
@@ -29,7 +32,7 @@ export async function describeSchema(db: Db): Promise<string> {
         where conrelid = relation.oid and contype in ('p', 'u', 'f', 'c')
       ) as constraints
     from pg_class relation
-    where relation.relnamespace = 'public'::regnamespace and relation.relkind = 'r'
+    where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p') and not relation.relispartition
     order by relation.relname
   `
   const indexes = await db<{ table: string; definition: string }[]>`
@@ -37,14 +40,14 @@ export async function describeSchema(db: Db): Promise<string> {
     from pg_index index
     join pg_class relation on relation.oid = index.indrelid
     where relation.relnamespace = 'public'::regnamespace
-      and relation.relkind = 'r'
+      and relation.relkind in ('r', 'p') and not relation.relispartition
       and not exists (select from pg_constraint where conindid = index.indexrelid and contype in ('p', 'u'))
     order by 1, 2
   `
-  const blocks = tables.map(({ name, persistence, columns, constraints }) => {
+  const blocks = tables.map(({ name, persistence, partitioned, columns, constraints }) => {
     const lines = [...columns, ...constraints].map((line) => `  ${line}`).join(',\n')
     const own = indexes.filter(({ table }) => table === name).map(({ definition }) => `\n${definition};`)
-    return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n);${own.join('')}`
+    return `create ${persistence === 'u' ? 'unlogged ' : ''}table ${name} (\n${lines}\n)${partitioned === null ? '' : ` partition by ${partitioned.toLowerCase()}`};${own.join('')}`
   })
   return `${['-- The tables that all migrations create together. Generated: npm run generate', ...blocks].join('\n\n')}\n`
 }

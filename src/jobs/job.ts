@@ -1,4 +1,4 @@
-/** A job to put up. Without `dueAt` or `dueInMs` it is due at once. */
+/** A job to enqueue. Without `dueAt` or `dueInMs` it is due at once. */
 export type NewJob = {
   kind: string
   /** What must not crowd out others, such as a registration or a sender. A lane belongs to one company or to none. */
@@ -28,10 +28,10 @@ export type Job = Claim & {
 }
 
 /**
- * What a worker would take over of jobs that are just being put up, leased to it from the start: nothing of lanes and
- * companies that have half of what they may have in flight.
+ * Which jobs a worker takes without a claim: jobs that are just being enqueued may be leased to it from the start, but none
+ * of lanes and companies that have half of what they may have in flight.
  */
-export type Offer = {
+export type DirectDispatch = {
   readonly kind: string
   readonly fullLanes: string[]
   readonly fullCompanies: number[]

@@ -3,7 +3,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { withDeadline } from './deadline.ts'
-import type { Claim, Job, Offer } from './job.ts'
+import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
@@ -21,8 +21,8 @@ const DRAIN_MS = 10_000
 const CLAIM_MS = 2_000
 /** For handlers to end after their signal was given, before their jobs go to others. */
 const GRACE_MS = 500
-/** Before the lease of what was put up is renewed for the first time. */
-const LATEST_TAKE_OVER_MS = LEASE_MS / 3
+/** Before the lease of what was enqueued is renewed for the first time. */
+const LATEST_DISPATCH_MS = LEASE_MS / 3
 
 export type WorkerDeps = {
   /** Best a small pool of its own (4 connections): renewals must not queue behind requests. */
@@ -36,11 +36,11 @@ export type Worker = {
   /** Looks for work of this kind at once: to be called after the commit that enqueued it. */
   wake(kind: string): void
   /**
-   * What it would take over of jobs of this kind that are being put up: these need not be claimed. Undefined when it is
-   * busy enough, or stops. Those who put them up hand them over by `takeOver` once they have committed.
+   * Which jobs of this kind that are being enqueued it takes without a claim. Undefined when it is busy enough, or stops.
+   * The caller dispatches the jobs that it has leased once they are committed.
    */
-  offer(kind: string): Offer | undefined
-  takeOver(jobs: readonly Job[], offer: Offer): void
+  acceptDirect(kind: string): DirectDispatch | undefined
+  dispatch(jobs: readonly Job[], accepted: DirectDispatch): void
   /**
    * Claims nothing more and waits for the work in flight; what has not ended after `deadlineMs` is told so by its
    * signal, and its jobs are given back for others to take at once.
@@ -112,7 +112,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     else void run(kind, unit)
   }
 
-  const offer = (name: string): Offer | undefined => {
+  const acceptDirect = (name: string): DirectDispatch | undefined => {
     const kind = kinds.find((one) => one.kind === name)
     if (kind === undefined || stopping) return undefined
     const { laneCap, companyCap, concurrency } = limitsOf(kind)
@@ -126,11 +126,11 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     return { kind: name, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
   }
 
-  /** What comes too late is left to its lease: somebody else may have it by now. */
-  const takeOver = (jobs: readonly Job[], offered: Offer): void => {
-    const { madeAtMs } = offered
-    const kind = kinds.find((one) => one.kind === offered.kind)
-    if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_TAKE_OVER_MS) return
+  /** Jobs that come too late are left to their lease: another worker may have them by now. */
+  const dispatch = (jobs: readonly Job[], accepted: DirectDispatch): void => {
+    const { madeAtMs } = accepted
+    const kind = kinds.find((one) => one.kind === accepted.kind)
+    if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_DISPATCH_MS) return
     if (stopping) void returnJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.return_failed'))
     else for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
   }
@@ -174,8 +174,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   let stopped: Promise<void> | undefined
   return {
     wake: (kind) => loops.get(kind)?.wake(),
-    offer,
-    takeOver,
+    acceptDirect,
+    dispatch,
     stop: (deadlineMs = DRAIN_MS) => {
       stopped ??= drain(deadlineMs)
       return stopped

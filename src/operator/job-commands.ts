@@ -1,15 +1,14 @@
 import type { Command } from 'commander'
-import { listFailedJobs } from '../jobs/job-store.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { toJobReply } from './job-shape.ts'
-import { MOST_JOBS_LISTED, retryJob } from './operator.ts'
+import { failedJobs, retryJob } from './operator.ts'
 
 /** `parley jobs …` */
 export function jobCommands(program: Command, open: OpenOperator): void {
   const { add, run } = commandGroup(program, 'jobs', 'background work that was given up: failed, retry', open)
 
   add('failed', 'list it, with its last error').action((_options: object, command: Command) =>
-    run(command, async ({ db }) => (await listFailedJobs(db, MOST_JOBS_LISTED)).map(toJobReply)),
+    run(command, async ({ db }) => (await failedJobs(db)).map(toJobReply)),
   )
 
   add('retry <job>', 'try it once more').action((job: string, _options: object, command: Command) =>

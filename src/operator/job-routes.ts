@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { operatorErrorResponses } from '../http/shapes.ts'
-import { listFailedJobs } from '../jobs/job-store.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
-import { MOST_JOBS_LISTED, type OperatorDeps, retryJob } from './operator.ts'
+import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryJob } from './operator.ts'
 import { Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
@@ -24,7 +23,7 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           response: { ...operatorErrorResponses(), 200: Type.Array(JobReply) },
         },
       },
-      async () => (await listFailedJobs(deps.db, MOST_JOBS_LISTED)).map(toJobReply),
+      async () => (await failedJobs(deps.db)).map(toJobReply),
     )
 
     app.post(

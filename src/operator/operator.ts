@@ -9,11 +9,13 @@ import type { Pool } from '../db/connect.ts'
 import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/take-up.ts'
-import { reviveJobs } from '../jobs/job-store.ts'
+import { type FailedJob, listFailedJobs, reviveJobs } from '../jobs/job-store.ts'
+import { JOBS } from '../jobs/job-table.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Cipher } from '../secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
+import { DELIVERIES } from '../webhooks/delivery-table.ts'
 import type { WebhookGuide } from './sender-shape.ts'
 
 /** Lists of contacts, taken in and worked off. */
@@ -87,8 +89,20 @@ export async function retryEvent(deps: OperatorDeps, text: string): Promise<void
 
 export const MOST_JOBS_LISTED = 100
 
-/** Lets work that was given up begin afresh; whatever names none is 404. */
+/** An id is a job's or a delivery's: those of deliveries begin with a day, and are longer. */
+const JOB_TABLES = [JOBS, DELIVERIES]
+
+/** Failed jobs and deliveries, the latest first. */
+export async function failedJobs(db: Pool): Promise<FailedJob[]> {
+  const lists = await Promise.all(JOB_TABLES.map((table) => listFailedJobs(db, MOST_JOBS_LISTED, null, table)))
+  const all = lists.flat().toSorted((a, b) => b.failedAt.getTime() - a.failedAt.getTime())
+  return all.slice(0, MOST_JOBS_LISTED)
+}
+
+/** Starts a failed job anew; an id that names none is 404. */
 export async function retryJob(deps: Pick<OperatorDeps, 'db'>, text: string): Promise<void> {
   const id = parseId(text)
-  if (id === undefined || (await reviveJobs(deps.db, [id])) === 0) throw jobNotFound()
+  if (id === undefined) throw jobNotFound()
+  const revived = await Promise.all(JOB_TABLES.map((table) => reviveJobs(deps.db, [id], table)))
+  if (revived.every((count) => count === 0)) throw jobNotFound()
 }

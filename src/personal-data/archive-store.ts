@@ -98,11 +98,11 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
 export function readDeliveryRows(db: Db, companyId: number, wamids: readonly string[]) {
   return db<{ row: string }[]>`
     select
-      (to_jsonb(delivery) - array['company_id', 'next_attempt_at'] || jsonb_build_object(
+      (to_jsonb(delivery) - array['company_id', 'day', 'lane', 'claim_id', 'lease_until', 'lease_expiries', 'faults'] || jsonb_build_object(
         'payload', envelope.body::json,
         'attempts', (
           select coalesce(
-            jsonb_agg(to_jsonb(made) - array['company_id', 'registration_id', 'delivery_id'] order by made.id), '[]'
+            jsonb_agg(to_jsonb(made) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by made.id), '[]'
           )
           from delivery_attempts made
           where (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
@@ -110,10 +110,9 @@ export function readDeliveryRows(db: Db, companyId: number, wamids: readonly str
       ))::text as row
     from unnest(${[...wamids]}::text[]) as name (wamid)
     join envelopes envelope on (envelope.company_id, envelope.wamid) = (${companyId}, name.wamid)
-    join registrations registration on registration.company_id = envelope.company_id
+    cross join lateral unnest(envelope.delivery_ids) as one (id)
     join deliveries delivery
-      on (delivery.company_id, delivery.registration_id, delivery.wamid)
-       = (envelope.company_id, registration.id, envelope.wamid)
+      on (delivery.company_id, delivery.id, delivery.day) = (envelope.company_id, one.id, envelope.day)
     order by delivery.id
   `
 }

@@ -4,34 +4,35 @@ import { createCompany, envelope, register, statusOf } from '../../test/webhook-
 import { fixedClock } from '../clock.ts'
 import { claimJobs } from '../jobs/claim-store.ts'
 import { createAttemptBatches } from './attempt-batches.ts'
-import { DELIVER, insertDeliveries } from './delivery-store.ts'
+import { enqueueDeliveries } from './delivery-store.ts'
+import { DELIVER, DELIVERIES } from './delivery-table.ts'
 
 const { db } = await createTestDatabase()
 const clock = fixedClock('2026-01-01T00:00:00Z')
-const { begin, settle } = createAttemptBatches(db, clock)
+const { start, complete } = createAttemptBatches(db, clock)
 
 const claim = async () => {
   const limits = { units: 1, unitSize: 1, laneCap: 4, companyCap: 4, afterLane: '', leaseMs: 15_000 }
-  const [job] = (await claimJobs(db, { kind: DELIVER, ...limits })).jobs
+  const [job] = (await claimJobs(db, { kind: DELIVER, table: DELIVERIES, ...limits })).jobs
   return job!
 }
 
-it('only who holds the job may say what became of the delivery', async () => {
+it('only the holder of a delivery may record its outcome', async () => {
   const companyId = await createCompany(db)
   await register(db, companyId)
-  const [delivery] = await insertDeliveries(db, [envelope(companyId, 'w1')])
+  const [delivery] = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
   const lost = await claim()
-  const begun = (await begin(delivery!))!
-  await db`update jobs set claim_id = null, lease_until = null`
+  const begun = (await start({ ...delivery!, claimId: lost.claimId }))!
+  await db`update deliveries set claim_id = null, lease_until = null`
   const held = await claim()
 
   const made = { ...begun, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
-  await settle({ claim: lost, record: { ...made, next: 'dead' } })
+  await complete({ claim: lost, record: { ...made, next: 'dead' } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 0 })
   expect(await db`select from delivery_attempts`).toHaveLength(0)
 
-  await settle({ claim: held, record: { ...made, next: new Date(clock.now().getTime() + 5_000) } })
+  await complete({ claim: held, record: { ...made, next: new Date(clock.now().getTime() + 5_000) } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 1 })
-  const [job] = await db`select claim_id, extract(epoch from due_at - now())::float as seconds from jobs`
+  const [job] = await db`select claim_id, extract(epoch from due_at - now())::float as seconds from deliveries`
   expect(job).toEqual({ claimId: null, seconds: expect.closeTo(5, 0) })
 })

@@ -4,47 +4,50 @@ import type { Db } from '../db/connect.ts'
 import type { Claim } from '../jobs/job.ts'
 import {
   type AttemptRecord,
-  type BegunAttempt,
-  beginAttempts,
-  type DeliveryRef,
-  settleAttempts,
+  completeAttempts,
+  type HeldDelivery,
+  type StartedAttempt,
+  startAttempts,
 } from './delivery-store.ts'
 
-export type Settling = { claim: Claim; record: AttemptRecord }
+export type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord }
 
 export type AttemptBatches = {
-  /** Begins the delivery's next attempt; undefined when there is none to make. Post at once. */
-  begin(delivery: DeliveryRef): Promise<BegunAttempt | undefined>
-  /** Writes an attempt's row and what becomes of its delivery and its job; nothing when the job is another's by now. */
-  settle(settling: Settling): Promise<void>
+  /** Starts the delivery's next attempt; undefined when there is none to make. Post at once. */
+  start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
+  /** Records an attempt and what becomes of its delivery; nothing when the delivery is another's by now. */
+  complete(made: MadeAttempt): Promise<void>
 }
 
 /**
- * What comes while a statement runs, or so soon after it began, goes together: fewer and larger statements cost both
- * sides less. A receiver waits for the beginning. Nobody waits for what is written afterwards, but for a disk: another
- * statement may run while one is being made durable.
+ * Items that come while a statement runs, or so soon after it started, go together: fewer and larger statements cost both
+ * sides less. A receiver waits for the start. What is written afterwards delays nothing but a disk: another statement may
+ * run while one is being made durable.
  */
-const BEGINNING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
-const SETTLING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
+const STARTING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
+const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 
-/** The two statements of an attempt, shared by all that begin or end at the same time, whoever's they are. */
+/** The two statements of an attempt, shared by all attempts that start or end at the same time, of any company. */
 export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
   return {
-    begin: createBatcher({ run: (items) => beginAll(db, items), ...BEGINNING }),
-    settle: createBatcher({ run: (items) => settleAll(db, clock.now(), items), ...SETTLING }),
+    start: createBatcher({ run: (items) => startAll(db, items), ...STARTING }),
+    complete: createBatcher({ run: (items) => completeAll(db, clock.now(), items), ...COMPLETING }),
   }
 }
 
-async function beginAll(db: Db, deliveries: DeliveryRef[]): Promise<(BegunAttempt | undefined)[]> {
-  const begun = new Map((await beginAttempts(db, deliveries)).map((one) => [one.deliveryId, one]))
-  return deliveries.map(({ deliveryId }) => begun.get(deliveryId))
+async function startAll(db: Db, deliveries: HeldDelivery[]): Promise<(StartedAttempt | undefined)[]> {
+  const started = new Map((await startAttempts(db, deliveries)).map((one) => [keyOf(one), one]))
+  return deliveries.map((delivery) => started.get(keyOf(delivery)))
 }
 
-async function settleAll(db: Db, now: Date, settlings: Settling[]): Promise<undefined[]> {
-  const settlements = settlings.map(({ claim, record }) => {
+const keyOf = ({ companyId, deliveryId }: Pick<HeldDelivery, 'companyId' | 'deliveryId'>): string =>
+  `${companyId}.${deliveryId}`
+
+async function completeAll(db: Db, now: Date, made: MadeAttempt[]): Promise<undefined[]> {
+  const completions = made.map(({ claim, record }) => {
     const { next } = record
     return { claim, record, afterMs: next instanceof Date ? next.getTime() - now.getTime() : undefined }
   })
-  await settleAttempts(db, settlements)
-  return settlings.map(() => undefined)
+  await completeAttempts(db, completions)
+  return made.map(() => undefined)
 }

@@ -2,18 +2,19 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { startReceiver } from '../../test/receiver.ts'
 import {
+  completeHeld,
   createCompany,
   envelope,
   register,
-  settleHeld,
   signatureOf,
+  startHeld,
   statusOf,
   testCipher,
 } from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
 import { makeAttempt } from './attempt.ts'
 import { listLogs } from './delivery-log-store.ts'
-import { beginAttempts, insertDeliveries } from './delivery-store.ts'
+import { enqueueDeliveries } from './delivery-store.ts'
 import { createReceiverClient } from './post.ts'
 import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
@@ -39,9 +40,9 @@ describe('an attempt from beginning to record', () => {
     const secret = testCipher.encrypt('sixteen letters!')
     const { id } = await register(db, companyId, { url: peer.url, secret })
     const body = '{"text":"é 👋","n":1.10}'
-    const made = await insertDeliveries(db, [envelope(companyId, 'wamid.A', body)])
-    const [begun] = await beginAttempts(db, made)
-    await settleHeld(db, [await makeAttempt(deps, begun!)])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.A', body)])
+    const [begun] = await startHeld(db, made)
+    await completeHeld(db, [await makeAttempt(deps, begun!)])
     const [got] = peer.received
     expect(got!.body.toString()).toBe(body)
     expect(got!.headers).toMatchObject({
@@ -60,12 +61,12 @@ describe('an attempt from beginning to record', () => {
     const peer = await startReceiver((_, response) => response.writeHead(500).end())
     const companyId = await createCompany(db)
     const { id } = await register(db, companyId, { url: peer.url })
-    const made = await insertDeliveries(db, [envelope(companyId, 'wamid.B')])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.B')])
     const waits: (number | null)[] = []
-    for (let begun = await beginAttempts(db, made); begun[0]; begun = await beginAttempts(db, made)) {
-      await settleHeld(db, [await makeAttempt(deps, begun[0])])
-      const { nextAttemptAt } = (await statusOf(db, made[0]!))!
-      waits.push(nextAttemptAt && nextAttemptAt.getTime() - clock.now().getTime())
+    for (let begun = await startHeld(db, made); begun[0]; begun = await startHeld(db, made)) {
+      const record = await makeAttempt(deps, begun[0])
+      await completeHeld(db, [record])
+      waits.push(record.next instanceof Date ? record.next.getTime() - clock.now().getTime() : null)
     }
     expect(waits).toEqual([5_000, 10_000, 20_000, 40_000, null])
     expect(peer.received).toHaveLength(5)

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
-import type { AttemptRecord, BegunAttempt } from './delivery-store.ts'
+import type { AttemptRecord, StartedAttempt } from './delivery-store.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
 import { deadLetterMessage, nextAttemptAt } from './schedule.ts'
 import type { HeaderOpener } from './sealed-headers.ts'
@@ -17,23 +17,23 @@ export type AttemptDeps = {
 }
 
 /**
- * Makes one attempt that has begun and says what is to be recorded of it (spec: Retries and idempotency): the same
+ * Makes one attempt that has started and says what is to be recorded of it (spec: Retries and idempotency): the same
  * bytes are signed and sent, and a failure is followed by the next attempt or, the fifth time, by none. Throws only
  * when the secret cannot be opened: that is our fault and not the receiver's, so no attempt is spent on it.
  */
-export async function makeAttempt(deps: AttemptDeps, begun: BegunAttempt): Promise<AttemptRecord> {
-  const { registrationId, wamid, event, url, method } = begun
-  const body = Buffer.from(begun.body)
-  const signer = begun.secret === null ? null : deps.signers(begun.secret)
+export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): Promise<AttemptRecord> {
+  const { registrationId, wamid, event, url, method } = started
+  const body = Buffer.from(started.body)
+  const signer = started.secret === null ? null : deps.signers(started.secret)
   const sentAt = deps.clock.now()
-  const delivery = { registrationId, wamid, event, body, headers: deps.openHeaders(begun.staticHeaders), signer }
+  const delivery = { registrationId, wamid, event, body, headers: deps.openHeaders(started.staticHeaders), signer }
   const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
   const outcome = await deps.receiver.post({ url, method, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
-  return toRecord(begun, outcome, sentAt, deps.clock.now(), deps.random)
+  return toRecord(started, outcome, sentAt, deps.clock.now(), deps.random)
 }
 
 function toRecord(
-  { companyId, deliveryId, registrationId, round, attempt }: BegunAttempt,
+  { companyId, deliveryId, registrationId, round, attempt }: StartedAttempt,
   outcome: AttemptOutcome,
   sentAt: Date,
   now: Date,

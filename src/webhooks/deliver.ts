@@ -6,16 +6,17 @@ import type { BatchKind } from '../jobs/job-kind.ts'
 import { LeaseLost } from '../jobs/lease.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
-import { type AttemptRecord, DELIVER, type DeliveryRef } from './delivery-store.ts'
+import type { AttemptRecord, HeldDelivery } from './delivery-store.ts'
+import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receiver-turns.ts'
 import type { SecretCipher } from './registration.ts'
 import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
 
-/** Jobs of a registration that are claimed together, and such units in flight: over all processes for what is claimed. */
+/** Deliveries of a registration that are claimed together, and such batches in flight: over all processes for what is claimed. */
 const BATCH = 150
 const LANE_CAP = 4
-/** Jobs of a registration that is not known to be quick: one such batch is in flight, and costs little if nothing comes of it. */
+/** Deliveries of a registration that is not known to be quick: one such batch is in flight, so a dead receiver costs little. */
 const NARROW_BATCH = 20
 /** Batches in flight of one company over all processes: more than its registrations that hang hold, one for each. */
 const COMPANY_CAP = 1_000
@@ -52,8 +53,9 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
   return {
     kind: {
       kind: DELIVER,
+      table: DELIVERIES,
       batch: BATCH,
-      narrow: { batch: NARROW_BATCH, isWide: (lane) => turns.isQuick(Number(lane)) },
+      narrow: { batch: NARROW_BATCH, isWide: (lane) => turns.isQuick(lane) },
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
@@ -71,10 +73,10 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     if (record === 'not now') return retryAfter(0, { counts: false })
     if (record === 'nothing to do') return done
     // A database that is away must not turn an attempt that was made into one that is made again.
-    const settling = { claim: job, record }
+    const made = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
     const goOn = (tries: number) => tries < SETTLE_TRIES && !isStopping()
-    await retryUntilAvailable(() => working.settle(settling), { everyMs: SETTLE_AGAIN_MS, goOn })
+    await retryUntilAvailable(() => working.complete(made), { everyMs: SETTLE_AGAIN_MS, goOn })
     logAttempt(working, record)
     return settled
   } catch (error) {
@@ -90,14 +92,14 @@ async function attempt(
   job: Job,
   signal: AbortSignal,
 ): Promise<AttemptRecord | 'nothing to do' | 'not now'> {
-  const turn = await working.turns.take(Number(job.lane))
+  const turn = await working.turns.take(job.lane)
   if (turn === undefined) return 'not now'
   let how: TurnEnd | undefined
   try {
     if (signal.aborted) return 'not now'
-    const begun = await working.begin(toDelivery(job))
-    if (begun === undefined) return 'nothing to do'
-    const record = await makeAttempt(working, begun)
+    const started = await working.start(toHeld(job))
+    if (started === undefined) return 'nothing to do'
+    const record = await makeAttempt(working, started)
     how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
     return record
   } finally {
@@ -105,9 +107,9 @@ async function attempt(
   }
 }
 
-function toDelivery({ companyId, lane, subjectId }: Job): DeliveryRef {
+function toHeld({ companyId, id, claimId }: Job): HeldDelivery {
   if (companyId === undefined) throw new Error('A delivery belongs to a company')
-  return { companyId, deliveryId: subjectId, registrationId: Number(lane) }
+  return { companyId, deliveryId: id, claimId }
 }
 
 function logAttempt({ log, onAttempt }: Working, record: AttemptRecord): void {

@@ -16,44 +16,40 @@ export async function eraseDeliveries(
   if (wamids.length === 0) return
   await db`
     with name as materialized (
-      select *
+      select known.day, known.wamid, name.erased, known.delivery_ids
       from unnest(${wamids.map((one) => one.wamid)}::text[], ${wamids.map((one) => one.erased)}::text[])
         as name (wamid, erased)
-    ),
-    former as (
-      delete from envelopes envelope
-      using name
-      where (envelope.company_id, envelope.wamid) = (${companyId}, name.wamid) and name.wamid <> name.erased
-      returning name.erased, envelope.event, envelope.created_at
-    ),
-    blank as (
-      insert into envelopes (company_id, wamid, event, body, created_at)
-      select ${companyId}, former.erased, former.event, ${ERASED_BODY}, former.created_at
-      from former
-      on conflict do nothing
-    ),
-    delivery as materialized (
-      select known.id, name.erased
-      from name
-      join registrations registration on registration.company_id = ${companyId}
       cross join lateral (
-        select deliveries.id
-        from deliveries
-        where (deliveries.company_id, deliveries.registration_id, deliveries.wamid)
-          = (${companyId}, registration.id, name.wamid)
-        limit 1
+        select envelope.day, envelope.wamid, envelope.delivery_ids
+        from envelopes envelope
+        where envelope.company_id = ${companyId} and envelope.wamid = any (array[name.wamid, name.erased])
+        limit 2 -- a message has one envelope; a limit keeps the plan to the key
       ) as known
     ),
-    renamed as (
+    blank as (
+      update envelopes envelope
+      set wamid = name.erased, body = ${ERASED_BODY}
+      from name
+      where (envelope.company_id, envelope.wamid, envelope.day) = (${companyId}, name.wamid, name.day)
+        and name.wamid <> name.erased
+    ),
+    delivery as materialized (
+      select one.id, name.day, name.erased from name cross join lateral unnest(name.delivery_ids) as one (id)
+    ),
+    skipped as (
       update deliveries
       set
         wamid = delivery.erased,
+        response = null,
+        last_error = null,
         status = case deliveries.status when 'pending' then 'skipped' else deliveries.status end,
-        next_attempt_at = null,
-        updated_at = statement_timestamp()
+        claim_id = case deliveries.status when 'pending' then null else deliveries.claim_id end,
+        lease_until = case deliveries.status when 'pending' then null else deliveries.lease_until end
       from delivery
-      where (deliveries.company_id, deliveries.id) = (${companyId}, delivery.id)
-        and (deliveries.wamid <> delivery.erased or deliveries.status = 'pending')
+      where (deliveries.company_id, deliveries.id, deliveries.day) = (${companyId}, delivery.id, delivery.day)
+        and (
+          deliveries.wamid <> delivery.erased or deliveries.status = 'pending' or deliveries.response is not null
+        )
     )
     update delivery_attempts attempt
     set response = null

@@ -174,7 +174,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
 const RangeProgressShape = Type.Object({
   until: Type.String(),
   count: Type.Integer(),
-  cursor: Type.Union([Type.Object({ createdAt: Type.String(), id: Type.Integer() }), Type.Null()]),
+  cursor: Type.Union([Type.Integer(), Type.Null()]),
 })
 
 const readProgress = (stored: unknown): RangeProgress | null =>

@@ -22,7 +22,8 @@ export type LogStatus = 'delivered' | 'failed' | 'dead'
 export type LogFilter = { before?: number | undefined; limit?: number; status?: LogStatus | undefined }
 
 /**
- * Attempts of a registration, newest first (spec: Webhook delivery log row; decisions: Delivery logs).
+ * Attempts of a registration, newest first (spec: Webhook delivery log row; decisions: Delivery logs). First attempts that
+ * delivered are rows of `deliveries`, all others of `delivery_attempts`; their ids are of one sequence.
  *
  * @param filter `before`: only rows with smaller ids; `limit`: at most 100
  */
@@ -32,28 +33,42 @@ export async function listLogs(
   registrationId: number,
   { before, limit = MAX_LOG_ROWS, status }: LogFilter = {},
 ): Promise<DeliveryLog[]> {
+  const isOlder = before === undefined ? db`` : db`and id < ${before} and day <= ${before}::bigint / 1000000000`
+  const firstAttempts = db`
+    select
+      id, id as delivery_id, 1 as attempt, response, status_code, null::text as error_message, false as dead_lettered,
+      sent_at, logged_at as created_at
+    from deliveries
+    where company_id = ${companyId} and registration_id = ${registrationId} and sent_at is not null ${isOlder}
+      and ${status === undefined || status === 'delivered'}
+    order by id desc
+    limit ${limit}
+  `
+  const otherAttempts = db`
+    select
+      id, delivery_id, attempt, response, status_code, error_message, dead_lettered, sent_at, created_at
+    from delivery_attempts
+    where company_id = ${companyId} and registration_id = ${registrationId} ${isOlder} ${hasStatus(db, status)}
+    order by id desc
+    limit ${limit}
+  `
   return await db<DeliveryLog[]>`
     select
       recent.id, recent.delivery_id, recent.attempt, envelope.body, recent.response, recent.status_code,
       recent.error_message, recent.dead_lettered, recent.sent_at, recent.created_at
     from (
-      select *
-      from delivery_attempts
-      where company_id = ${companyId} and registration_id = ${registrationId}
-        ${before === undefined ? db`` : db`and id < ${before}`}
-        ${hasStatus(db, status)}
-      order by id desc
-      limit ${limit}
+      select * from ((${firstAttempts}) union all (${otherAttempts})) as attempt order by id desc limit ${limit}
     ) as recent
     join deliveries delivery
       on delivery.company_id = ${companyId} and delivery.id = recent.delivery_id
+      and delivery.day = (recent.delivery_id / 1000000000)::integer
     join envelopes envelope
-      on envelope.company_id = ${companyId} and envelope.wamid = delivery.wamid
+      on envelope.company_id = ${companyId} and envelope.wamid = delivery.wamid and envelope.day = delivery.day
     order by recent.id desc
   `
 }
 
-/** Failures have an index of their own, so that they are found among millions of successes. */
+/** Failures have an index of their own, so that they are found among any number of repeated attempts that delivered. */
 function hasStatus(db: Db, status: LogStatus | undefined) {
   if (status === undefined) return db``
   if (status === 'delivered') return db`and error_message is null`
@@ -67,10 +82,14 @@ export async function findLoggedDelivery(
   registrationId: number,
   logId: number,
 ): Promise<DeliveryRef | undefined> {
+  const place = db`
+    company_id = ${companyId} and id = ${logId} and day = ${logId}::bigint / 1000000000
+    and registration_id = ${registrationId}
+  `
   const [row] = await db<DeliveryRef[]>`
-    select company_id, delivery_id, registration_id
-    from delivery_attempts
-    where company_id = ${companyId} and id = ${logId} and registration_id = ${registrationId}
+    select company_id, id as delivery_id, registration_id from deliveries where ${place} and sent_at is not null
+    union all
+    select company_id, delivery_id, registration_id from delivery_attempts where ${place}
   `
   return row
 }

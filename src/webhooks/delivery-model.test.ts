@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { signatureOf } from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
 import { makeAttempt } from './attempt.ts'
-import type { AttemptRecord, BegunAttempt } from './delivery-store.ts'
+import type { AttemptRecord, StartedAttempt } from './delivery-store.ts'
 import type { AttemptOutcome, ReceiverTarget } from './post.ts'
 import { createSigners } from './signers.ts'
 
@@ -92,7 +92,7 @@ async function play(answers: Answer[], acts: Act[], random: number) {
   return { status, posts, rows }
 }
 
-const begin = (secret: string, attempt: number): BegunAttempt => ({
+const begin = (secret: string, attempt: number): StartedAttempt => ({
   companyId: 1,
   deliveryId: 2,
   registrationId: 3,

@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
-import { createCompany, envelope, register, settleHeld, statusOf } from '../../test/webhook-fixture.ts'
+import { completeHeld, createCompany, envelope, register, startHeld, statusOf } from '../../test/webhook-fixture.ts'
 import { connect, type Db } from '../db/connect.ts'
-import {
-  type AttemptRecord,
-  type BegunAttempt,
-  beginAttempts,
-  type DeliveryRef,
-  insertDeliveries,
-} from './delivery-store.ts'
+import { listLogs } from './delivery-log-store.ts'
+import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
 const { db, url } = await createTestDatabase()
@@ -23,7 +18,7 @@ beforeAll(async () => {
 const fresh = async () => {
   companyId = await createCompany(db)
 }
-const record = (begun: BegunAttempt, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
+const record = (begun: StartedAttempt, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
   ...begun,
   statusCode: 500,
   response: 'no',
@@ -33,12 +28,11 @@ const record = (begun: BegunAttempt, changes: Partial<AttemptRecord> = {}): Atte
   next: new Date('2026-01-01T00:00:05Z'),
   ...changes,
 })
-const attemptRows = (deliveryId: number) => db`
-  select attempt, round, status_code, response, error_message, duration_ms, dead_lettered, sent_at
-  from delivery_attempts
-  where company_id = ${companyId} and delivery_id = ${deliveryId}
-  order by id
-`
+const attemptRows = async (deliveryId: number) => {
+  const [row] = await db`select registration_id from deliveries where company_id = ${companyId} and id = ${deliveryId}`
+  const logs = await listLogs(db, companyId, row!.registrationId)
+  return logs.filter((log) => log.deliveryId === deliveryId).toReversed()
+}
 
 describe('putting deliveries up', () => {
   it('makes one per active, subscribed registration of the company, and keeps the body once', async () => {
@@ -50,7 +44,7 @@ describe('putting deliveries up', () => {
     await register(db, companyId, { events: ['another.event'] })
     await register(db, other)
 
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
     expect(made.map(({ registrationId }) => registrationId)).toEqual([one.id, two.id, one.id, two.id])
     expect(made.every((delivery) => delivery.companyId === companyId)).toBe(true)
     const bodies = await db`select wamid, body from envelopes where company_id = ${companyId} order by wamid`
@@ -63,11 +57,11 @@ describe('putting deliveries up', () => {
   it('makes none for a wamid that came before, twice in one batch, or at the same time', async () => {
     await fresh()
     await register(db, companyId)
-    expect(await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w1', '{}')])).toHaveLength(1)
+    expect(await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w1', '{}')])).toHaveLength(1)
     await register(db, companyId)
-    expect(await insertDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
+    expect(await enqueueDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
     const racing = await Promise.all(
-      Array.from({ length: 8 }, () => db.begin((tx) => insertDeliveries(tx, [envelope(companyId, 'w2')]))),
+      Array.from({ length: 8 }, () => db.begin((tx) => enqueueDeliveries(tx, [envelope(companyId, 'w2')]))),
     )
     expect(racing.flat()).toHaveLength(2)
   })
@@ -77,7 +71,7 @@ describe('putting deliveries up', () => {
     const second = await createCompany(db)
     await register(db, companyId)
     await register(db, second)
-    const made = await insertDeliveries(db, [
+    const made = await enqueueDeliveries(db, [
       envelope(companyId, 'same'),
       envelope(second, 'same'),
       envelope(other, 'x'),
@@ -87,19 +81,19 @@ describe('putting deliveries up', () => {
 
   it('stores nothing when nobody wants it, and takes an empty batch', async () => {
     await fresh()
-    expect(await insertDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
+    expect(await enqueueDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
     expect(await db`select from envelopes where company_id = ${companyId}`).toHaveLength(0)
-    expect(await insertDeliveries(db, [])).toEqual([])
-    expect(await beginAttempts(db, [])).toEqual([])
-    await settleHeld(db, [])
+    expect(await enqueueDeliveries(db, [])).toEqual([])
+    expect(await startHeld(db, [])).toEqual([])
+    await completeHeld(db, [])
   })
 
   it('keeps any body to the letter', async () => {
     await fresh()
     await register(db, companyId)
     const body = '{"a":"\\u0000 \\\\ {\\"x\\"} 👋, NULL","n":12345678901234567890.10}'
-    const made = await insertDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
-    const [begun] = await beginAttempts(db, made)
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
+    const [begun] = await startHeld(db, made)
     expect(begun).toMatchObject({ body, wamid: 'w"{},\\' })
   })
 })
@@ -109,9 +103,9 @@ describe('beginning attempts', () => {
     await fresh()
     const given = { secret: 'sealed', staticHeaders: 'sealed too', method: 'GET' } as const
     const registration = await register(db, companyId, given)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     await updateRegistrationRow(db, companyId, registration.id, { url: 'https://new.example/' })
-    expect(await beginAttempts(db, made)).toEqual([
+    expect(await startHeld(db, made)).toEqual([
       {
         companyId,
         deliveryId: made[0]!.deliveryId,
@@ -136,24 +130,24 @@ describe('beginning attempts', () => {
     ]) {
       await fresh()
       const registration = await register(db, companyId)
-      const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+      const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
       await stop(registration.id)
-      expect(await beginAttempts(db, made)).toEqual([])
-      expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped', attempts: 0, nextAttemptAt: null })
+      expect(await startHeld(db, made)).toEqual([])
+      expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped', attempts: 0 })
       expect(await attemptRows(made[0]!.deliveryId)).toHaveLength(0)
       await updateRegistrationRow(db, companyId, registration.id, { status: 'active' })
-      expect(await beginAttempts(db, made)).toEqual([])
+      expect(await startHeld(db, made)).toEqual([])
     }
   })
 
   it('waits for a deactivation that is being committed, and sees it', async () => {
     await fresh()
     const registration = await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
-    let begun: Promise<BegunAttempt[]> | undefined
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    let begun: Promise<StartedAttempt[]> | undefined
     await db.begin(async (tx) => {
       await updateRegistrationRow(tx, companyId, registration.id, { status: 'inactive' })
-      begun = beginAttempts(db, made)
+      begun = startHeld(db, made)
       await sleep(200)
     })
     expect(await begun).toEqual([])
@@ -163,11 +157,11 @@ describe('beginning attempts', () => {
   it('holds a deactivation back until it has begun', async () => {
     await fresh()
     const registration = await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     let isDeactivated = false
     let deactivation: Promise<void> | undefined
     await db.begin(async (tx) => {
-      expect(await beginAttempts(tx, made)).toHaveLength(1)
+      expect(await startHeld(tx, made)).toHaveLength(1)
       deactivation = updateRegistrationRow(db, companyId, registration.id, { status: 'inactive' }).then(() => {
         isDeactivated = true
       })
@@ -181,8 +175,8 @@ describe('beginning attempts', () => {
   it('finds nothing under another company', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
-    expect(await beginAttempts(db, [{ ...made[0]!, companyId: other }])).toEqual([])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    expect(await startHeld(db, [{ ...made[0]!, companyId: other }])).toEqual([])
   })
 })
 
@@ -190,54 +184,51 @@ describe('recording attempts', () => {
   it('writes one row per attempt and counts up to the dead letter', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     for (let attempt = 1; attempt <= 5; attempt += 1) {
-      const [begun] = await beginAttempts(db, made)
+      const [begun] = await startHeld(db, made)
       expect(begun!.attempt).toBe(attempt)
-      await settleHeld(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
+      await completeHeld(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
     }
-    expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1, nextAttemptAt: null })
+    expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1 })
     const rows = await attemptRows(made[0]!.deliveryId)
     expect(rows.map(({ attempt, deadLettered }) => [attempt, deadLettered])).toEqual([
       [1, false], [2, false], [3, false], [4, false], [5, true],
     ]) // biome-ignore format: a table
-    expect(await beginAttempts(db, made)).toEqual([])
+    expect(await startHeld(db, made)).toEqual([])
   })
 
   it('records many deliveries at once, each with its own end', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
-    const [one, two] = await beginAttempts(db, made)
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    const [one, two] = await startHeld(db, made)
     const nothing = { statusCode: null, response: null, errorMessage: 'the receiver did not answer within 10 s' }
-    await settleHeld(db, [
+    await completeHeld(db, [
       record(one!, { next: 'delivered', statusCode: 200, response: 'a,{}"\\ NULL', errorMessage: null }),
       record(two!, nothing),
     ])
-    expect(await statusOf(db, one!)).toMatchObject({ status: 'delivered', attempts: 1, nextAttemptAt: null })
+    expect(await statusOf(db, one!)).toMatchObject({ status: 'delivered', attempts: 1 })
     expect(await statusOf(db, two!)).toEqual({
       status: 'pending',
       attempts: 1,
       round: 1,
-      nextAttemptAt: new Date('2026-01-01T00:00:05Z'),
     })
-    expect(await attemptRows(one!.deliveryId)).toMatchObject([
-      { statusCode: 200, response: 'a,{}"\\ NULL', durationMs: 12 },
-    ])
+    expect(await attemptRows(one!.deliveryId)).toMatchObject([{ statusCode: 200, response: 'a,{}"\\ NULL' }])
     expect(await attemptRows(two!.deliveryId)).toMatchObject([{ ...nothing, sentAt: new Date('2026-01-01T00:00:00Z') }])
   })
 
   it('changes nothing when the same attempt is recorded again or comes late', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await insertDeliveries(db, [envelope(companyId, 'w1')])
-    const [begun] = await beginAttempts(db, made)
-    await settleHeld(db, [record(begun!)])
-    await settleHeld(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const [begun] = await startHeld(db, made)
+    await completeHeld(db, [record(begun!)])
+    await completeHeld(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'pending', attempts: 1 })
-    const [second] = await beginAttempts(db, made)
-    await settleHeld(db, [record(second!, { next: 'delivered' })])
-    await settleHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
+    const [second] = await startHeld(db, made)
+    await completeHeld(db, [record(second!, { next: 'delivered' })])
+    await completeHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
   })
 })
@@ -249,16 +240,16 @@ describe('what is planned while there are no deliveries', () => {
     const session = connect(url, { max: 1 })
     onTestFinished(() => session.end())
     const handle = async (on: Db, made: DeliveryRef[]) =>
-      await settleHeld(
+      await completeHeld(
         on,
-        (await beginAttempts(on, made)).map((begun) => record(begun)),
+        (await startHeld(on, made)).map((begun) => record(begun)),
       )
-    await session`truncate deliveries, delivery_attempts, envelopes, jobs`
+    await session`truncate deliveries, delivery_attempts, envelopes`
     await session`vacuum analyze deliveries`
-    await handle(session, await insertDeliveries(session, [envelope(companyId, 'first')]))
+    await handle(session, await enqueueDeliveries(session, [envelope(companyId, 'first')]))
 
     const many = Array.from({ length: 3_000 }, (_, n) => envelope(companyId, `many ${n}`))
-    const made = await insertDeliveries(session, many)
+    const made = await enqueueDeliveries(session, many)
     await session.begin(async (tx) => {
       const before = await readsOf(tx, 'deliveries')
       await handle(tx, made.slice(1_000, 1_020))

@@ -1,11 +1,8 @@
 import type { Db } from '../db/connect.ts'
-import type { Claim, Job, Offer } from '../jobs/job.ts'
+import type { Claim, DirectDispatch, Job } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
 
-/** The kind of job that makes a delivery's attempts. A registration is a lane. */
-export const DELIVER = 'webhook.deliver'
-
-/** One delivery, as jobs carry it: the registration is its lane. */
+/** One delivery and the registration that it is for. */
 export type DeliveryRef = { companyId: number; deliveryId: number; registrationId: number }
 
 export type NewEnvelope = {
@@ -18,8 +15,8 @@ export type NewEnvelope = {
   body: string
 }
 
-/** An attempt that has begun: everything that is needed to make and record it. */
-export type BegunAttempt = DeliveryRef & {
+/** An attempt that has started: everything that is needed to make and record it. */
+export type StartedAttempt = DeliveryRef & {
   round: number
   /** 1 to 5. */
   attempt: number
@@ -46,80 +43,104 @@ export type AttemptRecord = DeliveryRef & {
   next: Date | 'delivered' | 'dead'
 }
 
-/** A new delivery and its job, which is leased from the start where an offer was taken up: it has a claim then. */
-export type PutUp = DeliveryRef & { jobId: number; claimId: string | null } & Pick<Job, 'dueAt' | 'createdAt'>
+/** A new delivery; it has a claim when it is leased to the caller. */
+export type EnqueuedDelivery = DeliveryRef & { claimId: string | null } & Pick<Job, 'dueAt' | 'createdAt'>
 
 /**
- * Puts envelopes up for every active registration of their company that subscribes to the event, and returns the new
- * deliveries, each of which has its job. Belongs in the transaction that writes the message. A wamid that a company has
- * had before makes no delivery, not even for a registration that is newer; an envelope that nobody wants is not stored.
+ * Stores envelopes of new messages and makes a delivery of each for every active registration of its company that subscribes
+ * to the event; returns them. Belongs in the transaction that writes the message: its key says that the message is new.
+ * An envelope without receivers is not stored, and a wamid that came before on this day makes no delivery, not even for a
+ * registration that is newer.
  */
-export async function insertDeliveries(db: Db, envelopes: readonly NewEnvelope[], offer?: Offer): Promise<PutUp[]> {
+export async function enqueueDeliveries(
+  db: Db,
+  envelopes: readonly NewEnvelope[],
+  dispatch?: DirectDispatch,
+): Promise<EnqueuedDelivery[]> {
   if (envelopes.length === 0) return []
-  return await db<PutUp[]>`
+  return await db<EnqueuedDelivery[]>`
     select *
-    from put_up_deliveries(
-      ${DELIVER},
+    from enqueue_deliveries(
       ${envelopes.map((one) => one.companyId)}::bigint[],
       ${envelopes.map((one) => one.wamid)}::text[],
       ${envelopes.map((one) => one.event)}::text[],
       ${envelopes.map((one) => one.messageId)}::bigint[],
       ${envelopes.map((one) => one.body)}::text[],
-      ${offer?.fullLanes ?? []}::text[],
-      ${offer?.fullCompanies ?? []}::bigint[],
-      ${offer?.leaseMs ?? null}::integer
+      ${dispatch?.fullLanes ?? []}::text[],
+      ${dispatch?.fullCompanies ?? []}::bigint[],
+      ${dispatch?.leaseMs ?? null}::integer
     )
   `
 }
+
+/** A delivery that a worker holds. */
+export type HeldDelivery = { companyId: number; deliveryId: number; claimId: string }
 
 /**
- * Begins the next attempt of each delivery. One that is finished, or whose registration is inactive or deleted, is not
- * returned: the latter ends here as skipped, without attempt, log row or retry.
+ * Starts the next attempt of each delivery. One that is finished, that another has claimed, or whose registration or company
+ * is inactive or deleted, is not returned.
  *
- * An attempt begins when this statement commits. It reads the registration under a shared row lock: a deactivation
- * that has not committed yet is waited for and then seen, and one that comes while the lock is held waits for the
- * moment that this statement takes. So once a deactivation or deletion has been answered, nothing begins. The caller
- * posts at once and does not queue what has begun. Beginning writes nothing: an attempt that dies with its worker is
- * begun again under the same number.
+ * An attempt starts when this statement commits. It reads companies and registrations once for all, under shared row locks: a
+ * deactivation that has not committed yet is waited for and then seen, and one that comes while the lock is held waits for
+ * the moment that this statement takes. So once a deactivation or deletion has been answered, nothing starts. The caller
+ * posts at once and does not queue what has started. A start writes nothing: an attempt that dies with its worker is
+ * started again under the same number.
  */
-export async function beginAttempts(db: Db, deliveries: readonly DeliveryRef[]): Promise<BegunAttempt[]> {
+export async function startAttempts(db: Db, deliveries: readonly HeldDelivery[]): Promise<StartedAttempt[]> {
   if (deliveries.length === 0) return []
-  return await db<BegunAttempt[]>`
+  return await db<StartedAttempt[]>`
     select *
-    from begin_attempts(
+    from start_attempts(
       ${deliveries.map((one) => one.companyId)}::bigint[],
-      ${deliveries.map((one) => one.deliveryId)}::bigint[]
+      ${deliveries.map((one) => one.deliveryId)}::bigint[],
+      ${deliveries.map((one) => one.claimId)}::uuid[]
     )
   `
 }
 
-export type Settlement = {
-  claim: Claim
+export type Completion = {
+  claim: Pick<Claim, 'claimId'>
   record: AttemptRecord
-  /** Until the job is due again, by the database's clock; undefined: it has ended. */
+  /** Until the delivery is due again, by the database's clock; undefined: it has ended. */
   afterMs: number | undefined
 }
 
 /**
- * Writes one log row per attempt, what becomes of its delivery, and ends its job or gives it another time, all in one
- * statement. An attempt whose job is another's by now changes nothing.
+ * Records attempts and what becomes of their deliveries, in one statement. An attempt whose delivery is another's by now
+ * changes nothing.
  */
-export async function settleAttempts(db: Db, settlements: readonly Settlement[]): Promise<void> {
-  if (settlements.length === 0) return
-  await db`select settle_attempts(${db.json(settlements.map(toItem))})`
+export async function completeAttempts(db: Db, completions: readonly Completion[]): Promise<void> {
+  for (const distinct of withDistinctIds(completions)) await completeDistinct(db, distinct)
 }
 
-const toItem = ({ claim, record, afterMs }: Settlement) => ({
-  job_id: claim.id,
-  claim_id: claim.claimId,
-  after_ms: afterMs ?? null,
-  round: record.round,
-  attempt: record.attempt,
-  status_code: record.statusCode,
-  response: record.response,
-  error_message: record.errorMessage,
-  duration_ms: record.durationMs,
-  sent_at: record.sentAt.toISOString(),
-  status_after: record.next instanceof Date ? 'pending' : record.next,
-  next_attempt_at: record.next instanceof Date ? record.next.toISOString() : null,
-})
+async function completeDistinct(db: Db, completions: readonly Completion[]): Promise<void> {
+  const records = completions.map(({ record }) => record)
+  await db`
+    select complete_attempts(
+      ${records.map((one) => one.companyId)}::bigint[],
+      ${records.map((one) => one.deliveryId)}::bigint[],
+      ${completions.map(({ claim }) => claim.claimId)}::uuid[],
+      ${records.map((one) => one.round)}::integer[],
+      ${records.map((one) => one.attempt)}::integer[],
+      ${records.map(({ next }) => (next instanceof Date ? 'pending' : next))}::text[],
+      ${completions.map(({ afterMs }) => afterMs ?? null)}::double precision[],
+      ${records.map((one) => one.statusCode)}::integer[],
+      ${records.map((one) => one.response)}::text[],
+      ${records.map((one) => one.errorMessage)}::text[],
+      ${records.map((one) => one.durationMs)}::integer[],
+      ${records.map((one) => one.sentAt.toISOString())}::timestamptz[]
+    )
+  `
+}
+
+/** Two companies may know the same id: such deliveries go in different statements. */
+function withDistinctIds(completions: readonly Completion[]): Completion[][] {
+  const statements: Map<number, Completion>[] = []
+  for (const completion of completions) {
+    const { deliveryId } = completion.record
+    const free = statements.find((statement) => !statement.has(deliveryId)) ?? new Map<number, Completion>()
+    if (free.size === 0) statements.push(free)
+    free.set(deliveryId, completion)
+  }
+  return statements.map((statement) => [...statement.values()])
+}

@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createReceiverTurns, type Turn } from './receiver-turns.ts'
 
 /** Takes turns and says how many have come. */
-function take(turns: ReturnType<typeof createReceiverTurns>, id: number, count: number) {
+function take(turns: ReturnType<typeof createReceiverTurns>, id: string, count: number) {
   const taken: Turn[] = []
   let sentAway = 0
   for (let i = 0; i < count; i += 1) {
@@ -34,8 +34,8 @@ describe('turns at a receiver', () => {
 
   it('are 4 at once until it has answered, the next when one ends, and each receiver has its own', async () => {
     const turns = createReceiverTurns()
-    const { taken } = take(turns, 1, 50)
-    const other = take(turns, 2, 3)
+    const { taken } = take(turns, '1', 50)
+    const other = take(turns, '2', 3)
     await settle()
     expect([taken.length, other.taken.length]).toEqual([4, 3])
     taken[0]?.end(undefined)
@@ -45,15 +45,15 @@ describe('turns at a receiver', () => {
 
   it('double with each success to 20, grow by one with each quick success to 64, and are halved by a failure', async () => {
     const turns = createReceiverTurns()
-    const { taken } = take(turns, 1, 1_000)
+    const { taken } = take(turns, '1', 1_000)
     await settle()
     const end = ender(taken)
     expect(await end(1, SLOW)).toBe(8)
     expect(await end(1, SLOW)).toBe(16)
     expect(await end(10, SLOW)).toBe(20)
-    expect(turns.isQuick(1)).toBe(false)
+    expect(turns.isQuick('1')).toBe(false)
     expect(await end(1, GOOD)).toBe(21)
-    expect(turns.isQuick(1)).toBe(true)
+    expect(turns.isQuick('1')).toBe(true)
     expect(await end(100, GOOD)).toBe(64)
     expect(await end(10, SLOW)).toBe(64)
     expect(await end(1, BAD)).toBe(63)
@@ -64,13 +64,13 @@ describe('turns at a receiver', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const turns = createReceiverTurns()
-    const first = take(turns, 1, 60)
+    const first = take(turns, '1', 60)
     await settle()
     for (const turn of first.taken) turn.end(BAD)
     await settle()
     expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
 
-    const { taken, sentAway } = take(turns, 1, 20)
+    const { taken, sentAway } = take(turns, '1', 20)
     /** Lets the pause after a failure pass; returns how many attempts have started in all. */
     const startedAfter = async (ms: number) => {
       vi.advanceTimersByTime(ms)
@@ -92,23 +92,23 @@ describe('turns at a receiver', () => {
 
   it('remember the failing and the quick while nothing is sent to them', async () => {
     const turns = createReceiverTurns()
-    for (const how of [BAD, BAD]) (await turns.take(1))?.end(how)
+    for (const how of [BAD, BAD]) (await turns.take('1'))?.end(how)
     await new Promise((passed) => setTimeout(passed, 100))
-    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take(2))?.end(how)
-    const [failing, quick] = [take(turns, 1, 30), take(turns, 2, 30)]
+    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take('2'))?.end(how)
+    const [failing, quick] = [take(turns, '1', 30), take(turns, '2', 30)]
     await settle()
     expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
-    expect([1, 2, 3].map(turns.isQuick)).toEqual([false, true, false])
+    expect(['1', '2', '3'].map(turns.isQuick)).toEqual([false, true, false])
   })
 
   it('are no more once closed: what waits is given back, what has begun may end', async () => {
     const turns = createReceiverTurns()
-    const { taken, sentAway } = take(turns, 1, 25)
+    const { taken, sentAway } = take(turns, '1', 25)
     await settle()
     turns.close()
     await settle()
     expect([taken.length, sentAway()]).toEqual([4, 21])
     taken[0]?.end(GOOD)
-    expect(await turns.take(1)).toBeUndefined()
+    expect(await turns.take('1')).toBeUndefined()
   })
 })

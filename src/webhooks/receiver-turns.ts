@@ -1,4 +1,4 @@
-/** Attempts in flight per registration and process: at first, then doubled by each success up to the second number. */
+/** Attempts in flight per receiver and process: at first, then doubled by each success up to the second number. */
 const FIRST_AT_ONCE = 4
 const ORDINARY_AT_ONCE = 20
 /** Beyond it, quick successes alone allow more, one at a time. */
@@ -22,12 +22,12 @@ export type Turn = {
 
 export type ReceiverTurns = {
   /**
-   * Fulfilled when the registration may be called once more; with undefined when the delivery is to be given back,
+   * Fulfilled when the receiver, by its lane, may be called once more; with undefined when the delivery is to be given back,
    * because its receiver fails or the turns are closed.
    */
-  take(registrationId: number): Promise<Turn | undefined>
-  /** Whether the registration has answered quickly for a while. */
-  isQuick(registrationId: number): boolean
+  take(receiver: string): Promise<Turn | undefined>
+  /** Whether the receiver has answered quickly for a while. */
+  isQuick(receiver: string): boolean
   /** Gives back all that waits, and all that comes. */
   close(): void
 }
@@ -48,10 +48,10 @@ type Receiver = {
  * so that a receiver costs the others nothing.
  */
 export function createReceiverTurns(): ReceiverTurns {
-  const receivers = new Map<number, Receiver>()
+  const receivers = new Map<string, Receiver>()
   let isClosed = false
 
-  const begin = (id: number, receiver: Receiver): Turn => {
+  const begin = (id: string, receiver: Receiver): Turn => {
     receiver.inFlight += 1
     return {
       end: (how) => {
@@ -63,7 +63,7 @@ export function createReceiverTurns(): ReceiverTurns {
     }
   }
 
-  const endPause = (id: number, receiver: Receiver): void => {
+  const endPause = (id: string, receiver: Receiver): void => {
     clearTimeout(receiver.timer)
     receiver.timer = undefined
     while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
@@ -71,7 +71,7 @@ export function createReceiverTurns(): ReceiverTurns {
     if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) receivers.delete(id)
   }
 
-  const pause = (id: number, receiver: Receiver): void => {
+  const pause = (id: string, receiver: Receiver): void => {
     clearTimeout(receiver.timer)
     receiver.timer = setTimeout(endPause, receiver.pauseMs, id, receiver)
   }

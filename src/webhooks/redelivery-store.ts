@@ -1,69 +1,71 @@
 import type { Db } from '../db/connect.ts'
-import type { DeliveryRef } from './delivery-store.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
-/** Where a walk over the deliveries of a range stands. */
-export type RedeliveryCursor = { createdAt: string; id: number }
-export type RedeliveryBatch = { deliveries: DeliveryRef[]; next: RedeliveryCursor | undefined }
+/** A step of a walk over the deliveries of a range; `next` is the id that it ended at, undefined at the end of the walk. */
+export type RedeliveryStep = { count: number; next: number | undefined }
 
-/** Puts a finished delivery up again, with five new attempts; undefined when it is still pending, or missing. */
-export async function renewDelivery(db: Db, companyId: number, deliveryId: number): Promise<DeliveryRef | undefined> {
-  const [row] = await db<DeliveryRef[]>`
+/** Makes a finished delivery due again, with five new attempts; false when it is pending, or missing. */
+export async function renewDelivery(db: Db, companyId: number, deliveryId: number): Promise<boolean> {
+  const { count } = await db`
     update deliveries
-    set status = 'pending', round = round + 1, attempts = 0, next_attempt_at = now(), updated_at = now()
-    where company_id = ${companyId} and id = ${deliveryId} and status <> 'pending' and wamid not like 'erased:%'
-    returning company_id, id as delivery_id, registration_id
+    set status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now()
+    where company_id = ${companyId} and id = ${deliveryId} and day = ${deliveryId}::bigint / 1000000000
+      and status <> 'pending' and wamid not like 'erased:%'
   `
-  return row
+  return count > 0
 }
 
 /**
- * Puts up again the next `limit` deliveries of a registration that were made within the range and are finished, oldest
- * first. A range of any size is walked in steps, so that no transaction grows with it.
+ * Makes the next `limit` deliveries of a registration that were made within the range and are finished due again, in the order
+ * of their ids, after the id `after`. A range of any size is walked in steps, so that no transaction grows with it.
  */
 export async function renewDeliveries(
   db: Db,
   companyId: number,
   registrationId: number,
   range: RedeliveryRange,
-  cursor: RedeliveryCursor | undefined,
+  after: number | undefined,
   limit: number,
-): Promise<RedeliveryBatch> {
-  const rows = await db<(DeliveryRef & RedeliveryCursor & { isRenewed: boolean })[]>`
+): Promise<RedeliveryStep> {
+  const statuses = range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']
+  /** Each half has an index of its own. */
+  const finished = (half: ReturnType<typeof db>) => db`
+    select id, day
+    from deliveries
+    where company_id = ${companyId} and registration_id = ${registrationId} and ${half}
+      and day between ${dayOf(range.since)}::integer and ${dayOf(range.until)}::integer
+      and created_at >= ${range.since} and created_at < ${range.until}
+      and id > ${after ?? 0} and status = any (${statuses}::text[]) and wamid not like 'erased:%'
+    order by id
+    limit ${limit}
+  `
+  const [row] = await db<[{ renewed: number; seen: number; last: number | null }]>`
     with step as materialized (
-      select delivery.id, delivery.created_at
-      from deliveries delivery
-      where delivery.company_id = ${companyId}
-        and delivery.registration_id = ${registrationId}
-        and delivery.created_at >= ${range.since}
-        and delivery.created_at < ${range.until}
-        and (delivery.created_at, delivery.id)
-          > (coalesce(${cursor?.createdAt ?? null}::timestamptz, '-infinity'), ${cursor?.id ?? 0}::bigint)
-        and delivery.wamid not like 'erased:%'
-        and delivery.status = any (${range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']}::text[])
-      order by delivery.created_at, delivery.id
+      select *
+      from (
+        (${finished(db`sent_at is not null`)})
+        union all
+        (${finished(db`sent_at is null and status <> 'pending'`)})
+      ) as delivery
+      order by id
       limit ${limit}
     ),
     renewed as (
       update deliveries delivery
-      set status = 'pending', round = round + 1, attempts = 0, next_attempt_at = now(), updated_at = now()
-      from step
-      where delivery.company_id = ${companyId} and delivery.id = step.id and delivery.status <> 'pending'
+      set status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now()
+      where delivery.company_id = ${companyId} and delivery.status <> 'pending'
+        and delivery.id = any (array(select step.id from step))
+        and delivery.day between (select min(step.day) from step) and (select max(step.day) from step)
       returning delivery.id
     )
     select
-      ${companyId}::bigint as company_id, step.id as delivery_id, ${registrationId}::bigint as registration_id,
-      step.created_at::text, step.id, renewed.id is not null as is_renewed
-    from step
-    left join renewed using (id)
-    order by step.created_at, step.id
+      (select count(*) from renewed) as renewed, (select count(*) from step) as seen, (select max(id) from step) as last
   `
-  const last = rows.length < limit ? undefined : rows.at(-1)
-  return {
-    deliveries: rows
-      .filter((row) => row.isRenewed)
-      .map(({ deliveryId }) => ({ companyId, deliveryId, registrationId })),
-    next: last && { createdAt: last.createdAt, id: last.id },
-  }
+  return { count: row.renewed, next: row.seen < limit ? undefined : (row.last ?? undefined) }
 }
+
+const DAY_MS = 86_400_000
+
+/** The day of a partition: days since 1970. */
+const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)

@@ -1,28 +1,24 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { badRequest, deliveryLogNotFound, validationError } from '../errors.ts'
 import { findLoggedDelivery } from './delivery-log-store.ts'
-import type { DeliveryRef } from './delivery-store.ts'
-import { type RedeliveryCursor, type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
+import { type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
 import { getRegistrationRow } from './registration.ts'
 import type { RegistrationRow } from './registration-store.ts'
 
 const STEP = 1_000
 
-/** Makes jobs for deliveries, on the transaction that put them up. */
-export type EnqueueDeliveries = (db: Db, deliveries: readonly DeliveryRef[]) => Promise<void>
 export type RedeliveryDeps = {
   db: Pool
-  enqueue: EnqueueDeliveries
-  /** Called after the commit of deliveries that were put up. */
+  /** Called after the commit of deliveries that are due again. */
   onEnqueued: () => void
 }
 
 /**
- * Puts the delivery of one log row up again: same body, same delivery id, five new attempts. One that is still being
+ * Enqueues the delivery of one log row again: same body, same delivery id, five new attempts. One that is still being
  * tried stays as it is.
  */
 export async function redeliverLog(
-  { db, enqueue, onEnqueued }: RedeliveryDeps,
+  { db, onEnqueued }: RedeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
   logId: number | undefined,
@@ -33,23 +29,22 @@ export async function redeliverLog(
   if (logged === undefined) throw deliveryLogNotFound()
   checkActive(registration)
   await db.begin(async (tx) => {
-    const renewed = await renewDelivery(tx, companyId, logged.deliveryId)
-    if (renewed) await enqueue(tx, [renewed])
+    await renewDelivery(tx, companyId, logged.deliveryId)
     await alsoCommit(tx)
   })
   onEnqueued()
 }
 
-/** How far a range has been put up again: where the next step begins, and how many deliveries so far. */
-export type RangeProgress = { until: string; count: number; cursor: RedeliveryCursor | null }
+/** How far a range has been enqueued again: the id that the next step begins after, and how many deliveries so far. */
+export type RangeProgress = { until: string; count: number; cursor: number | null }
 
 /**
- * Puts up again every finished delivery of a registration made from `since` until before `until`; returns how many.
+ * Enqueues again every finished delivery of a registration made from `since` until before `until`; returns how many.
  * Each step of 1,000 is a transaction, in which `alsoCommit` runs last: a walk that broke off goes on after its last
  * step when it is given that step's progress. A null cursor says that the walk is complete.
  */
 export async function redeliverRange(
-  { db, enqueue, onEnqueued }: RedeliveryDeps,
+  { db, onEnqueued }: RedeliveryDeps,
   companyId: number,
   registrationId: number | undefined,
   range: RedeliveryRange,
@@ -64,12 +59,7 @@ export async function redeliverRange(
     const { count, cursor } = progress
     progress = await db.begin(async (tx) => {
       const step = await renewDeliveries(tx, companyId, registration.id, { ...range, until }, cursor ?? undefined, STEP)
-      if (step.deliveries.length > 0) await enqueue(tx, step.deliveries)
-      const next = {
-        until: until.toISOString(),
-        count: count + step.deliveries.length,
-        cursor: step.next ?? null,
-      }
+      const next = { until: until.toISOString(), count: count + step.count, cursor: step.next ?? null }
       await alsoCommit(tx, next)
       return next
     })
@@ -94,7 +84,7 @@ export function parseRange(
   return { since, until, onlyDeadLettered: request.onlyDeadLettered ?? false }
 }
 
-/** What is put up for an inactive registration would be skipped at once: better to say so. */
+/** Deliveries to an inactive registration would be skipped at once: better to say so. */
 function checkActive(registration: RegistrationRow): void {
   if (registration.status !== 'active') throw badRequest('The registration is inactive: activate it first')
 }

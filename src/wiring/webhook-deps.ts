@@ -1,5 +1,4 @@
 import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
-import { enqueueDeliveries } from '../webhooks/delivery-job.ts'
 import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
 import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
 import type { Deps } from './deps.ts'
@@ -8,7 +7,7 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
-  return { ...deps, serviceName, rules, enqueue: enqueueDeliveries, onEnqueued: deps.deliveriesDue.raise }
+  return { ...deps, serviceName, rules, onEnqueued: deps.deliveriesDue.raise }
 }
 
 /** What makes the attempts, measured. */

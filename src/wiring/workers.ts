@@ -13,8 +13,9 @@ import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { settleAbandoned } from '../messages/message-store.ts'
-import { forwardMessages } from '../webhooks/delivery-job.ts'
-import { DELIVER } from '../webhooks/delivery-store.ts'
+import { keepDeliveryDays } from '../webhooks/delivery-days.ts'
+import { DELIVER } from '../webhooks/delivery-table.ts'
+import { forwardMessages } from '../webhooks/forward-messages.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
@@ -31,6 +32,8 @@ const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
 /** Statuses that came before their message was known wait so long at most. */
 const TAKE_UP_MS = 2_000
+/** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
+const DELIVERY_DAYS_MS = 60_000
 const COUNT_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
@@ -54,10 +57,10 @@ export function startWorkers(deps: Deps): Workers {
     sourceType: deps.config.serviceName.toLowerCase(),
     decrypt: deps.cipher.decrypt,
     forward: async (tx, messages) => {
-      const offer = jobs.offer(DELIVER)
-      const { taken, waiting } = await forwardMessages(tx, messages, offer)
+      const accepted = jobs.acceptDirect(DELIVER)
+      const { leased, waiting } = await forwardMessages(tx, messages, accepted)
       return () => {
-        if (offer) jobs.takeOver(taken, offer)
+        if (accepted) jobs.dispatch(leased, accepted)
         if (waiting > 0) jobs.wake(DELIVER)
       }
     },
@@ -75,6 +78,7 @@ export function startWorkers(deps: Deps): Workers {
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping.signal))
   const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
   const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
+  const days = repeatedly(deps, DELIVERY_DAYS_MS, () => keepDeliveryDays(deps.workerDb, deps.config.deliveryLogDays))
   const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
   return {
     stop: async () => {
@@ -86,6 +90,7 @@ export function startWorkers(deps: Deps): Workers {
         stuck.stop(),
         takeUp.stop(),
         counts.stop(),
+        days.stop(),
         jobs.stop(DRAIN_MS),
       ])
       await deps.receiver.close()

@@ -1,0 +1,30 @@
+import type { Db } from '../db/connect.ts'
+import type { DirectDispatch, Job } from '../jobs/job.ts'
+import { type EnqueuedDelivery, enqueueDeliveries } from './delivery-store.ts'
+import { DELIVER, laneOf } from './delivery-table.ts'
+import { EVENTS } from './registration.ts'
+
+export type Forwarded = { companyId: number; wamid: string; messageId: number | null; body: string }
+
+/**
+ * Enqueues new messages for the receivers of their companies, in the transaction that writes them (spec: Events). Returns
+ * the deliveries that are leased for direct dispatch to the worker, and how many others wait to be claimed, both from the
+ * commit on.
+ */
+export async function forwardMessages(
+  tx: Db,
+  messages: readonly Forwarded[],
+  dispatch?: DirectDispatch,
+): Promise<{ leased: Job[]; waiting: number }> {
+  const envelopes = messages.map((message) => ({ ...message, event: EVENTS[0] }))
+  const enqueued = await enqueueDeliveries(tx, envelopes, dispatch)
+  const leased = enqueued.flatMap(toJob)
+  return { leased, waiting: enqueued.length - leased.length }
+}
+
+function toJob({ claimId, companyId, deliveryId, registrationId, dueAt, createdAt }: EnqueuedDelivery): Job[] {
+  if (claimId === null) return []
+  const lane = laneOf(companyId, registrationId)
+  const job = { id: deliveryId, claimId, kind: DELIVER, lane, companyId, subjectId: deliveryId }
+  return [{ ...job, dueAt, attempts: 0, createdAt }]
+}

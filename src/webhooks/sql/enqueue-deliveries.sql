@@ -1,0 +1,87 @@
+-- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
+-- see enqueueDeliveries in src/webhooks/delivery-store.ts. Part of the transaction that writes the messages. An envelope
+-- without receivers is not stored; one that was stored today makes no delivery.
+-- With `lease_ms`, the caller is a worker, and the deliveries are leased to it at once, one claim for each registration,
+-- except those in `full_lanes`, those of `full_companies`, and those whose registration has deliveries waiting (since
+-- yesterday: older ones wait for their receiver). `claim_id` is null for the rest.
+create function enqueue_deliveries(
+  company_ids bigint[],
+  wamids text[],
+  events text[],
+  message_ids bigint[],
+  bodies text[],
+  full_lanes text[] default '{}'::text[],
+  full_companies bigint[] default '{}'::bigint[],
+  lease_ms integer default null
+)
+returns table (
+  company_id bigint,
+  delivery_id bigint,
+  registration_id bigint,
+  claim_id uuid,
+  due_at timestamptz,
+  created_at timestamptz
+)
+language plpgsql
+set enable_seqscan = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+declare
+  today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
+begin
+  return query
+  with receiver as materialized (
+    select
+      registration.company_id, registration.id, registration.events,
+      case when
+        lease_ms is not null
+        and registration.company_id <> all (full_companies)
+        and lane.lane <> all (full_lanes)
+        and not exists (
+          select from deliveries delivery
+          where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
+            and delivery.claim_id is null and delivery.day between today - 1 and today
+        )
+      then gen_random_uuid() end as claim_id
+    from (select distinct given.company_id from unnest(company_ids) as given (company_id)) as company
+    join registrations registration on registration.company_id = company.company_id
+      and registration.status = 'active'
+      and registration.deleted_at is null
+    cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
+  ),
+  wanted as materialized (
+    select given.*, subscribed.receivers, subscribed.delivery_ids
+    from unnest(company_ids, wamids, events, message_ids, bodies)
+      as given (company_id, wamid, event, message_id, body)
+    cross join lateral (
+      select
+        array_agg(receiver.id order by receiver.id) as receivers,
+        array_agg(today * 1000000000::bigint + nextval('delivery_ids') order by receiver.id) as delivery_ids
+      from receiver
+      where receiver.company_id = given.company_id and given.event = any (receiver.events)
+    ) as subscribed
+    where subscribed.receivers is not null
+  ),
+  stored as (
+    insert into envelopes (company_id, day, wamid, event, message_id, body, delivery_ids)
+    select wanted.company_id, today, wanted.wamid, wanted.event, wanted.message_id, wanted.body, wanted.delivery_ids
+    from wanted
+    order by wanted.company_id, wanted.wamid -- one order of locks for all who write at once
+    on conflict (company_id, wamid, day) do nothing
+    returning envelopes.company_id, envelopes.wamid, envelopes.delivery_ids
+  )
+  insert into deliveries as made (company_id, id, day, registration_id, wamid, claim_id, lease_until)
+  select
+    wanted.company_id, one.delivery_id, today, one.receiver_id, wanted.wamid, receiver.claim_id,
+    case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
+  from wanted
+  join stored on (stored.company_id, stored.wamid, stored.delivery_ids)
+    = (wanted.company_id, wanted.wamid, wanted.delivery_ids)
+  cross join lateral unnest(wanted.receivers, wanted.delivery_ids) as one (receiver_id, delivery_id)
+  join receiver on (receiver.company_id, receiver.id) = (wanted.company_id, one.receiver_id)
+  order by one.delivery_id
+  returning made.company_id, made.id, made.registration_id, made.claim_id, made.due_at, made.created_at;
+end
+$$;

@@ -1,0 +1,34 @@
+-- Makes the partitions of envelopes, deliveries and delivery_attempts from today until `days_ahead` days later, and returns
+-- how many it made. Runs with the rights of its owner, so that a role without DDL rights can run the service; the role must
+-- have the right to write deliveries. Attaching takes no lock that readers or writers wait for.
+create function make_delivery_days(days_ahead integer)
+returns integer
+language plpgsql
+security definer
+set search_path = public, pg_temp
+as $$
+declare
+  today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
+  made integer := 0;
+  parent text;
+  day integer;
+  partition text;
+begin
+  if not has_table_privilege(session_user, 'deliveries', 'insert') then
+    raise insufficient_privilege using message = 'The role may not write deliveries';
+  end if;
+  perform pg_advisory_xact_lock(7237455203);
+  foreach parent in array array['envelopes', 'deliveries', 'delivery_attempts'] loop
+    for day in today .. today + least(days_ahead, 31) loop
+      partition := parent || to_char(date '1970-01-01' + day, '_YYYYMMDD');
+      if to_regclass(partition) is null then
+        execute format('create table %I (like %I including all)', partition, parent);
+        execute format('alter table %I set (autovacuum_vacuum_insert_scale_factor = 0.5)', partition);
+        execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, partition, day, day + 1);
+        made := made + 1;
+      end if;
+    end loop;
+  end loop;
+  return made;
+end
+$$;

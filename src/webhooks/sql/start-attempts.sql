@@ -1,0 +1,79 @@
+-- Starts the next attempt of each delivery that its claim still holds; see startAttempts in src/webhooks/delivery-store.ts.
+-- Companies and registrations are read once, under shared locks, and first: a change that has been answered is seen.
+create function start_attempts(company_ids bigint[], delivery_ids bigint[], claim_ids uuid[])
+returns table (
+  company_id bigint,
+  delivery_id bigint,
+  registration_id bigint,
+  round integer,
+  attempt integer,
+  wamid text,
+  event text,
+  body text,
+  url text,
+  method text,
+  static_headers text,
+  secret text
+)
+language plpgsql
+set enable_seqscan = off
+set enable_bitmapscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+  -- A start writes only locks: nothing that a crash of the server could not do again.
+  perform set_config('synchronous_commit', 'off', true);
+
+  return query
+  with due as materialized (
+    select delivery.*
+    from unnest(company_ids, delivery_ids, claim_ids) as given (company_id, delivery_id, claim_id)
+    cross join lateral (
+      select
+        known.company_id, known.id, known.day, known.registration_id, known.round, known.attempts + 1 as attempt,
+        known.wamid
+      from deliveries known
+      where known.id = given.delivery_id and known.company_id = given.company_id
+        and known.day = (given.delivery_id / 1000000000)::integer
+        and known.claim_id = given.claim_id and known.status = 'pending'
+      limit 1
+    ) as delivery
+  ),
+  company as materialized (
+    select living.id
+    from (select distinct due.company_id from due order by 1) as wanted
+    cross join lateral (
+      select known.id from companies known where known.id = wanted.company_id and known.deleted_at is null
+      for share of known
+    ) as living
+  ),
+  receiver as materialized (
+    select active.*
+    from (
+      select distinct due.company_id, due.registration_id from due join company on company.id = due.company_id order by 1, 2
+    ) as wanted
+    cross join lateral (
+      select known.company_id, known.id, known.url, known.method, known.static_headers, known.secret
+      from registrations known
+      where known.company_id = wanted.company_id and known.id = wanted.registration_id
+        and known.status = 'active' and known.deleted_at is null
+      for share of known
+    ) as active
+  )
+  select
+    due.company_id, due.id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event, envelope.body,
+    receiver.url, receiver.method, receiver.static_headers, receiver.secret
+  from due
+  join receiver on receiver.company_id = due.company_id and receiver.id = due.registration_id
+  cross join lateral (
+    select known.event, known.body
+    from envelopes known
+    where known.company_id = due.company_id and known.wamid = due.wamid and known.day = due.day
+    limit 1
+  ) as envelope;
+end
+$$;
