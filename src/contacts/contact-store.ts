@@ -98,9 +98,15 @@ type ConsentsOf = { id: number; emailConsent: boolean | null; whatsappConsent: b
 const givenConsent = (tx: Db, channel: Channel) =>
   channel === 'email' ? tx`state.email_consent` : tx`state.whatsapp_consent`
 
-/** Whether an opt-out was kept under the identity that a contact is to have. */
+/**
+ * Whether an opt-out was kept under the identity that a contact is to have. Most companies have none: one look for each
+ * statement then saves a function call for each contact and channel.
+ */
 const isOptedOut = (tx: Db, companyId: number, channel: Channel) => tx`
-  is_opted_out(${companyId}, ${channel}::text, consent_identity(${channel}::text, state.email_key, state.phone_identity))
+  (
+    (select exists (select from opt_outs where opt_outs.company_id = ${companyId}))
+    and is_opted_out(${companyId}, ${channel}::text, consent_identity(${channel}::text, state.email_key, state.phone_identity))
+  )
 `
 
 /** The consent that a new contact is to have; without one, the opt-out of its identity. */
