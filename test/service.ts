@@ -103,10 +103,10 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     return { companyId, key: key.body, api, sender: sender?.body, phoneNumberId: sender?.body.phoneNumberId as string }
   }
 
-  async function connectSender(companyId: number, given: object = {}) {
-    const phoneNumberId = `1${randomInt(1e9, 1e10)}${randomInt(1e4, 1e5)}`
+  /** The provider lists the number first, whatever its id. */
+  async function connectSender(companyId: number, given: { phoneNumberId?: string; wabaAccountId?: string } = {}) {
+    const { phoneNumberId = `1${randomInt(1e9, 1e10)}${randomInt(1e4, 1e5)}`, wabaAccountId = DEMO_ACCOUNT } = given
     const displayPhoneNumber = `+39 ${randomInt(1e9, 1e10)}`
-    const wabaAccountId = DEMO_ACCOUNT
     await control('POST', '/numbers', { phoneNumberId, displayPhoneNumber, verifiedName: 'Acme', wabaAccountId })
     return operator('POST', `/companies/${companyId}/senders`, {
       provider: 'meta',

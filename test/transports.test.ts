@@ -406,10 +406,13 @@ describe('connecting', () => {
     expect(field).toEqual({ path, message: `is refused by the provider: ${code}: ${message}` })
   })
 
-  test('a number that the provider does not list, without its name: 422 naming phoneNumberId', async () => {
+  test.each([
+    ['without its name', {}],
+    ['with number and name', { phoneNumber: '+39 333 1112223', phoneName: 'Acme' }],
+  ])('a number that the provider does not list, %s: 422 naming phoneNumberId', async (_, given) => {
     const { companyId } = await service.createCompany({ isConnected: false })
     const { body } = await numberAt('meta')
-    const unlisted = { ...body, phoneNumberId: '1' }
+    const unlisted = { ...body, ...given, phoneNumberId: '1' }
     const answer = await service.operator('POST', `/companies/${companyId}/senders`, unlisted)
     expect([answer.status, answer.body.error.details?.fields[0].path]).toEqual([422, 'phoneNumberId'])
   })

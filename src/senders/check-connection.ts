@@ -16,13 +16,15 @@ export type Checked = { number: ProviderNumber | undefined; unreachable: string 
 /**
  * Asks the provider with the credential that was given. A provider that cannot be reached must not stop a number from
  * being connected; one that refuses does, whatever else was given.
- * @throws {AppError} 422 `validation_error` with the provider's code and text
+ * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does not list
  */
 export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)
   if (listed === undefined) return { number: undefined, unreachable: 'there is no adapter for it' }
   if (listed.kind === 'fetched') {
     const number = listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
+    // A provider that tells a number without its id neither confirms nor denies.
+    if (number === undefined && listed.value.every(({ phoneNumberId }) => phoneNumberId !== null)) throw notListed()
     return { number, unreachable: null }
   }
   const words = wordsOf(listed.error)
@@ -33,6 +35,9 @@ export async function checkConnection(deps: ConnectionDeps, connection: Connecti
   deps.onUnchecked(words)
   return { number: undefined, unreachable: words }
 }
+
+const notListed = () =>
+  validationError([{ path: 'phoneNumberId', message: 'is not among the numbers that the provider lists: correct it' }])
 
 const wordsOf = ({ code, title, details }: ProviderError): string =>
   [code, title, details].filter((part) => part !== null).join(': ')
@@ -53,10 +58,6 @@ export function completeFrom(
     throw serviceUnavailable(
       `The provider could not be reached (${unreachable}): give phoneNumber and phoneName to connect without it`,
     )
-  }
-  if (number === undefined) {
-    const message = 'is not among the numbers that the provider lists: correct it, or give phoneNumber and phoneName'
-    throw validationError([{ path: 'phoneNumberId', message }])
   }
   const path = phoneNumber ? 'phoneName' : 'phoneNumber'
   throw validationError([{ path, message: 'must be given: the provider does not tell it' }])
