@@ -47,7 +47,12 @@ await api(
 await call(`${sandbox}/sandbox/receivers/failing/behaviour`, 'PUT', { statusCode: 500 })
 for (const name of ['shop', 'failing']) {
   const url = `${sandbox}/sandbox/receivers/${name}`
-  await api('/webhooks/registrations', { name, url, events: ['whatsapp.message.received'], secret: 'a-secret-for-the-seed' })
+  await api('/webhooks/registrations', {
+    name,
+    url,
+    events: ['whatsapp.message.received'],
+    secret: 'a-secret-for-the-seed',
+  })
 }
 
 await call(
