@@ -9,6 +9,8 @@ export type ControlRouter = (deps: ControlDeps, request: Received) => Promise<An
 export function createControlRouter(routes: ControlRoute[]): ControlRouter {
   const matchers = routes.map((route) => ({ route, pattern: patternOf(route.path) }))
   return async (deps, request) => {
+    const fault = browserFault(request)
+    if (fault !== undefined) return jsonAnswer({ error: { message: fault } }, 403)
     const [path = '', query = ''] = request.url.split('?', 2)
     for (const { route, pattern } of matchers) {
       const match = route.method === request.method && pattern.exec(path)
@@ -16,6 +18,18 @@ export function createControlRouter(routes: ControlRoute[]): ControlRouter {
     }
     return jsonAnswer({ error: { message: `No such call: ${request.method} ${path}` } }, 404)
   }
+}
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
+
+/**
+ * A page of another site must not use the control address through a visitor's browser: neither by a request of its own
+ * origin, nor under a name that resolves to this machine.
+ */
+function browserFault({ headers }: Received): string | undefined {
+  if (!LOOPBACK.test(headers.host ?? '')) return 'The control address answers under a loopback name only'
+  const origin = headers.origin === undefined ? undefined : URL.parse(headers.origin)
+  return headers.origin !== undefined && origin?.host !== headers.host ? 'The origin is a foreign one' : undefined
 }
 
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)

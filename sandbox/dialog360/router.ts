@@ -44,7 +44,7 @@ function answerNumber(
 ): Answer | Promise<Answer> {
   switch (call) {
     case 'POST messages':
-      return answerSend(deps, number.id, request.body.toString())
+      return answerSend(deps, number.id, request)
     case 'POST media':
       return uploadMedia(deps, number.id, request)
     case 'GET v1/configs/templates':

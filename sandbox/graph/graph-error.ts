@@ -51,6 +51,7 @@ const CODES: Record<number, { status: number; title: string }> = {
   132015: { status: 400, title: 'Template is paused' },
   132016: { status: 400, title: 'Template is disabled' },
   132018: { status: 400, title: 'Parameter value is not valid' },
+  139100: { status: 400, title: 'Block list limit reached' },
   133004: { status: 503, title: 'Server temporarily unavailable' },
   133010: { status: 400, title: 'Phone number not registered' },
 }

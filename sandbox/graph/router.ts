@@ -1,9 +1,12 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
 import type { Account, PhoneNumber } from '../world/account.ts'
 import { listNumbers, listTemplates, readAccount, readNumber } from './account.ts'
+import { submitTemplate } from './create-template.ts'
 import { objectMissing, refuse, tokenInvalid, tokenMissing } from './graph-error.ts'
 import { downloadMedia, MEDIA_PATH, type MediaDeps, readMedia, uploadMedia } from './media.ts'
+import { changeBlocked, changeProfile, listBlocked, readProfile } from './number-settings.ts'
 import type { PageQuery } from './page.ts'
+import { readBody } from './read-body.ts'
 import { answerSend, type SendDeps } from './send.ts'
 
 export type GraphDeps = SendDeps & MediaDeps
@@ -11,17 +14,18 @@ export type GraphDeps = SendDeps & MediaDeps
 /** The one credential that every provider refuses; any other is taken. */
 export const REFUSED_CREDENTIAL = 'refused'
 
-/** `/v25.0/{object}` and `/v25.0/{object}/{edge}`, with or without a query: version, object, edge, query. */
-const GRAPH_PATH = /^(\/v\d+\.\d+\/([^/?]+)(?:\/([^/?]+))?)\/?(?:\?(.*))?$/
+/** `/{object}` and `/{object}/{edge}`, with or without a version before and a query behind: path, object, edge, query. */
+const GRAPH_PATH = /^((?:\/v\d+\.\d+)?\/([^/?]+)(?:\/([^/?]+))?)\/?(?:\?(.*))?$/
 
-export const isGraphPath = (url: string): boolean => url.startsWith('/v') || url.startsWith(MEDIA_PATH)
+export const isGraphPath = (url: string): boolean => /^\/(v\d|\d)/.test(url) || url.startsWith(MEDIA_PATH)
 
 /** Answers a request to the Graph API, or to the host of the media files; every request needs a bearer token. */
 export function answerGraph(deps: GraphDeps, request: Received): Answer | Promise<Answer> {
-  if (!hasBearer(request.authorization)) return tokenMissing(deps.ids.trace())
-  if (request.authorization === `Bearer ${REFUSED_CREDENTIAL}`) return tokenInvalid(deps.ids.trace())
   const [, path = '', id = '', edge = '', query = ''] = GRAPH_PATH.exec(request.url) ?? []
-  if (edge === 'messages' && request.method === 'POST') return answerSend(deps, id, request.body.toString())
+  const token = tokenOf(request, new URLSearchParams(query))
+  if (token === undefined) return tokenMissing(deps.ids.trace())
+  if (token === REFUSED_CREDENTIAL) return tokenInvalid(deps.ids.trace())
+  if (edge === 'messages' && request.method === 'POST') return answerSend(deps, id, request)
   if (request.url.startsWith(MEDIA_PATH) && request.method === 'GET') {
     return downloadMedia(deps, new URLSearchParams(request.url.slice(MEDIA_PATH.length)))
   }
@@ -29,7 +33,9 @@ export function answerGraph(deps: GraphDeps, request: Received): Answer | Promis
   return answerObject(deps, request, path, id, edge, new URLSearchParams(query))
 }
 
-const hasBearer = (authorization = ''): boolean => /^Bearer\s+\S/i.test(authorization)
+/** The bearer token, or `access_token` of the query. */
+const tokenOf = ({ authorization = '' }: Received, query: URLSearchParams): string | undefined =>
+  /^Bearer\s+(\S+)/i.exec(authorization)?.[1] ?? (query.get('access_token') || undefined)
 
 function answerObject(
   deps: GraphDeps,
@@ -42,7 +48,7 @@ function answerObject(
   const { world, ids } = deps
   const account = world.accounts.get(id)
   if (account !== undefined)
-    return answerAccount(deps, account, `${request.method} ${edge}`, { query, base: request.base, path })
+    return answerAccount(deps, account, `${request.method} ${edge}`, { query, base: request.base, path }, request)
   const number = world.numbers.get(id)
   if (number !== undefined) return answerNumber(deps, number, `${request.method} ${edge}`, query, request)
   const media = world.media.find(id)
@@ -50,7 +56,15 @@ function answerObject(
   return objectMissing(request.method, id, ids.trace())
 }
 
-function answerAccount({ world, ids }: GraphDeps, account: Account, call: string, page: PageQuery): Answer {
+const SANDBOX_APP = {
+  whatsapp_business_api_data: { id: '300000000000001', name: 'Sandbox', link: 'https://example.com' },
+}
+
+/** A JSON body or a form; an unreadable one is empty. */
+const bodyOf = ({ contentType = '', body }: Received) => readBody(contentType, body.toString()) ?? {}
+
+function answerAccount(deps: GraphDeps, account: Account, call: string, page: PageQuery, request: Received): Answer {
+  const { world, ids } = deps
   switch (call) {
     case 'GET ':
       return readAccount(account, page.query)
@@ -58,8 +72,16 @@ function answerAccount({ world, ids }: GraphDeps, account: Account, call: string
       return listTemplates(world, account, page, ids.trace())
     case 'GET phone_numbers':
       return listNumbers(world, account, page, ids.trace())
+    case 'POST message_templates':
+      return submitTemplate(deps, account, bodyOf(request))
     case 'POST subscribed_apps':
+      account.isSubscribed = true
       return jsonAnswer({ success: true })
+    case 'DELETE subscribed_apps':
+      account.isSubscribed = false
+      return jsonAnswer({ success: true })
+    case 'GET subscribed_apps':
+      return jsonAnswer({ data: account.isSubscribed ? [SANDBOX_APP] : [] })
     default:
       return objectMissing(call.split(' ')[0] ?? '', account.id, ids.trace())
   }
@@ -75,6 +97,15 @@ function answerNumber(
   switch (call) {
     case 'GET ':
       return readNumber(number, query)
+    case 'GET whatsapp_business_profile':
+      return readProfile(number)
+    case 'POST whatsapp_business_profile':
+      return changeProfile(number, bodyOf(request), deps.ids.trace())
+    case 'GET block_users':
+      return listBlocked(number)
+    case 'POST block_users':
+    case 'DELETE block_users':
+      return changeBlocked(number, request.method, bodyOf(request), deps.ids.trace())
     case 'POST media':
       return uploadMedia(deps, number.id, request)
     case 'POST ':

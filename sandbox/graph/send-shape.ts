@@ -6,7 +6,16 @@ export type SendRequest = {
   to?: string
   recipient?: string
   type: string
+  interactive?: Interactive
   template?: { name: string; language: { code: string }; components?: SendComponent[] }
+}
+/** Buttons or a list, as far as their limits are checked. */
+export type Interactive = {
+  type: string
+  action?: {
+    buttons?: { reply?: { title?: string } }[]
+    sections?: { rows?: { title?: string }[] }[]
+  }
 }
 export type SendComponent = {
   type: string
@@ -21,22 +30,13 @@ export type ReadReceipt = { status: 'read'; message_id: string }
 
 const validate = new Ajv2020({ strict: false }).compile<SendRequest>(schema)
 
-/** The send in that JSON text, a read receipt, or in one line what is wrong with it. */
-export function parseSend(text: string): { request: SendRequest } | { receipt: ReadReceipt } | { fault: string } {
-  const value = parseJson(text)
+/** The send, a read receipt, or its first fault in one line. */
+export function parseSend(value: unknown): { request: SendRequest } | { receipt: ReadReceipt } | { fault: string } {
   if (value === undefined) return { fault: 'The body is not valid JSON' }
   if (isReadReceipt(value)) return { receipt: value }
   if (validate(value)) return { request: value }
   const [error] = validate.errors ?? []
   return { fault: `${error?.instancePath || 'body'} ${error?.message ?? 'is invalid'}` }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isReadReceipt(value: unknown): value is ReadReceipt {

@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto'
-import { type Answer, type Fate, jsonAnswer } from '../answer.ts'
+import { type Answer, type Fate, jsonAnswer, type Received } from '../answer.ts'
 import type { Clock } from '../clock.ts'
-import { waIdOf } from '../phone.ts'
+import { digitsOf, waIdOf } from '../phone.ts'
+import type { PhoneNumber } from '../world/account.ts'
 import type { IdMaker } from '../world/id-maker.ts'
 import type { Accepted, World } from '../world/world.ts'
 import { htmlError, objectMissing, type Refusal, refuse } from './graph-error.ts'
 import { magicOf } from './magic-recipient.ts'
-import { parseSend, type SendRequest } from './send-shape.ts'
+import { readBody } from './read-body.ts'
+import { type Interactive, parseSend, type SendRequest } from './send-shape.ts'
 import { checkTemplate } from './template-check.ts'
+
+type Sent = Pick<Received, 'body' | 'contentType'>
 
 export type SendDeps = {
   world: World
@@ -22,26 +26,62 @@ export type SendDeps = {
  * `POST /{phone-number-id}/messages`: the faults that were ordered come first, then the shape, the template and
  * the recipient. What is accepted is kept even when the answer is then held back.
  */
-export function answerSend(deps: SendDeps, phoneNumberId: string, body: string, gupshupAppId?: string): Answer {
+export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gupshupAppId?: string): Answer {
   const { world, ids } = deps
   const number = world.numbers.get(phoneNumberId)
   if (number === undefined) return objectMissing('post', phoneNumberId, ids.trace())
   const outage = outageNow(deps)
   if (outage !== undefined) return outage
 
-  const parsed = parseSend(body)
+  const value = withType(readBody(sent.contentType ?? '', sent.body.toString()))
+  const parsed = parseSend(value)
   if ('fault' in parsed) return refuse({ code: 100, details: parsed.fault }, ids.trace())
   if ('receipt' in parsed) return jsonAnswer({ success: true })
 
   const { request } = parsed
   const to = request.to ?? request.recipient ?? ''
   const magic = magicOf(to)
-  const refusal = templateRefusal(world, number.wabaAccountId, request) ?? (magic !== 'silent' && magic?.refusal)
+  const refusal =
+    recipientRefusal(number, request) ??
+    contentRefusal(request) ??
+    templateRefusal(world, number.wabaAccountId, request) ??
+    (magic !== 'silent' && magic?.refusal)
   if (refusal) return refuse(refusal, ids.trace())
 
-  const message = accept(deps, phoneNumberId, to, body, gupshupAppId)
+  const message = accept(deps, phoneNumberId, to, JSON.stringify(value), gupshupAppId)
   const fate = magic === 'silent' ? 'hang' : fateNow(world)
   return { ...success(request, message), ...(fate && { fate }) }
+}
+
+/** A message without a type is a text. */
+const withType = (body: Record<string, unknown> | undefined) =>
+  body !== undefined && body.type === undefined && body.status === undefined ? { ...body, type: 'text' } : body
+
+/** `to` is a phone number, and not the sender's own. */
+function recipientRefusal(number: PhoneNumber, { to }: SendRequest): Refusal | undefined {
+  if (to === undefined) return undefined
+  const digits = digitsOf(to)
+  if (!/^\+?[0-9 ().-]+$/.test(to) || digits.length < 5 || digits.length > 15) {
+    return { code: 131009, details: 'The parameter to is not a valid phone number' }
+  }
+  if (digits === digitsOf(number.displayPhoneNumber)) return { code: 131021, details: 'Recipient and sender are equal' }
+  return undefined
+}
+
+function contentRefusal(request: SendRequest): Refusal | undefined {
+  const fault = request.interactive && interactiveFault(request.interactive)
+  return fault === undefined ? undefined : { code: 131009, details: fault }
+}
+
+/** The provider's limits: 3 reply buttons with titles of 20 characters, 10 rows with titles of 24. */
+function interactiveFault({ action }: Interactive): string | undefined {
+  const buttons = action?.buttons ?? []
+  const rows = (action?.sections ?? []).flatMap((section) => section.rows ?? [])
+  if (buttons.length > 3) return 'interactive.action.buttons must have at most 3 items'
+  if (buttons.some(({ reply }) => (reply?.title ?? '').length > 20)) return 'A button title is over 20 characters'
+  if (rows.length > 10) return 'interactive.action.sections must have at most 10 rows in all'
+  if (rows.some(({ title = '' }) => title.length > 24)) return 'A row title is over 24 characters'
+  return undefined
 }
 
 function outageNow({ world, ids, random }: SendDeps): Answer | undefined {

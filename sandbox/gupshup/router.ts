@@ -39,7 +39,7 @@ function answerApp(
 ): Answer | Promise<Answer> {
   switch (call) {
     case 'POST v3/message':
-      return answerSend(deps, number.id, request.body.toString(), appId)
+      return answerSend(deps, number.id, request, appId)
     case 'POST media':
       return uploadMedia(deps, number.id, request)
     case 'GET templates':

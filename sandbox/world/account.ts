@@ -1,5 +1,5 @@
 /** A WhatsApp Business Account. */
-export type Account = { id: string; name: string }
+export type Account = { id: string; name: string; isSubscribed?: boolean }
 
 export type PhoneNumber = {
   id: string
@@ -10,4 +10,8 @@ export type PhoneNumber = {
   app?: { id: string; name: string } | undefined
   /** Also used in the phone app. */
   isOnBizApp?: boolean | undefined
+  /** Members of the business profile that were set. */
+  profile?: Record<string, unknown>
+  /** The wa_ids of blocked customers. */
+  blocked?: Set<string>
 }

@@ -38,8 +38,8 @@ export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: C
 
 /** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
 export const createWorld = (options: WorldOptions): World => ({
-  accounts: new Map([[DEMO_ACCOUNT.id, DEMO_ACCOUNT]]),
-  numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, number])),
+  accounts: new Map([[DEMO_ACCOUNT.id, { ...DEMO_ACCOUNT }]]),
+  numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, { ...number }])),
   templates: createTemplateBook(demoTemplates()),
   messages: new Ring<Accepted>(options.messageLimit),
   mails: new Ring<Received>(options.messageLimit),

@@ -1,0 +1,46 @@
+import { type Answer, jsonAnswer } from '../answer.ts'
+import type { Account } from '../world/account.ts'
+import type { IdMaker } from '../world/id-maker.ts'
+import { createTemplate, type TemplateComponent } from '../world/template.ts'
+import type { World } from '../world/world.ts'
+import { refuse } from './graph-error.ts'
+
+const CATEGORIES = ['UTILITY', 'MARKETING', 'AUTHENTICATION']
+
+/** `POST /{account}/message_templates`: the template is pending until its status is changed by the control address. */
+export function submitTemplate(
+  { world, ids }: { world: World; ids: IdMaker },
+  account: Account,
+  body: Record<string, unknown>,
+): Answer {
+  const invalid = (details: string) => refuse({ code: 100, details }, ids.trace())
+  const { name, language, category, components, parameter_format: format = 'POSITIONAL' } = body
+  if (typeof name !== 'string' || !/^[a-z0-9_]{1,512}$/.test(name)) return invalid('name is invalid')
+  if (typeof language !== 'string' || !/^[a-z]{2,3}(_[A-Z0-9]{2,3})?$/.test(language)) {
+    return invalid('language is invalid')
+  }
+  if (typeof category !== 'string' || !CATEGORIES.includes(category)) return invalid('category is invalid')
+  if (!isFormat(format)) return invalid('parameter_format is invalid')
+  if (!isComponents(components)) return invalid('components must hold objects with a type')
+  if (world.templates.find(account.id, name, language) !== undefined) {
+    return refuse({ code: 100, subcode: 2388024, details: `${name} already exists in ${language}` }, ids.trace())
+  }
+  const record = {
+    id: ids.number(),
+    name,
+    language,
+    status: 'PENDING',
+    category,
+    parameter_format: format,
+    rejected_reason: 'NONE',
+    quality_score: { score: 'UNKNOWN' },
+    components,
+  }
+  world.templates.add(createTemplate(account.id, record))
+  return jsonAnswer({ id: record.id, status: record.status, category })
+}
+
+const isFormat = (value: unknown): value is 'POSITIONAL' | 'NAMED' => value === 'POSITIONAL' || value === 'NAMED'
+
+const isComponents = (value: unknown): value is TemplateComponent[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => typeof Object(one).type === 'string')
