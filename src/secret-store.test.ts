@@ -6,7 +6,7 @@ import { createTestDatabase } from '../test/database.ts'
 import { createCompany, createSender } from '../test/world.ts'
 import { checkSecrets } from './check-secrets.ts'
 import type { Pool } from './db/connect.ts'
-import { findKeyIds, resealSecrets, SEALED_COLUMNS } from './secret-store.ts'
+import { ensureServiceSecret, findKeyIds, resealSecrets, SEALED_COLUMNS } from './secret-store.ts'
 import { createCipher } from './secrets.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -86,4 +86,13 @@ it('seals everything with the first key, that of removed rows too, and nothing a
   expect(fresh.decrypt(registration!.secret)).toBe('sign')
   expect(fresh.decrypt(registration!.staticHeaders)).toBe('[]')
   await expect(checkSecrets(db, fresh)).resolves.toBeUndefined()
+})
+
+it('generates a secret of the service once: all processes read the same, and the database holds it encrypted', async () => {
+  const read = () => ensureServiceSecret(db, both, 'opt-out key')
+  const secrets = new Set(await Promise.all([read(), read(), read()]))
+  expect([...secrets, await read()]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), [...secrets][0]])
+  const [row] = await db<{ value: string }[]>`select value from service_secrets where name = 'opt-out key'`
+  expect(row!.value).not.toContain([...secrets][0])
+  expect(await ensureServiceSecret(db, fresh, 'opt-out key')).toBe([...secrets][0])
 })
