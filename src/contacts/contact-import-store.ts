@@ -54,7 +54,7 @@ export async function insertImport(
 
 /** Lets one list of a company at a time decide whether it may wait, until the transaction ends. */
 export async function lockWaiting(tx: Db, companyId: number): Promise<void> {
-  await tx`select pg_advisory_xact_lock(hashtextextended(${companyId} || ' lists that wait', 1))`
+  await tx`select pg_advisory_xact_lock(advisory_key('waiting import', ${String(companyId)}))`
 }
 
 /** A request brings its list within a minute: what is received for longer was left by a process that died. */

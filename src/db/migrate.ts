@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { messageOf, StartError } from '../start-error.ts'
+import { MIGRATE_LOCK } from './advisory-locks.ts'
 import type { Db, Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
 import { differFromFiles, readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
@@ -17,7 +18,6 @@ const SOURCE: SchemaSource = {
 const RUN_MIGRATE = 'run parley migrate as the owner of the schema, or start with MIGRATE=on'
 /** The first migration of databases from before the baseline. */
 const BEFORE_BASELINE = '0001_companies.sql'
-const LOCK = 7_237_455_201
 const OLDEST_SERVER = 15
 /** On top of a migration that code from before it can't run on. */
 const BREAKING = /^--! breaking\b/
@@ -165,7 +165,7 @@ function checkLater(known: Migration[], done: Map<string, Done>, warn: (message:
 async function apply(db: Pool, { name, text, checksum, breaking }: Migration): Promise<boolean> {
   try {
     return await db.begin(async (tx) => {
-      await tx`select pg_advisory_xact_lock(${LOCK})`
+      await tx`select pg_advisory_xact_lock(${MIGRATE_LOCK})`
       const rows = await tx`
         insert into migrations (name, breaking, checksum) values (${name}, ${breaking}, ${checksum})
         on conflict do nothing
@@ -184,7 +184,7 @@ async function apply(db: Pool, { name, text, checksum, breaking }: Migration): P
 
 async function applyObjects(db: Pool, objects: SqlObject[]): Promise<void> {
   await db.begin(async (tx) => {
-    await tx`select pg_advisory_xact_lock(${LOCK})`
+    await tx`select pg_advisory_xact_lock(${MIGRATE_LOCK})`
     await replaceSqlObjects(tx, objects)
   })
 }

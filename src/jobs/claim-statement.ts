@@ -1,7 +1,5 @@
+import { CLAIM_LOCK_SEED } from '../db/advisory-locks.ts'
 import { isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
-
-/** Keeps claims of one kind apart; the key is the kind. */
-const LOCK_NAMESPACE = 7_237_455_202
 
 /**
  * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. What is in
@@ -11,7 +9,7 @@ const LOCK_NAMESPACE = 7_237_455_202
 export const LOCK_CLAIMS = `
   select
     set_config('synchronous_commit', 'off', true),
-    pg_advisory_xact_lock(hashtextextended($1, ${LOCK_NAMESPACE}))::text
+    pg_advisory_xact_lock(hashtextextended($1, ${CLAIM_LOCK_SEED}))::text
 `
 
 /** $1: the kind; $2, $3: the first and last partition. */

@@ -92,7 +92,7 @@ export async function replaceTemplates(
   { templates, listedAt }: { templates: readonly SyncedTemplate[]; listedAt: string },
 ): Promise<void> {
   const list = db.json(templates as unknown as Json)
-  await db`select pg_advisory_xact_lock(hashtextextended(${`templates:${companyId}:${wabaAccountId}`}, 1))`
+  await db`select pg_advisory_xact_lock(advisory_key('templates', ${`${companyId}:${wabaAccountId}`}))`
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
     select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name

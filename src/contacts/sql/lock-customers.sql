@@ -7,7 +7,7 @@ as $$
 begin
   perform pg_advisory_xact_lock(locks.key)
   from (
-    select distinct hashtextextended(customer.company_id || ':' || customer.identity, 1) as key
+    select distinct advisory_key('customer', customer.company_id || ':' || customer.identity) as key
     from unnest(company_ids, identities) as customer (company_id, identity)
     order by 1
   ) as locks;

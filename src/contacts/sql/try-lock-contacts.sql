@@ -12,19 +12,19 @@ declare
   has_place boolean := lane is null;
   key bigint;
 begin
-  if lane is not null and not pg_try_advisory_xact_lock(hashtextextended(company || ' contacts ' || lane, 1)) then
+  if lane is not null and not pg_try_advisory_xact_lock(advisory_key('contact batch', company || ':' || lane)) then
     return false;
   end if;
   for place in 1 .. places loop
     exit when has_place;
-    has_place := pg_try_advisory_xact_lock(hashtextextended('contacts in batches ' || place, 1));
+    has_place := pg_try_advisory_xact_lock(advisory_key('contact batch place', place::text));
   end loop;
   if not has_place then
     return false;
   end if;
 
   for key in
-    select distinct hashtextextended(company || ':' || identity, 1) from unnest(identities) as identity
+    select distinct advisory_key('customer', company || ':' || identity) from unnest(identities) as identity
   loop
     if not pg_try_advisory_xact_lock(key) then
       return false;

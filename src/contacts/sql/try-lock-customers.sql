@@ -9,5 +9,5 @@ as $$
   )
   select customer.company_id, customer.identity
   from customer
-  where pg_try_advisory_xact_lock(hashtextextended(customer.company_id || ':' || customer.identity, 1))
+  where pg_try_advisory_xact_lock(advisory_key('customer', customer.company_id || ':' || customer.identity))
 $$;

@@ -4,43 +4,37 @@
 create function take_events(wanted smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   own smallint[];
 begin
-  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it. The first number is
-  -- these locks' own among all advisory locks.
+  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it.
   select array_agg(free.lane) into own
   from unnest(wanted) as free (lane)
-  where pg_try_advisory_xact_lock(5201312, free.lane);
+  where pg_try_advisory_xact_lock(advisory_key('event lane', free.lane::text));
 
   return query
   delete from inbound_events event
-  where event.ctid = any (array(
-    select oldest.place
+  using (
+    select
+      held.lane,
+      held.id,
+      sum(octet_length(held.body)) over (order by held.id) - octet_length(held.body) as bytes_before
     from (
-      select
-        held.place,
-        sum(octet_length(held.body)) over (order by held.id) - octet_length(held.body) as bytes_before
-      from (
-        select of_lane.*
-        from unnest(own) as mine (lane)
-        cross join lateral (
-          select known.ctid as place, known.id, known.body
-          from inbound_events known
-          where known.lane = mine.lane
-          order by known.id
-          limit most
-        ) as of_lane
-        order by of_lane.id
+      select of_lane.*
+      from unnest(own) as mine (lane)
+      cross join lateral (
+        select known.lane, known.id, known.body
+        from inbound_events known
+        where known.lane = mine.lane
+        order by known.id
         limit most
-      ) as held
-    ) as oldest
-    where oldest.bytes_before < most_bytes
-  ))
+      ) as of_lane
+      order by of_lane.id
+      limit most
+    ) as held
+  ) as oldest
+  where (event.lane, event.id) = (oldest.lane, oldest.id) and oldest.bytes_before < most_bytes
   returning event.*;
 end
 $$;

@@ -1,0 +1,21 @@
+/**
+ * Every namespace of the service's advisory locks: what one of its locks means, its key, and who holds it. A statement names
+ * a lock by `advisory_key(namespace, key)`. All of them end with their transaction.
+ */
+export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
+  customer:
+    'Who a customer of a company is. Key: company:identity. Held by each transaction that decides to which contact or conversation an identity belongs: inbound batches, sends, writes of contacts.',
+  'contact batch':
+    'The one large batch of a company and lane that is written at a time. Key: company:lane. Held by writes of more than 25 contacts.',
+  'contact batch place':
+    'One of the places for large batches, as many as the lock table of the server has room for. Key: the number of the place. Held with the lock above.',
+  'waiting import': "The number of a company's queued imports. Key: company. Held by the request that adds one.",
+  templates:
+    'The templates of a business account. Key: company:account. Held by the synchronisation with the provider.',
+  'event lane': 'The waiting events of a lane. Key: the lane. Held by the worker that handles them.',
+}
+
+/** Held by the process that changes the schema: a number, since the first migration creates the functions of the others. */
+export const MIGRATE_LOCK = 7_237_455_201
+/** Seed of the locks under which the jobs of a kind are claimed. Key: the kind. Held by the worker that claims. */
+export const CLAIM_LOCK_SEED = 7_237_455_202
