@@ -2,9 +2,6 @@
 create function create_inbound_contacts(items inbound_item[], matches inbound_match[], source_type text)
 returns inbound_match[]
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   completed inbound_match[];

@@ -3,9 +3,6 @@
 create function join_identities(items inbound_item[], matches inbound_match[], at timestamptz)
 returns void
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 begin
   insert into contact_aliases (company_id, identity, contact_id)

@@ -3,9 +3,6 @@
 create function lock_inbound_customers(items inbound_item[], at timestamptz)
 returns inbound_item[]
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   company_ids bigint[];

@@ -3,9 +3,6 @@
 create function match_inbound(items inbound_item[])
 returns inbound_match[]
 language plpgsql stable
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   matches inbound_match[];

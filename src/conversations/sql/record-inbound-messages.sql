@@ -1,12 +1,9 @@
 -- Inserts the messages and reactions among the new items of a batch. threads: the conversations of the batch.
 create function record_inbound_messages(
-  items inbound_item[], matches inbound_match[], threads inbound_thread[], at timestamptz
+  items inbound_item[], matches inbound_match[], threads recorded_thread[], at timestamptz
 )
 returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint)
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 #variable_conflict use_column
 begin
@@ -19,7 +16,7 @@ begin
       select
         entry.*,
         thread.conversation_id as own_conversation,
-        thread.entries_before + count(*) filter (where entry.is_new and entry.kind <> 'reaction') over upto as seq
+        thread.messages_before + count(*) filter (where entry.is_new and entry.kind <> 'reaction') over upto as seq
       from rows from (unnest(items), unnest(matches)) as entry
       left join unnest(threads) as thread
         on entry.is_new

@@ -1,14 +1,11 @@
 -- Creates or updates the conversations of a batch's new items, each once, and returns them.
 -- before: the number of items in earlier calls of the same moment.
 create function record_inbound_threads(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
-returns inbound_thread[]
+returns recorded_thread[]
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
-  threads inbound_thread[];
+  threads recorded_thread[];
 begin
   with change as materialized (
     select * from sum_inbound_threads(items, matches, before, at)
@@ -28,7 +25,7 @@ begin
       updated_at = at
     from change
     where (kept.company_id, kept.id) = (change.company_id, change.conversation_id)
-    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count - change.entries as entries_before
+    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count - change.entries as messages_before
   ),
   created as (
     insert into conversations as made (
@@ -41,7 +38,7 @@ begin
       at, at
     from change
     where change.conversation_id is null
-    returning made.company_id, made.sender_id, made.customer, made.id, 0::bigint as entries_before
+    returning made.company_id, made.sender_id, made.customer, made.id, 0::bigint as messages_before
   ),
   written as materialized (
     select * from updated union all select * from created
@@ -63,7 +60,7 @@ begin
     order by created.company_id
     on conflict (company_id, writer) do update set total = kept.total + excluded.total
   )
-  select array_agg(written::inbound_thread) into threads
+  select array_agg(written::recorded_thread) into threads
   from written;
   return threads;
 end

@@ -8,14 +8,11 @@
 create function record_inbound(items jsonb, source_type text, before integer, at timestamptz)
 returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint)
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   given inbound_item[];
   matches inbound_match[];
-  threads inbound_thread[];
+  threads recorded_thread[];
 begin
   select array_agg(item order by item.ord) into given
   from jsonb_populate_recordset(null::inbound_item, items) as item;

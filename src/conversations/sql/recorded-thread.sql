@@ -1,8 +1,8 @@
--- A conversation to which a batch added items.
-create type inbound_thread as (
+-- A conversation to which a batch added messages.
+create type recorded_thread as (
   company_id bigint,
   sender_id bigint,
   thread text, -- its customer
   conversation_id bigint,
-  entries_before bigint -- messages in it before the batch
+  messages_before bigint -- in it before the batch
 );

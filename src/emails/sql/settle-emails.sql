@@ -3,6 +3,9 @@
 create function settle_emails(items jsonb)
 returns void
 language sql
+-- Rows are joined by their keys: never by reading all of an index, as a plan made while the tables are empty would.
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
   with item as materialized (
     select *

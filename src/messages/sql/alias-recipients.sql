@@ -4,7 +4,7 @@
 create function alias_recipients(sends identified_send[], at timestamptz)
 returns void
 language plpgsql
-set enable_seqscan = off
+-- Rows are joined by their keys: never by reading all of an index, as a plan made while the tables are empty would.
 set enable_hashjoin = off
 set enable_mergejoin = off
 as $$

@@ -3,8 +3,6 @@
 create function count_reach(sends judged_send[], at timestamptz)
 returns judged_send[]
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   counted judged_send[];

@@ -1,4 +1,4 @@
--- Everything that decides whether each of these sends may go out now, except the daily limit. A refused send takes no slot.
+-- Decides whether each of these sends may go out now, except by the daily limit. A refused send takes no slot.
 -- Slots are counted by the database's clock (present), the window by the caller's (at).
 create function judge_sends(
   items send_item[],
@@ -10,54 +10,12 @@ create function judge_sends(
 )
 returns judged_send[]
 language plpgsql
-set enable_seqscan = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   judged judged_send[];
 begin
   with known as materialized (
-    select
-      item,
-      coalesce(alias.customer, item.customer) as thread,
-      conversation.last_inbound_at,
-      conversation.next_message_at,
-      coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) as is_outside,
-      identity.contact_id is not null as has_contact,
-      case
-        -- a contact's own word wins; without one, an opt-out that was kept under the identity counts
-        when item.needs_consent and coalesce(
-          not consent.whatsapp_consent, is_opted_out(item.company_id, 'whatsapp', item.customer)
-        ) then 'consent'
-        when item.needs_window and coalesce(conversation.last_inbound_at <= at - interval '24 hours', true) then 'window'
-      end as refusal
-    from unnest(items) as item
-    -- Lateral with a limit: a probe of the index for each item, whatever the statistics say.
-    left join lateral (
-      select customer
-      from customer_aliases known
-      where (known.company_id, known.sender_id, known.alias) = (item.company_id, item.sender_id, item.customer)
-      limit 1
-    ) as alias on true
-    left join lateral (
-      select last_inbound_at, next_message_at
-      from conversations known
-      where (known.company_id, known.sender_id) = (item.company_id, item.sender_id)
-        and known.customer = coalesce(alias.customer, item.customer)
-      limit 1
-    ) as conversation on true
-    left join lateral (
-      select contact_id
-      from contact_identities known
-      where (known.company_id, known.identity) = (item.company_id, item.customer)
-      limit 1
-    ) as identity on true
-    left join lateral (
-      select known.whatsapp_consent
-      from contacts known
-      where item.needs_consent and (known.company_id, known.id) = (item.company_id, identity.contact_id)
-      limit 1
-    ) as consent on true
+    select * from match_sends(items, at)
   ),
   paired as (
     select

@@ -6,10 +6,9 @@
 create function settle_sends(items jsonb, at timestamptz)
 returns void
 language plpgsql
-set enable_seqscan = off
+-- Rows are joined by their keys: never by reading all of an index, as a plan made while the tables are empty would.
 set enable_hashjoin = off
 set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan
 as $$
 declare
   identified identified_send[];

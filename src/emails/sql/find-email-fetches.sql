@@ -1,0 +1,33 @@
+-- Of these fetches those whose token is ours, with the targets of their links: `tail` follows the secret of the email under
+-- the digest `mac`, both in hex. A fetch within three seconds of the sending counts as a machine's.
+create function find_email_fetches(fetches jsonb)
+returns setof email_fetch
+language sql stable
+as $$
+  select found.*
+  from (
+    select
+      given.place::integer, given.company_id, given.email_id, given.link,
+      case when given.link > 0 then (
+        select email_links.targets[given.link]
+        from email_links
+        where (email_links.company_id, email_links.email_id) = (given.company_id, given.email_id)
+      ) end as target,
+      given.counted,
+      given.machine or email.settled_at is null or clock_timestamp() < email.settled_at + interval '3 seconds'
+    from rows from (
+      jsonb_to_recordset(fetches) as (
+        company_id bigint, email_id bigint, link integer, tail text, mac text, counted boolean, machine boolean
+      )
+    ) with ordinality as given (company_id, email_id, link, tail, mac, counted, machine, place)
+    -- Lateral with a limit: a probe of the index for each fetch, whatever the statistics say.
+    cross join lateral (
+      select emails.secret, emails.settled_at
+      from emails
+      where (emails.company_id, emails.id) = (given.company_id, given.email_id)
+      limit 1
+    ) as email
+    where substring(sha256(email.secret || decode(given.tail, 'hex')) for 18) = decode(given.mac, 'hex')
+  ) as found
+  where found.link = 0 or found.target is not null
+$$;
