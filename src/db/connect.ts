@@ -27,6 +27,18 @@ const VANISHED_CLIENT = {
   tcp_keepalives_count: 3,
   tcp_user_timeout: 10_000,
 }
+/**
+ * How every statement of the service is planned: each finds its rows by an index, whatever the tables hold
+ * (docs/decisions/0010-planner-settings.md has the measurements).
+ */
+const PLANNER = {
+  // A plan that was made while a table was empty reads all of it until the next analyze, which may be a minute later.
+  enable_seqscan: 'off',
+  // One plan for any number of rows: planning prepare_sends takes longer than running it for one item.
+  plan_cache_mode: 'force_generic_plan',
+  // Compiling costs tens of milliseconds; no statement runs for as long.
+  jit: 'off',
+}
 /** How much of `answerTimeoutMs` is left for the question whether the server still answers others. */
 const PROBE_SHARE = 0.4
 
@@ -87,6 +99,7 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
     connection: {
       application_name: options.applicationName ?? 'parley',
       ...VANISHED_CLIENT,
+      ...PLANNER,
       ...(limits && settingsOf(limits)),
       ...(options.pinPlans && PINNED_PLANS),
       ...(options.optOutKey !== undefined && { 'parley.opt_out_key': options.optOutKey }),

@@ -2,8 +2,6 @@
 create function find_senders(numbers text[])
 returns setof routed_senders
 language plpgsql stable
-set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 begin
   return query
