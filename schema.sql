@@ -50,7 +50,7 @@ create table contact_aliases (
   constraint contact_aliases_pkey PRIMARY KEY (company_id, identity),
   constraint contact_aliases_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id)
 );
-CREATE INDEX contact_aliases_by_contact ON public.contact_aliases USING btree (company_id, contact_id);
+CREATE INDEX contact_aliases_by_contact ON public.contact_aliases USING btree (contact_id, company_id);
 
 create table contact_changes (
   company_id bigint not null,
@@ -205,7 +205,7 @@ create table customer_aliases (
   constraint customer_aliases_pkey PRIMARY KEY (company_id, sender_id, alias),
   constraint customer_aliases_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
 );
-CREATE INDEX customer_aliases_by_customer ON public.customer_aliases USING btree (company_id, sender_id, customer);
+CREATE INDEX customer_aliases_by_customer ON public.customer_aliases USING btree (customer, company_id, sender_id);
 
 create table customer_user_ids (
   company_id bigint not null,
@@ -531,7 +531,7 @@ create table message_changes (
   constraint message_changes_kind_check CHECK ((kind = ANY (ARRAY['edit'::text, 'revoke'::text])))
 );
 CREATE INDEX message_changes_by_age ON public.message_changes USING btree (occurred_at);
-CREATE INDEX message_changes_by_target ON public.message_changes USING btree (company_id, target_wamid);
+CREATE INDEX message_changes_by_target ON public.message_changes USING btree (target_wamid, company_id);
 
 create table message_reactions (
   company_id bigint not null,
@@ -544,7 +544,7 @@ create table message_reactions (
   constraint message_reactions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 CREATE INDEX message_reactions_by_age ON public.message_reactions USING btree (occurred_at);
-CREATE INDEX message_reactions_by_target ON public.message_reactions USING btree (company_id, target_wamid, occurred_at DESC, ordinal DESC);
+CREATE INDEX message_reactions_by_target ON public.message_reactions USING btree (target_wamid, company_id, occurred_at DESC, ordinal DESC);
 
 create table message_status_events (
   company_id bigint not null,

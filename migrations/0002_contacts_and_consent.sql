@@ -48,7 +48,7 @@ create table contact_aliases (
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
 comment on table contact_aliases is 'Lifetime: as long as its contact, until it is deleted';
-create index contact_aliases_by_contact on contact_aliases (company_id, contact_id);
+create index contact_aliases_by_contact on contact_aliases (contact_id, company_id);
 
 -- The number of living contacts of a company is contact_counts plus contact_changes: a statement that creates or ends
 -- contacts adds one row, so no writer waits for another. src/contacts/contact-count-store.ts adds them up.

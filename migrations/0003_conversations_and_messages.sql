@@ -61,7 +61,7 @@ create table customer_aliases (
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
 comment on table customer_aliases is 'Lifetime: as long as its conversation';
-create index customer_aliases_by_customer on customer_aliases (company_id, sender_id, customer);
+create index customer_aliases_by_customer on customer_aliases (customer, company_id, sender_id);
 
 -- The user id that the provider last reported with a phone number. Another one means that the number is another person's.
 create table customer_user_ids (
@@ -130,7 +130,7 @@ create table message_reactions (
 );
 comment on table message_reactions is 'Lifetime: MESSAGE_DAYS (default: kept)';
 create index message_reactions_by_age on message_reactions (occurred_at);
-create index message_reactions_by_target on message_reactions (company_id, target_wamid, occurred_at desc, ordinal desc);
+create index message_reactions_by_target on message_reactions (target_wamid, company_id, occurred_at desc, ordinal desc);
 
 -- Edits and revokes of messages as facts. One may arrive before its message.
 create table message_changes (
@@ -149,7 +149,7 @@ create table message_changes (
 );
 comment on table message_changes is 'Lifetime: 30 days';
 create index message_changes_by_age on message_changes (occurred_at);
-create index message_changes_by_target on message_changes (company_id, target_wamid);
+create index message_changes_by_target on message_changes (target_wamid, company_id);
 
 -- Statuses that name a message by the provider's own id before the answer of the send is written: applied shortly
 -- after, and deleted when no message has that id.
