@@ -6,6 +6,7 @@ import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { Answer } from '../http/idempotency.ts'
 import { errorResponses } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
 import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
 import { parseSend, SendBody, sendFaults } from './send-request.ts'
@@ -80,8 +81,8 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
 
 Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to
-one customer 45 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a
-later one the answer is 429 with \`retry_after\`, and nothing was written.`
+one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose turn comes within ${LONGEST_WAIT_SECONDS} seconds
+waits for it; for a later one the answer is 429 with \`retry_after\`, and nothing was written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<Answer> {
