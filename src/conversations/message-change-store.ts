@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 
 /** An edit or a revoke of a message, by the customer or by the business in its phone app. */
 export type MessageChange = {
@@ -25,36 +25,39 @@ export type MessageChange = {
 export async function recordMessageChanges(tx: Db, changes: readonly MessageChange[], at: Date): Promise<boolean[]> {
   const naming = changes.filter((change) => change.wamid !== null && change.targetWamid !== null)
   if (naming.length === 0) return changes.map(() => true)
-  const column = <T>(of: (change: MessageChange) => T): T[] => naming.map(of)
+  const rows = naming.map((change) => ({
+    company_id: change.companyId,
+    wamid: change.wamid,
+    sender_id: change.senderId,
+    direction: change.direction,
+    writers: change.writers,
+    shown_writer: change.shownWriter,
+    target_wamid: change.targetWamid,
+    kind: change.kind,
+    text: change.text,
+    occurred_at: change.occurredAt,
+  }))
   const kept = await tx<{ companyId: number; wamid: string }[]>`
     insert into message_changes (
       company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
     )
     select
-      company_id, wamid, sender_id, direction, string_to_array(writers, ' '), shown_writer, target_wamid, kind, text,
-      to_timestamp(occurred)
-    from unnest(
-      ${column(({ companyId }) => companyId)}::bigint[],
-      ${column(({ wamid }) => wamid)}::text[],
-      ${column(({ senderId }) => senderId)}::bigint[],
-      ${column(({ direction }) => direction)}::text[],
-      ${column(({ writers }) => writers.join(' '))}::text[],
-      ${column(({ shownWriter }) => shownWriter)}::text[],
-      ${column(({ targetWamid }) => targetWamid)}::text[],
-      ${column(({ kind }) => kind)}::text[],
-      ${column(({ text }) => text)}::text[],
-      ${column(({ occurredAt }) => occurredAt.getTime() / 1_000)}::double precision[]
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
+    from rows from (
+      jsonb_to_recordset(${jsonRows(tx, rows)}) as (
+        company_id bigint, wamid text, sender_id bigint, direction text, writers text[], shown_writer text,
+        target_wamid text, kind text, text text, occurred_at timestamptz
+      )
     ) with ordinality as change (
-      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred, ord
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, place
     )
-    order by ord
+    order by place
     on conflict do nothing
     returning company_id, wamid
   `
   await tx`
-    select apply_message_changes(
-      ${column(({ companyId }) => companyId)}::bigint[], ${column(({ targetWamid }) => targetWamid)}::text[], ${at}
-    )
+    select apply_message_changes(array_agg(change.company_id), array_agg(change.target_wamid), ${at})
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, target_wamid text)
   `
   const isKept = new Set(kept.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
   return changes.map((change) => !naming.includes(change) || isKept.delete(`${change.companyId} ${change.wamid}`))

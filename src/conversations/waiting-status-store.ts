@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { StatusRecord } from './record-store.ts'
 
 /** Taken up at once at most. */
@@ -21,7 +21,7 @@ export async function keepWaiting(tx: Db, records: readonly StatusRecord[]): Pro
   await tx`
     insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, occurred_at)
     select told.company_id, told.provider_message_id, told.wamid, told.status, nullif(told.error, 'null'), told.occurred_at
-    from jsonb_to_recordset(${tx.json(items as unknown as Json)}) as told (
+    from jsonb_to_recordset(${jsonRows(tx, items)}) as told (
       company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
       occurred_at timestamptz
     )

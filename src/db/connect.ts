@@ -29,7 +29,7 @@ const VANISHED_CLIENT = {
 }
 /**
  * How every statement of the service is planned: each finds its rows by an index, whatever the tables hold
- * (docs/decisions/0010-planner-settings.md has the measurements).
+ * (docs/decisions/0011-planner-settings.md has the measurements).
  */
 const PLANNER = {
   // A plan that was made while a table was empty reads all of it until the next analyze, which may be a minute later.

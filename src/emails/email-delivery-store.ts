@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { EmailStatus } from './email-store.ts'
 import type { Tracking } from './rewrite-links.ts'
 
@@ -28,6 +28,7 @@ export type EmailToSend = EmailKey & {
 }
 
 const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
+const toKeyRow = ({ companyId, id }: EmailKey) => ({ company_id: companyId, id })
 
 /** Contents that one reading brings at most, once it has brought one mail: what many large ones take of the memory. */
 const READ_BYTES = 1_000_000
@@ -42,9 +43,8 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
       select
         wanted.place, wanted.company_id, wanted.id,
         sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by wanted.place) as bytes
-      from unnest(
-        ${keys.map(({ companyId }) => companyId)}::bigint[],
-        ${keys.map(({ id }) => id)}::bigint[]
+      from rows from (
+        jsonb_to_recordset(${jsonRows(db, keys.map(toKeyRow))}) as (company_id bigint, id bigint)
       ) with ordinality as wanted (company_id, id, place)
       join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id) and emails.status = 'pending'
       join email_contents contents on (contents.company_id, contents.email_id) = (wanted.company_id, wanted.id)
@@ -75,10 +75,11 @@ export type HandOver = EmailKey & { targets: readonly string[] }
  * may be: exactly one attempt gets a yes until that one is settled.
  */
 export async function markHandedOver(db: Db, items: readonly HandOver[]): Promise<boolean[]> {
-  const rows = await db<EmailKey[]>`
+  const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
+  const found = await db<EmailKey[]>`
     with item as materialized (
       select distinct on (given.company_id, given.id) given.*
-      from jsonb_to_recordset(${db.json(items.map((item) => ({ company_id: item.companyId, id: item.id, targets: [...item.targets] })))})
+      from jsonb_to_recordset(${jsonRows(db, rows)})
         as given (company_id bigint, id bigint, targets text[])
       order by given.company_id, given.id
     ),
@@ -103,7 +104,7 @@ export async function markHandedOver(db: Db, items: readonly HandOver[]): Promis
     where (emails.company_id, emails.id) = (locked.company_id, locked.id)
     returning emails.company_id, emails.id
   `
-  const marked = new Set(rows.map(keyOf))
+  const marked = new Set(found.map(keyOf))
   // Of two attempts at one mail that meet in this statement, the first has it.
   return items.map((item) => marked.delete(keyOf(item)))
 }
@@ -118,5 +119,5 @@ export async function settleEmails(db: Db, settlements: readonly Settlement[]): 
     status,
     failure_reason: failureReason,
   }))
-  await db`select settle_emails(${db.json(items)})`
+  await db`select settle_emails(${jsonRows(db, items)})`
 }

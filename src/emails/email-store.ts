@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { Tracking } from './rewrite-links.ts'
 
 /** A mail as it is taken in. */
@@ -45,7 +45,7 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
     reply_to: email.replyTo,
     html: email.html,
     text: email.text,
-    headers: { ...email.headers },
+    headers: email.headers,
     track_opens: email.trackOpens,
     track_clicks: email.trackClicks,
     tracking: email.tracking,
@@ -53,7 +53,7 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
     answer_status: email.answer?.status ?? null,
     answer_body: email.answer?.body ?? null,
   }))
-  const rows = await db<{ uid: string }[]>`select uid from accept_emails(${db.json(items)}) as uid`
+  const rows = await db<{ uid: string }[]>`select uid from accept_emails(${jsonRows(db, items)}) as uid`
   const accepted = new Set(rows.map(({ uid }) => uid))
   return emails.map(({ uid }) => accepted.has(uid))
 }

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { TrackingToken } from './tracking-token.ts'
 
 export type Fetch = {
@@ -26,7 +26,7 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
     machine: isMachine,
   }))
   const [row] = await db<{ targets: Record<string, string | null> }[]>`
-    select record_email_fetches(${db.json(items)}) as targets
+    select record_email_fetches(${jsonRows(db, items)}) as targets
   `
   return fetches.map((_, index) => {
     const target = row?.targets[index + 1]

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import { joinBodies, type StoredEvent } from './event-store.ts'
 import { type Waited, waitsFor } from './item-store.ts'
 import type { Proof } from './signature.ts'
@@ -11,20 +11,23 @@ const BODIES_AT_ONCE = 500
 export async function keepBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
   const bodies = joinBodies(events)
+  const rows = events.map((event, index) => ({
+    id: event.id,
+    first: bodies.firsts[index],
+    length: event.body.length,
+    signature: event.signature?.toString('hex'),
+    secret_mac: event.secretMac?.toString('hex'),
+    received_at: event.receivedAt,
+  }))
   await tx`
     insert into inbound_bodies (event_id, body, signature, secret_mac, received_at)
     select
       event.id, substring(given.bytes from event.first for event.length),
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.received_at::timestamptz
+      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.received_at
     from (select ${bodies.bytes}::bytea as bytes) as given
-    cross join unnest(
-      ${events.map(({ id }) => id)}::bigint[],
-      ${bodies.firsts}::integer[],
-      ${events.map(({ body }) => body.length)}::integer[],
-      ${events.map(({ signature }) => signature?.toString('hex') ?? null)}::text[],
-      ${events.map(({ secretMac }) => secretMac?.toString('hex') ?? null)}::text[],
-      ${events.map(({ receivedAt }) => receivedAt.toISOString())}::text[]
-    ) as event (id, first, length, signature, secret_mac, received_at)
+    cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
+      id bigint, first integer, length integer, signature text, secret_mac text, received_at timestamptz
+    )
     on conflict (event_id) do nothing
   `
 }

@@ -1,5 +1,5 @@
-import type { Db } from '../db/connect.ts'
-import type { Proof } from './signature.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
+import { type Proof, UNPROVEN } from './signature.ts'
 
 /** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
 export type NewEvent = {
@@ -30,38 +30,51 @@ export type StoredEvent = Proof & {
 }
 
 /**
- * Keeps raw events, in the order given. When it returns they are on disk. Their bodies travel as one value, cut apart
- * over there: as the elements of an array each would be escaped and read sign by sign.
+ * Keeps raw events, in the order given. When it returns they are on disk. Their bodies travel as one value beside
+ * the rows, which say where each begins: as text of the rows each would be escaped and read character by character.
  */
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
   const bodies = joinBodies(events)
+  const rows = events.map(({ lane, part, others, body, receivedAt, proof, address }, index) => ({
+    ...rowOf({ lane, part, others, body, address }),
+    first: bodies.firsts[index],
+    received_at: receivedAt ?? undefined,
+    ...proofOf(proof ?? UNPROVEN),
+    is_checked: proof === null,
+  }))
   await db`
     insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, address)
     select
-      event.lane, event.part, coalesce(string_to_array(event.others, chr(10)), '{}'),
-      substring(given.bytes from event.first for event.length), coalesce(event.received_at::timestamptz, now()),
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null,
-      event.address
+      event.lane, event.part, event.others, substring(given.bytes from event.first for event.length),
+      coalesce(event.received_at, now()), decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'),
+      event.is_checked, event.address
     from (select ${bodies.bytes}::bytea as bytes) as given
-    cross join unnest(
-      ${events.map(({ lane }) => lane)}::smallint[],
-      ${events.map(({ part }) => part)}::text[],
-      ${unlessEmpty(events.map(({ others }) => (others.length === 0 ? null : others.join('\n'))))}::text[],
-      ${bodies.firsts}::integer[],
-      ${events.map(({ body }) => body.length)}::integer[],
-      ${unlessEmpty(events.map(({ receivedAt }) => receivedAt?.toISOString() ?? null))}::text[],
-      ${unlessEmpty(events.map(({ proof }) => proof?.signature?.toString('hex') ?? null))}::text[],
-      ${unlessEmpty(events.map(({ proof }) => proof?.secretMac?.toString('hex') ?? null))}::text[],
-      ${unlessEmpty(events.map(({ proof }) => (proof === null ? 'checked' : null)))}::text[],
-      ${unlessEmpty(events.map(({ address }) => address))}::text[]
-    ) with ordinality
-      as event (lane, part, others, first, length, received_at, signature, secret_mac, checked, address, place)
+    cross join rows from (
+      jsonb_to_recordset(${jsonRows(db, rows)}) as (
+        lane smallint, part text, others text[], first integer, length integer, received_at timestamptz, signature text,
+        secret_mac text, is_checked boolean, address text
+      )
+    ) with ordinality as event (
+      lane, part, others, first, length, received_at, signature, secret_mac, is_checked, address, place
+    )
     order by event.place
   `
 }
 
-/** A column that says nothing need not travel: without it every row has null there. */
-const unlessEmpty = (column: (string | null)[]) => (column.some((value) => value !== null) ? column : null)
+type Row = Pick<StoredEvent, 'lane' | 'part' | 'others' | 'body' | 'address'>
+
+const rowOf = ({ lane, part, others, body, address }: Omit<Row, 'others'> & { others: readonly string[] }) => ({
+  lane,
+  part,
+  others,
+  length: body.length,
+  address: address ?? undefined,
+})
+
+const proofOf = ({ signature, secretMac }: Proof) => ({
+  signature: signature?.toString('hex'),
+  secret_mac: secretMac?.toString('hex'),
+})
 
 /** All bodies behind each other, the parts of one body sharing it, and where each event's begins, counted from 1. */
 export function joinBodies(events: readonly { body: Buffer }[]): { bytes: Buffer; firsts: number[] } {
@@ -121,29 +134,27 @@ export function takeEvents(
 export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
   const bodies = joinBodies(events)
+  const rows = events.map((event, index) => ({
+    ...rowOf(event),
+    id: event.id,
+    first: bodies.firsts[index],
+    received_at: event.receivedAt,
+    done: event.done,
+    ...proofOf(event),
+    is_checked: event.isChecked,
+  }))
   await tx`
     insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
     overriding system value
     select
-      event.lane, event.id, event.part, string_to_array(event.others, chr(10)),
-      substring(given.bytes from event.first for event.length), event.received_at::timestamptz, event.done,
-      decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.checked is not null,
+      event.lane, event.id, event.part, event.others, substring(given.bytes from event.first for event.length),
+      event.received_at, event.done, decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.is_checked,
       event.address
     from (select ${bodies.bytes}::bytea as bytes) as given
-    cross join unnest(
-      ${events.map(({ lane }) => lane)}::smallint[],
-      ${events.map(({ id }) => id)}::bigint[],
-      ${events.map(({ part }) => part)}::text[],
-      ${events.map(({ others }) => others.join('\n'))}::text[],
-      ${bodies.firsts}::integer[],
-      ${events.map(({ body }) => body.length)}::integer[],
-      ${events.map(({ receivedAt }) => receivedAt.toISOString())}::text[],
-      ${events.map(({ done }) => done)}::integer[],
-      ${events.map(({ signature }) => signature?.toString('hex') ?? null)}::text[],
-      ${events.map(({ secretMac }) => secretMac?.toString('hex') ?? null)}::text[],
-      ${events.map(({ isChecked }) => (isChecked ? 'checked' : null))}::text[],
-      ${events.map(({ address }) => address)}::text[]
-    ) as event (lane, id, part, others, first, length, received_at, done, signature, secret_mac, checked, address)
+    cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
+      lane smallint, id bigint, part text, others text[], first integer, length integer, received_at timestamptz,
+      done integer, signature text, secret_mac text, is_checked boolean, address text
+    )
   `
 }
 

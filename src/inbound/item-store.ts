@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 
 export type SetAsideState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 
@@ -27,21 +27,25 @@ const REASON_LENGTH = 500
 /** Keeps items by themselves; their siblings go on. */
 export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
   if (items.length === 0) return
+  const rows = items.map((item) => ({
+    state: item.state,
+    reason: item.reason.replaceAll('\0', '').slice(0, REASON_LENGTH).toWellFormed(),
+    phone_number_id: item.phoneNumberId,
+    waba_account_id: item.wabaAccountId,
+    app: item.app,
+    body: item.body.toString('hex'),
+    received_at: item.receivedAt,
+    event_id: item.eventId,
+  }))
   await db`
     insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
     select
       item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'),
-      item.received_at::timestamptz, item.event_id
-    from unnest(
-      ${items.map(({ state }) => state)}::text[],
-      ${items.map(({ reason }) => reason.replaceAll('\0', '').slice(0, REASON_LENGTH))}::text[],
-      ${items.map(({ phoneNumberId }) => phoneNumberId)}::text[],
-      ${items.map(({ wabaAccountId }) => wabaAccountId)}::text[],
-      ${items.map(({ app }) => app)}::text[],
-      ${items.map(({ body }) => body.toString('hex'))}::text[],
-      ${items.map(({ receivedAt }) => receivedAt.toISOString())}::text[],
-      ${items.map(({ eventId }) => eventId)}::bigint[]
-    ) as item (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
+      item.received_at, item.event_id
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as item (
+      state text, reason text, phone_number_id text, waba_account_id text, app text, body text, received_at timestamptz,
+      event_id bigint
+    )
   `
 }
 

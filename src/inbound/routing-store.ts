@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 
 /** The sender that an event is about, as far as handling events needs it. */
@@ -76,12 +76,10 @@ export function findSecretsOf(
   db: Db,
   senders: readonly { companyId: number; id: number }[],
 ): Promise<{ id: number; appSecret: string | null; webhookSecret: string | null }[]> {
+  const rows = senders.map(({ companyId, id }) => ({ company_id: companyId, id }))
   return db`
     select sender.id, sender.app_secret, sender.webhook_secret
-    from unnest(
-      ${senders.map(({ companyId }) => companyId)}::bigint[],
-      ${senders.map(({ id }) => id)}::bigint[]
-    ) as wanted (company_id, id)
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as wanted (company_id bigint, id bigint)
     join senders sender on (sender.company_id, sender.id) = (wanted.company_id, wanted.id)
   `
 }

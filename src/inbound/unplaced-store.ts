@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 
 /** What a client posted that could not be placed. */
 export type UnplacedCount = { address: string; bytes: number; items: number }
@@ -9,11 +9,7 @@ export async function countUnplaced(tx: Db, counts: readonly UnplacedCount[]): P
   await tx`
     insert into unplaced_counts as kept (address, bytes, items, window_ends_at)
     select given.address, sum(given.bytes), sum(given.items), now() + interval '1 hour'
-    from unnest(
-      ${counts.map(({ address }) => address)}::text[],
-      ${counts.map(({ bytes }) => bytes)}::bigint[],
-      ${counts.map(({ items }) => items)}::bigint[]
-    ) as given (address, bytes, items)
+    from jsonb_to_recordset(${jsonRows(tx, counts)}) as given (address text, bytes bigint, items bigint)
     group by given.address
     order by given.address -- in one order for all transactions, so that none waits for another in a circle
     on conflict (address) do update set

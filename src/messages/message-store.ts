@@ -1,4 +1,4 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
 
 /** One send, before the provider is called. */
@@ -63,7 +63,7 @@ export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: 
   const rows = await db<PreparedRow[]>`
     select *
     from prepare_sends(
-      ${db.json(items as unknown as Json)}, ${at}, ${PAIR_SECONDS}, ${PAIR_BURST}, ${LONGEST_WAIT_SECONDS}
+      ${jsonRows(db, items)}, ${at}, ${PAIR_SECONDS}, ${PAIR_BURST}, ${LONGEST_WAIT_SECONDS}
     )
     order by ord
   `
@@ -128,7 +128,7 @@ export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Da
     answer_status: send.answer?.status ?? null,
     answer_body: send.answer?.body ?? null,
   }))
-  await db`select settle_sends(${db.json(items as unknown as Json)}, ${at})`
+  await db`select settle_sends(${jsonRows(db, items)}, ${at})`
   return sends.map(() => undefined)
 }
 
