@@ -12,6 +12,8 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   'waiting import': "The number of a company's queued imports. Key: company. Held by the request that adds one.",
   templates:
     'The templates of a business account. Key: company:account. Held by the synchronisation with the provider.',
+  'delivery days':
+    'The partitions of deliveries. Key: empty. Held by the transaction that creates those of the next days.',
   'event lane': 'The waiting events of a lane. Key: the lane. Held by the worker that handles them.',
 }
 

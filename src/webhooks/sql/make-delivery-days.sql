@@ -17,7 +17,7 @@ begin
   if not has_table_privilege(session_user, 'deliveries', 'insert') then
     raise insufficient_privilege using message = 'The role may not write deliveries';
   end if;
-  perform pg_advisory_xact_lock(7237455203);
+  perform pg_advisory_xact_lock(advisory_key('delivery days', ''));
   foreach parent in array array['envelopes', 'deliveries', 'delivery_attempts'] loop
     for day in today .. today + least(days_ahead, 31) loop
       partition := parent || to_char(date '1970-01-01' + day, '_YYYYMMDD');
