@@ -33,10 +33,10 @@ export type ConversationRecord = Static<typeof ConversationRecord>
 
 export const MessageRecord = Type.Object({
   id: Type.Integer({ description: 'Monotonic; usable as a cursor' }),
-  wamid: NullableText,
+  wamid: Nullable(Type.String({ description: 'The provider’s id; `erased:<id>` once the contact was erased' })),
   direction: Type.Enum(['inbound', 'outbound']),
   type: Type.Enum(['text', 'image', 'video', 'audio', 'document']),
-  text: NullableText,
+  text: Nullable(Type.String({ description: '`[revoked]` or `[erased]` when it was removed' })),
   media: Nullable(
     Type.Object({
       url: Nullable(Type.String({ description: 'Fetchable without login for 7 days from reading' })),
