@@ -34,8 +34,6 @@ const VANISHED_CLIENT = {
 const PLANNER = {
   // A plan that was made while a table was empty reads all of it until the next analyze, which may be a minute later.
   enable_seqscan: 'off',
-  // One plan for any number of rows: planning prepare_sends takes longer than running it for one item.
-  plan_cache_mode: 'force_generic_plan',
   // Compiling costs tens of milliseconds; no statement runs for as long.
   jit: 'off',
 }

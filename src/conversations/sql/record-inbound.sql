@@ -8,6 +8,7 @@
 create function record_inbound(items jsonb, source_type text, before integer, at timestamptz)
 returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint)
 language plpgsql
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 as $$
 declare
   given inbound_item[];

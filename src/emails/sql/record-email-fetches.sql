@@ -3,6 +3,7 @@
 create function record_email_fetches(fetches jsonb)
 returns json
 language plpgsql
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 as $$
 declare
   found email_fetch[] := array(select fetched from find_email_fetches(fetches) as fetched);

@@ -2,6 +2,7 @@
 create function find_senders(numbers text[])
 returns setof routed_senders
 language plpgsql stable
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 as $$
 begin
   return query

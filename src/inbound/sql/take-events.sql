@@ -4,6 +4,7 @@
 create function take_events(wanted smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 as $$
 declare
   own smallint[];

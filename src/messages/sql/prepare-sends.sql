@@ -23,6 +23,7 @@ returns table (
   message_id bigint
 )
 language plpgsql
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 -- One row that another session holds must not stop the sends of all companies.
 set lock_timeout = '1s'
 as $$

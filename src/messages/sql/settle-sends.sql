@@ -6,6 +6,7 @@
 create function settle_sends(items jsonb, at timestamptz)
 returns void
 language plpgsql
+set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
 -- Rows are joined by their keys: never by reading all of an index, as a plan made while the tables are empty would.
 set enable_hashjoin = off
 set enable_mergejoin = off
