@@ -39,10 +39,11 @@ try {
     }),
   )
   await app.ready()
-  const { body: openapi } = await app.inject({ url: '/openapi.json' })
+  const openapi = await app.inject({ url: '/openapi.json' })
   await app.close()
+  if (openapi.statusCode !== 200) throw new Error(`The API reference cannot be built: ${openapi.body}`)
   const files = {
-    'openapi.json': `${JSON.stringify(JSON.parse(openapi), null, 2)}\n`,
+    'openapi.json': `${layOut(openapi.json(), 3)}\n`,
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)
@@ -50,6 +51,15 @@ try {
   await db.end()
   await server.stop()
   await rm(folder, { recursive: true, force: true })
+}
+
+/** JSON with a line for each member down to `depth`, so that changes can be read and the file stays small. */
+function layOut(value: unknown, depth: number, indent = ''): string {
+  if (depth === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
+  const members = Object.entries(value).map(
+    ([name, member]) => `\n${indent} ${JSON.stringify(name)}:${layOut(member, depth - 1, `${indent} `)}`,
+  )
+  return `{${members.join(',')}\n${indent}}`
 }
 
 async function write(name: string, text: string): Promise<void> {

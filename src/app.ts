@@ -9,7 +9,7 @@ import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
 import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
-import { RECEIVER_EVENTS } from './inbound/envelope-shape.ts'
+import { receiverEvents } from './inbound/envelope-shape.ts'
 import { inboundRoutes } from './inbound/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
@@ -49,7 +49,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
   const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
-  await describeApi(app, deps.config, RECEIVER_EVENTS)
+  await describeApi(app, deps.config, receiverEvents(deps.config.serviceName))
 
   const media = createMediaDeps(deps)
   const webhooks = createWebhookDeps(deps)

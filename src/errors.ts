@@ -5,10 +5,41 @@
 export type FieldFault = { path: string; message: string }
 export type ErrorDetails = Record<string, unknown>
 
+/** Every error code and its status (decisions: Statuses). */
+export const ERROR_STATUSES = {
+  bad_request: 400,
+  invalid_group_by: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  template_not_found: 404,
+  WHATSAPP_SENDER_NOT_FOUND: 404,
+  no_whatsapp_account: 404,
+  duplicate_resource: 409,
+  idempotency_key_in_use: 409,
+  gone: 410,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  range_not_satisfiable: 416,
+  expectation_failed: 417,
+  validation_error: 422,
+  invalid_phone_number: 422,
+  template_not_approved: 422,
+  parameter_mismatch: 422,
+  recipient_not_on_whatsapp: 422,
+  session_window_closed: 422,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  internal_error: 500,
+  service_unavailable: 503,
+  send_outcome_unknown: 503,
+} as const
+export type ErrorCode = keyof typeof ERROR_STATUSES
+
 export type ErrorBody =
   | { error: string }
   | { message: string }
-  | { error: { code: string; message: string; details?: ErrorDetails; retry_after?: number } }
+  | { error: { code: ErrorCode; message: string; details?: ErrorDetails; retry_after?: number } }
 
 export class AppError extends Error {
   readonly status: number
@@ -41,8 +72,8 @@ const text = (status: number, message: string, headers?: Record<string, string>)
 
 const missing = (message: string) => new AppError(404, { message })
 
-const coded = (status: number, code: string, message: string, details?: ErrorDetails) =>
-  new AppError(status, { error: { code, message, ...(details && { details }) } })
+const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers: Record<string, string> = {}) =>
+  new AppError(ERROR_STATUSES[code], { error: { code, message, ...(details && { details }) } }, { headers })
 
 /** The same error, marked as given after the work began, so that an Idempotency-Key keeps it. */
 export const asFinal = (error: AppError): AppError =>
@@ -51,34 +82,35 @@ export const asFinal = (error: AppError): AppError =>
 // The API-key surface and the operator's API
 export const missingCredentials = () => text(401, 'Missing API client ID or API key', { 'www-authenticate': 'Bearer' })
 export const unauthorized = (message = 'The credential is missing or wrong') =>
-  new AppError(401, { error: { code: 'unauthorized', message } }, { headers: { 'www-authenticate': 'Bearer' } })
-export const forbidden = (message: string) => coded(403, 'forbidden', message)
+  coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
+export const forbidden = (message: string) => coded('forbidden', message)
 export const httpsRequired = () =>
   forbidden(
     'HTTPS is required: give the service a certificate (TLS_CERT_FILE, TLS_KEY_FILE), or name your proxy in TRUST_PROXY and let it send X-Forwarded-Proto: https. For local work only, PLAIN_HTTP=loopback admits plain HTTP from the same machine',
   )
-export const notFound = (message = 'There is nothing at this address') => coded(404, 'not_found', message)
+export const notFound = (message = 'There is nothing at this address') => coded('not_found', message)
 /** 503; with `retryAfterSeconds` also the header `Retry-After`. */
 export const serviceUnavailable = (message: string, retryAfterSeconds?: number) =>
-  new AppError(
-    503,
-    { error: { code: 'service_unavailable', message } },
-    retryAfterSeconds === undefined ? {} : { headers: { 'retry-after': String(retryAfterSeconds) } },
+  coded(
+    'service_unavailable',
+    message,
+    undefined,
+    retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) },
   )
-export const internalError = () => coded(500, 'internal_error', 'Something went wrong on our side')
+export const internalError = () => coded('internal_error', 'Something went wrong on our side')
 /** Refused before any work began, so the same request can be repeated at once. */
 export const overloaded = (retryAfterSeconds: number) =>
   serviceUnavailable('Too many requests wait at present: nothing was done, try again', retryAfterSeconds)
 export const badRequest = (message: string, fields?: FieldFault[]) =>
-  coded(400, 'bad_request', message, fields && { fields })
+  coded('bad_request', message, fields && { fields })
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
-  coded(422, 'validation_error', message, { fields })
+  coded('validation_error', message, { fields })
 export const unsupportedContentEncoding = () =>
-  coded(415, 'unsupported_media_type', 'Bodies with a Content-Encoding other than identity are not read')
+  coded('unsupported_media_type', 'Bodies with a Content-Encoding other than identity are not read')
 export const expectationFailed = () =>
-  coded(417, 'expectation_failed', 'The only Expect that the service meets is 100-continue')
+  coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
 export const payloadTooLarge = (limitBytes: number) =>
-  coded(413, 'payload_too_large', `The body is larger than ${limitBytes} bytes`)
+  coded('payload_too_large', `The body is larger than ${limitBytes} bytes`)
 export const rateLimitExceeded = (retryAfterSeconds: number, message = 'Too many requests') =>
   new AppError(
     429,
@@ -91,9 +123,9 @@ const describeFields = (fields: FieldFault[]): string =>
 
 // Idempotency-Key
 export const idempotencyKeyInUse = () =>
-  coded(409, 'idempotency_key_in_use', 'The first request with this Idempotency-Key is still running')
+  coded('idempotency_key_in_use', 'The first request with this Idempotency-Key is still running')
 export const idempotencyKeyReused = () =>
-  coded(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request')
+  coded('idempotency_key_reused', 'This Idempotency-Key was used for another request')
 
 // Missing records: another company's answers exactly as one that never was
 export const companyNotFound = () => missing('Company not found')
@@ -114,21 +146,20 @@ export const missingRecipient = () => text(400, 'Missing recipient phone number'
 export const sendFailed = () => text(500, 'Failed to send the message')
 export const providerText = (message: string) => text(400, message)
 export const invalidPhoneNumber = (...paths: string[]) =>
-  coded(422, 'invalid_phone_number', 'The phone number is not in E.164 format', {
+  coded('invalid_phone_number', 'The phone number is not in E.164 format', {
     fields: paths.map((path) => ({ path, message: 'must be 7 to 15 digits with country code, optionally after a +' })),
   })
-export const senderNotFound = () =>
-  coded(404, 'WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
-export const noWhatsappAccount = () => coded(404, 'no_whatsapp_account', 'No WhatsApp account is connected')
+export const senderNotFound = () => coded('WHATSAPP_SENDER_NOT_FOUND', 'The sender is not one of the connected numbers')
+export const noWhatsappAccount = () => coded('no_whatsapp_account', 'No WhatsApp account is connected')
 export const templateNotFound = (details?: ErrorDetails) =>
-  coded(404, 'template_not_found', 'The template does not exist in that language', details)
+  coded('template_not_found', 'The template does not exist in that language', details)
 export const templateNotApproved = (name: string, status: string) =>
-  coded(422, 'template_not_approved', `The template ${name} is ${status} and cannot be sent`, { name, status })
+  coded('template_not_approved', `The template ${name} is ${status} and cannot be sent`, { name, status })
 export const parameterMismatch = (details: ErrorDetails, message = 'The parameters do not fit the template') =>
-  coded(422, 'parameter_mismatch', message, details)
-export const recipientNotOnWhatsapp = () => coded(422, 'recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
+  coded('parameter_mismatch', message, details)
+export const recipientNotOnWhatsapp = () => coded('recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
 export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date | null) =>
-  coded(422, 'session_window_closed', 'The customer has not written within the last 24 hours', {
+  coded('session_window_closed', 'The customer has not written within the last 24 hours', {
     lastInboundAt: lastInboundAt?.toISOString() ?? null,
     closedAt: closedAt?.toISOString() ?? null,
     remedy: 'Send an approved UTILITY or AUTHENTICATION template, or wait until the customer writes',
@@ -137,28 +168,26 @@ export const marketingRefused = () => forbidden('The contact has opted out of Wh
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
 export const sendOutcomeUnknown = () =>
-  coded(503, 'send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
+  coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
 export const testOutcomeUnknown = () =>
-  coded(503, 'send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
-export const duplicateResource = (message: string) => coded(409, 'duplicate_resource', message)
+  coded('send_outcome_unknown', 'The receiver may have got the sample delivery; it is not repeated')
+export const duplicateResource = (message: string) => coded('duplicate_resource', message)
 
 // Custom fields
 export const missingRequiredFields = () => text(400, 'Missing required fields')
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
-export const invalidGroupBy = () => coded(400, 'invalid_group_by', 'groupBy must be category')
+export const invalidGroupBy = () => coded('invalid_group_by', 'groupBy must be category')
 
 // Email and what is left of the legacy addresses
 export const missingRecipientAddress = () => text(400, 'Missing recipient address')
 export const emailFailed = () => text(500, 'Internal server error')
 export const emailMarketingRefused = () => forbidden('The contact has opted out of email marketing')
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
-  new AppError(410, { error: { code: 'gone', message, ...(replacement && { details: { replacement } }) } }, { headers })
+  coded('gone', message, replacement === null ? undefined : { replacement }, headers)
 // Media
 export const mediaNotReady = (retryAfterSeconds: number) =>
   serviceUnavailable('The file cannot be read at the moment: try again soon', retryAfterSeconds)
 export const rangeNotSatisfiable = (sizeBytes: number) =>
-  new AppError(
-    416,
-    { error: { code: 'range_not_satisfiable', message: `The file has ${sizeBytes} bytes` } },
-    { headers: { 'content-range': `bytes */${sizeBytes}` } },
-  )
+  coded('range_not_satisfiable', `The file has ${sizeBytes} bytes`, undefined, {
+    'content-range': `bytes */${sizeBytes}`,
+  })

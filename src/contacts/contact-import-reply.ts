@@ -1,34 +1,65 @@
 import { type Static, Type } from 'typebox'
+import { nullableText, nullableTime } from '../http/shapes.ts'
 import type { ContactImport, ImportStatus, Refusal } from './contact-import-store.ts'
 
-const At = Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time' })
-
-/** How far an import is. */
-export const ImportReplyShape = Type.Object({
-  id: Type.Integer(),
+const progress = {
+  id: Type.Integer({ description: 'The id of the import.' }),
   status: Type.Unsafe<ImportStatus>({
     type: 'string',
     enum: ['queued', 'running', 'completed', 'failed', 'cancelled'],
-    description: '`failed`: given up, `failure` says why; `cancelled`: by request. What was read of it stays.',
+    description: 'After `failed` and `cancelled` the rows that were imported before stay.',
   }),
-  failure: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
+  failure: nullableText('Why the import failed.'),
   format: Type.Unsafe<'csv' | 'ndjson'>({ type: 'string', enum: ['csv', 'ndjson'] }),
-  rows: Type.Integer({ description: 'In all.' }),
-  rows_read: Type.Integer({ description: 'Created, updated, unchanged and refused together.' }),
-  created: Type.Integer(),
-  updated: Type.Integer(),
-  unchanged: Type.Integer({ description: 'Rows that said nothing new; their contacts were not touched.' }),
-  refused: Type.Integer(),
-  refusals: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
-    description: 'The first 100 refused rows; all of them are at `/public/v1/contacts/imports/{id}/refused`.',
-  }),
-  ignored_columns: Type.Optional(
-    Type.Array(Type.String(), { description: 'With the answer to the import: columns that mean nothing here.' }),
-  ),
+  rows: Type.Integer({ description: 'The number of rows of the list.' }),
+  rows_read: Type.Integer({ description: 'The number of rows that were created, updated, unchanged or refused.' }),
+  created: Type.Integer({ description: 'The number of contacts that were created.' }),
+  updated: Type.Integer({ description: 'The number of rows that changed a contact.' }),
+  unchanged: Type.Integer({ description: 'The number of rows that changed nothing.' }),
+  refused: Type.Integer({ description: 'The number of rows that were refused.' }),
   created_at: Type.String({ format: 'date-time' }),
-  started_at: At,
-  ended_at: At,
-})
+  started_at: nullableTime('The time at which the first row was read.'),
+  ended_at: nullableTime('The time at which the import ended.'),
+}
+const EXAMPLE = {
+  id: 12,
+  status: 'completed',
+  failure: null,
+  format: 'csv',
+  rows: 250,
+  rows_read: 250,
+  created: 200,
+  updated: 40,
+  unchanged: 9,
+  refused: 1,
+  created_at: '2026-03-01T08:00:00.000Z',
+  started_at: '2026-03-01T08:00:01.000Z',
+  ended_at: '2026-03-01T08:00:03.000Z',
+}
+
+/** An import as the list shows it: without its refusals. */
+export const ListedImportShape = Type.Object(progress, { title: 'ListedImport', example: EXAMPLE })
+
+/** The progress of an import. */
+export const ImportReplyShape = Type.Intersect(
+  [
+    ListedImportShape,
+    Type.Object({
+      refusals: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
+        description: 'The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` has all of them.',
+      }),
+      ignored_columns: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Columns without a meaning, only in the answer to the import itself.',
+        }),
+      ),
+    }),
+  ],
+  {
+    title: 'ContactImport',
+    example: { ...EXAMPLE, refusals: [{ line: 17, reason: 'email must be one address such as ada@example.com' }] },
+  },
+)
 
 export const toImportReply = (
   given: ContactImport,
@@ -51,9 +82,6 @@ export const toImportReply = (
   started_at: given.startedAt?.toISOString() ?? null,
   ended_at: given.endedAt?.toISOString() ?? null,
 })
-
-/** An import as the list shows it: without its refusals. */
-export const ListedImportShape = Type.Omit(ImportReplyShape, ['refusals', 'ignored_columns'])
 
 export function toListedImport(given: ContactImport): Static<typeof ListedImportShape> {
   const { refusals, ignored_columns, ...listed } = toImportReply(given, [])

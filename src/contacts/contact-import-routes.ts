@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { badRequest, importNotFound, validationError } from '../errors.ts'
 import { completeKey } from '../http/idempotency.ts'
 import { beforeQuery, parseBefore } from '../http/paging.ts'
+import { fileContent, pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { exportContacts, type ListFormat } from './contact-export.ts'
 import {
@@ -32,10 +33,21 @@ const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'appli
 const FORMATS: readonly ListFormat[] = ['csv', 'ndjson']
 const LIMITS = { defaultSize: 25, maxSize: 100 }
 
-const ById = Type.Object({ id: Type.String({ description: 'Id of the import.' }) })
-const ImportBody = Type.String({
-  description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or an object on each line. The columns are those of the export: id, email, phone, first_name, last_name, status, source, source_type, tags (between semicolons), marketing_consent.email, marketing_consent.whatsapp, and custom_fields.<key>. An empty cell says nothing.`,
+const ById = Type.Object({ id: pathId('ImportId', 'The id of the import.') })
+const CSV_EXAMPLE = 'email,first_name,custom_fields.LOYALTY_TIER\r\nada.rossi@example.com,Ada,gold\r\n'
+const NDJSON_EXAMPLE = '{"email":"ada.rossi@example.com","first_name":"Ada"}\n'
+const REFUSED_EXAMPLES = {
+  'text/csv': `line,reason,${CSV_EXAMPLE.replace('\r\n', '\r\n17,no email,')}`,
+  'application/x-ndjson': NDJSON_EXAMPLE.replace('{', '{"line":17,"reason":"no email",'),
+}
+const listOf = (example: string) => ({
+  schema: Type.String({
+    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object on each line. The columns are those of the export: id, email, phone, first_name, last_name, status, source, source_type, tags (separated by semicolons), marketing_consent.email, marketing_consent.whatsapp, and custom_fields.<key>. An empty cell changes nothing.`,
+    title: 'ContactList',
+    example,
+  }),
 })
+const ImportBody = { content: { 'text/csv': listOf(CSV_EXAMPLE), 'application/x-ndjson': listOf(NDJSON_EXAMPLE) } }
 
 /** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
 export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox {
@@ -67,10 +79,9 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
           operationId: 'importContacts',
           summary: 'Import a list of contacts',
           description:
-            'Answers as soon as the list is kept; its rows are then applied in order as by create-or-update, each once, and refused alone.',
-          consumes: Object.values(MIME_TYPES),
-          body: Type.Optional(ImportBody),
-          response: { 202: Type.Object({ data: ImportReplyShape }) },
+            'Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone.',
+          body: ImportBody,
+          response: { 202: Type.Object({ data: ImportReplyShape }, { description: 'The list was stored.' }) },
         },
       },
       async (request, reply) => {
@@ -89,14 +100,16 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
     app.get(
       '/public/v1/contacts/imports',
       {
-        config: CALLERS,
+        config: { ...CALLERS, errors: ['validation_error'] },
         schema: {
           tags: TAGS,
           operationId: 'listImports',
           summary: 'List imports',
-          description: 'Newest first. `before` is the id of the last import of the page before.',
+          description: 'Returns the newest imports first. `before` is the id of the last import of the page before.',
           querystring: Type.Object(beforeQuery(LIMITS)),
-          response: { 200: Type.Object({ data: Type.Array(ListedImportShape) }) },
+          response: {
+            200: Type.Object({ data: Type.Array(ListedImportShape) }, { description: 'One page of imports.' }),
+          },
         },
       },
       async (request) => {
@@ -114,9 +127,9 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
           tags: TAGS,
           operationId: 'cancelImport',
           summary: 'Cancel an import',
-          description: 'Rows that are imported already stay. An import that is over stays as it is.',
+          description: 'Rows that were imported before stay. An import that has ended does not change.',
           params: ById,
-          response: { 200: Type.Object({ success: Type.Literal(true) }) },
+          response: { 200: Success },
         },
       },
       async (request) => {
@@ -133,8 +146,9 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
           tags: TAGS,
           operationId: 'getImport',
           summary: 'Read the progress of an import',
+          description: 'Returns the counts of rows and the first refused rows.',
           params: ById,
-          response: { 200: Type.Object({ data: ImportReplyShape }) },
+          response: { 200: Type.Object({ data: ImportReplyShape }, { description: 'The import.' }) },
         },
       },
       async (request) => {
@@ -154,9 +168,9 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
           operationId: 'downloadRefusedRows',
           summary: 'Download the refused rows of an import',
           description:
-            'In the format of the list, with line and reason: before the columns of CSV, as members of lines of JSON. Corrected, it can be imported as it is.',
+            'Returns the refused rows in the format of the list, each with its line and the reason. After a correction the file can be imported again.',
           params: ById,
-          produces: Object.values(MIME_TYPES),
+          response: { 200: fileContent('The refused rows.', REFUSED_EXAMPLES) },
         },
       },
       async (request, reply) => {
@@ -172,25 +186,32 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
     app.get(
       '/public/v1/contacts/export',
       {
-        config: CALLERS,
+        config: { ...CALLERS, errors: ['validation_error'] },
         schema: {
           tags: TAGS,
           operationId: 'exportContacts',
           summary: 'Export all contacts',
           description:
-            'All living contacts with an email or a phone, in the columns of the import: importing the answer changes nothing.',
+            'Returns all contacts with an email or a phone, in the columns of the import; an import of the answer changes nothing.',
           querystring: Type.Object({
             format: Type.Optional(
-              Type.String({ description: '`csv` or `ndjson`; else by the Accept header; default csv.' }),
+              Type.Unsafe<string>({
+                type: 'string',
+                enum: [...FORMATS],
+                description: 'The format; without it the Accept header decides, and `csv` is the default.',
+                'x-lenient': true,
+              }),
             ),
             raw: Type.Optional(
               Type.Boolean({
                 description:
-                  "CSV cells that a spreadsheet takes for formulas (beginning with =, +, -, @, tab or return, and no number) are written with a leading ', which the import removes. `true` leaves them as they are.",
+                  "CSV cells that a spreadsheet takes for formulas are written with a leading ', which the import removes. `true` leaves them as they are.",
               }),
             ),
           }),
-          produces: Object.values(MIME_TYPES),
+          response: {
+            200: fileContent('The contacts.', { 'text/csv': CSV_EXAMPLE, 'application/x-ndjson': NDJSON_EXAMPLE }),
+          },
         },
       },
       async (request, reply) => {

@@ -1,32 +1,62 @@
 import { type Static, Type } from 'typebox'
+import { nullableInteger, nullableText } from '../http/shapes.ts'
 import type { Contact, ContactWrite } from './contact-record.ts'
 
-const Text = (description?: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], ...(description && { description }) })
 const Flag = Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 const At = Type.String({ format: 'date-time' })
-const Fields = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })
+const Fields = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Custom fields by key.',
+})
 
 /** The contact record (spec: Contact record), with its additive members. What a contact does not have is null. */
-export const ContactReplyShape = Type.Object({
-  id: Type.Integer(),
-  email: Text(),
-  phone: Text('E.164 with +, as given'),
-  first_name: Text(),
-  last_name: Text(),
-  status: Type.String(),
-  source: Type.String(),
-  source_type: Type.String({ description: '`database`, `third_party`, or the service’s own value.' }),
-  created_at: At,
-  updated_at: At,
-  custom_fields: Fields,
-  tags: Type.Array(Type.String()),
-  marketing_consent: Type.Object({ email: Flag, whatsapp: Flag }, { description: 'Null: never said.' }),
-  company: Type.Integer(),
-  deleted: Type.Boolean(),
-  external_id: Text(),
-  external_connection_id: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
-})
+export const ContactReplyShape = Type.Object(
+  {
+    id: Type.Integer({ description: 'The id of the contact.' }),
+    email: nullableText('The email address.'),
+    phone: nullableText('The phone number in E.164 with +.'),
+    first_name: nullableText('The first name.'),
+    last_name: nullableText('The last name.'),
+    status: Type.String({ description: 'The status, `active` unless a write set another one.' }),
+    source: Type.String({ description: 'The source, `API` unless a write set another one.' }),
+    source_type: Type.String({ description: '`database`, `third_party`, or the value of the service itself.' }),
+    created_at: At,
+    updated_at: At,
+    custom_fields: Fields,
+    tags: Type.Array(Type.String()),
+    marketing_consent: Type.Object(
+      { email: Flag, whatsapp: Flag },
+      { description: 'Whether the contact wants marketing on a channel; null when it is not known.' },
+    ),
+    company: Type.Integer({ description: 'The id of the company.' }),
+    deleted: Type.Boolean({ description: 'Always false: deleted contacts are not returned.' }),
+    external_id: nullableText('The id in an external system.'),
+    external_connection_id: nullableInteger('The id of the connection to that system.'),
+  },
+  {
+    title: 'Contact',
+    example: {
+      id: 4127,
+      email: 'ada.rossi@example.com',
+      phone: '+393331234567',
+      first_name: 'Ada',
+      last_name: 'Rossi',
+      status: 'active',
+      source: 'API',
+      source_type: 'database',
+      created_at: '2026-02-27T16:04:11.000Z',
+      updated_at: '2026-03-02T09:30:00.000Z',
+      custom_fields: { LOYALTY_TIER: 'gold' },
+      tags: ['newsletter'],
+      marketing_consent: { email: true, whatsapp: null },
+      company: 1,
+      deleted: false,
+      external_id: null,
+      external_connection_id: null,
+    },
+  },
+)
 
 export type ContactReply = Static<typeof ContactReplyShape>
 
@@ -55,10 +85,10 @@ const withPlus = (phone: string | null): string | null => (phone === null ? null
 /** What a client-side key gets back: members of the record that its own request carried, and nothing else. */
 export const OwnFieldsShape = Type.Object(
   {
-    email: Type.Optional(Text()),
-    phone: Type.Optional(Text()),
-    first_name: Type.Optional(Text()),
-    last_name: Type.Optional(Text()),
+    email: Type.Optional(nullableText('The email address.')),
+    phone: Type.Optional(nullableText('The phone number in E.164 with +.')),
+    first_name: Type.Optional(nullableText('The first name.')),
+    last_name: Type.Optional(nullableText('The last name.')),
     status: Type.Optional(Type.String()),
     source: Type.Optional(Type.String()),
     source_type: Type.Optional(Type.String()),
@@ -68,7 +98,11 @@ export const OwnFieldsShape = Type.Object(
       Type.Object({ email: Type.Optional(Type.Boolean()), whatsapp: Type.Optional(Type.Boolean()) }),
     ),
   },
-  { description: 'To a key that holds only ContactsUpsert: what its own request carried.' },
+  {
+    title: 'OwnFields',
+    description: 'The members of a contact that the request itself carried.',
+    example: { email: 'ada.rossi@example.com', first_name: 'Ada' },
+  },
 )
 
 export type OwnFields = Static<typeof OwnFieldsShape>

@@ -6,6 +6,7 @@ import type { Caller } from '../http/caller.ts'
 import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
 import { limitQuery, parsePage } from '../http/paging.ts'
+import { nullableInteger, pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { textFaults } from '../storable-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
@@ -31,63 +32,109 @@ const TAGS = ['Contacts']
 const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
 // A thousand contacts may take longer than one answer of the database should.
 const UPSERTS = {
+  errors: ['invalid_phone_number', 'duplicate_resource'],
   takesLong: true,
   surface: 'api-key',
   permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
 } as const
+const DEFAULT_SORT = '-created_at'
 const LIMITS = { defaultSize: 25, maxSize: 100 }
 
-const OneContact = Type.Object({ data: ContactReplyShape })
-const ById = Type.Object({ id: Type.String({ description: 'Id of the contact.' }) })
-const ByEmail = Type.Object({ email: Type.String({ description: 'Email address, URL-encoded.' }) })
+const OneContact = Type.Object({ data: ContactReplyShape }, { title: 'OneContact', description: 'The contact.' })
+const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
+const ByEmail = Type.Object({ email: Type.String({ description: 'The email address, URL-encoded.' }) })
 
-const UpsertBody = Type.Union(
+/** One contact or a list of them. */
+export const UpsertBody = Type.Union(
   [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
   {
+    title: 'ContactWrites',
     description:
-      'One contact, or up to 1,000, which are written all or not at all. As a form: `customFields.<key>`, `marketingConsent.email`, `marketingConsent.whatsapp` (`true`, `false`, `1`, `0`), and `tags` once for each tag.',
+      'One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag.',
   },
 )
 
 const ListQuery = Type.Object({
   ...limitQuery(LIMITS),
-  search: Type.Optional(Type.String({ description: 'Part of email, phone or name, in any letter case.' })),
+  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, in any letter case.' })),
   sort: Type.Optional(
-    Type.String({ description: `One of ${CONTACT_SORTS.join(', ')}; - is descending. Default -created_at.` }),
+    // Checked by the handler, which names all faults of a query at once.
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...CONTACT_SORTS],
+      default: DEFAULT_SORT,
+      description: 'The order; a leading - means descending.',
+      'x-lenient': true,
+    }),
   ),
   before: Type.Optional(
     Type.String({
       description:
-        'A cursor of a page in the same sort: the contacts whose value sorts lower than its place, nearest first, instead of `page`. As fast at any depth. Anything else is 422.',
+        'Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422.',
     }),
   ),
   after: Type.Optional(
-    Type.String({ description: 'A cursor: the contacts whose value sorts higher than its place, instead of `page`.' }),
+    Type.String({
+      description: 'Returns the contacts that sort higher than this cursor, nearest first, instead of a page.',
+    }),
   ),
 })
 
 const Cursor = (page: string) =>
   Type.Unsafe<string | null>({
     type: ['string', 'null'],
-    description: `The place of ${page}. Null when there is none.`,
+    description: `The cursor of ${page}; null when there is none.`,
   })
 
-const ListReply = Type.Object({
-  data: Type.Array(ContactReplyShape),
-  pagination: Type.Object({
-    page: Type.Unsafe<number | null>({ type: ['integer', 'null'], description: 'Null when read by before or after.' }),
-    limit: Type.Integer(),
-    total: Type.Integer(),
-    totalPages: Type.Integer(),
-    hasNext: Type.Boolean(),
-    hasPrevious: Type.Boolean(),
-    totalIsExact: Type.Boolean({
-      description: 'False when a search may have more matches than `total`: it looks at 10,000 contacts at most.',
-    }),
-    nextCursor: Cursor('the next page: pass it as `before` when the sort descends, as `after` when it ascends'),
-    previousCursor: Cursor('the previous page, the other way round'),
-  }),
-})
+const ListReply = Type.Object(
+  {
+    data: Type.Array(ContactReplyShape),
+    pagination: Type.Object(
+      {
+        page: nullableInteger('The page that was returned; null when it was read by a cursor.'),
+        limit: Type.Integer({ description: 'The number of contacts on a page.' }),
+        total: Type.Integer({ description: 'The number of contacts on all pages.' }),
+        totalPages: Type.Integer({ description: 'The number of pages.' }),
+        hasNext: Type.Boolean(),
+        hasPrevious: Type.Boolean(),
+        totalIsExact: Type.Boolean({
+          description:
+            'False when a search may have more matches than `total`, because it examines at most 10,000 contacts.',
+        }),
+        nextCursor: Cursor('the next page, to pass as `before` when the sort descends and as `after` when it ascends'),
+        previousCursor: Cursor('the previous page, to pass as the other one of the two'),
+      },
+      {
+        title: 'ContactPagination',
+        example: {
+          page: 1,
+          limit: 25,
+          total: 1,
+          totalPages: 1,
+          hasNext: false,
+          hasPrevious: false,
+          totalIsExact: true,
+          nextCursor: null,
+          previousCursor: null,
+        },
+      },
+    ),
+  },
+  { description: 'One page of contacts.' },
+)
+
+// The reference shows the answer to keys of servers: otherwise no generated client could rely on an id.
+const UpsertReply = Type.Object(
+  { data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) },
+  {
+    description:
+      'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried (`OwnFields`), without an id.',
+    'x-shown-as': Type.Object(
+      { data: Type.Array(ContactReplyShape) },
+      { 'x-contacts-upsert': Type.Object({ data: Type.Array(OwnFieldsShape) }) },
+    ),
+  },
+)
 
 /** The contacts endpoints (spec: Contacts; decisions: Contacts and custom fields). */
 export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebox {
@@ -104,10 +151,12 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: TAGS,
           operationId: 'upsertContacts',
-          summary: 'Create or update contacts by email, then phone',
+          summary: 'Create or update contacts',
+          description:
+            'A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created.',
           consumes: ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded'],
           body: Type.Optional(UpsertBody),
-          response: { 200: Type.Object({ data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) }) },
+          response: { 200: UpsertReply },
         },
       },
       async (request, reply) => {
@@ -131,11 +180,12 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
     app.get(
       '/public/v1/contacts',
       {
-        config: READS,
+        config: { ...READS, errors: ['validation_error'] },
         schema: {
           tags: TAGS,
           operationId: 'listContacts',
           summary: 'List and search contacts',
+          description: 'Returns a page of the contacts that are not deleted.',
           querystring: ListQuery,
           response: { 200: ListReply },
         },
@@ -155,6 +205,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           tags: TAGS,
           operationId: 'getContact',
           summary: 'Read a contact',
+          description: 'Returns one contact.',
           params: ById,
           response: { 200: OneContact },
         },
@@ -174,6 +225,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           tags: TAGS,
           operationId: 'getContactByEmail',
           summary: 'Look a contact up by email',
+          description: 'Returns the contact with this email, compared without regard to case.',
           params: ByEmail,
           response: { 200: OneContact },
         },
@@ -188,7 +240,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
     app.put(
       '/public/v1/contacts/:id',
       {
-        config: READS,
+        config: { ...READS, errors: ['invalid_phone_number', 'duplicate_resource'] },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
         // As for create-or-update: one place checks contact bodies.
         validatorCompiler: () => () => true,
@@ -196,6 +248,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           tags: TAGS,
           operationId: 'updateContact',
           summary: 'Update a contact',
+          description: 'Changes only the members that are sent.',
           params: ById,
           body: Type.Optional(ContactWriteShape),
           response: { 200: OneContact },
@@ -220,12 +273,12 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           operationId: 'deleteContact',
           summary: 'Delete or erase a contact',
           description:
-            'Without `erase` the contact is no longer found, and its conversations stay. Erasing removes the person: the contact, texts and media of its messages, its mails, payloads in delivery logs and rows of imports. Counters and opt-outs (as a keyed hash) stay. It works on deleted contacts, too, cannot be undone, and answers when it is recorded durably: what takes longer than 3 seconds continues in the background.',
+            'Without `erase` the contact is no longer found, and its conversations stay. Erasing removes the person: the contact, texts and media of its messages, its mails, payloads in delivery logs and rows of imports. Counters and opt-outs (as a keyed hash) stay. Erasing also works on deleted contacts, cannot be undone, and is answered when it is recorded durably: what takes longer than 3 seconds continues in the background.',
           params: ById,
           querystring: Type.Object({
-            erase: Type.Optional(Type.Boolean({ description: '`true` erases everything about the person.' })),
+            erase: Type.Optional(Type.Boolean({ description: 'Whether to erase everything about the person.' })),
           }),
-          response: { 200: Type.Object({ success: Type.Literal(true) }) },
+          response: { 200: Success },
         },
       },
       async (request) => {
@@ -256,7 +309,7 @@ type ListQueryText = Static<typeof ListQuery>
 /** Paging never fails; a search that cannot be kept and an unknown sort are 422. */
 function readListRequest(query: ListQueryText): ContactListRequest {
   const search = query.search ?? ''
-  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? '-created_at'))
+  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? DEFAULT_SORT))
   const faults = textFaults(search, 'search')
   if (search.length > SEARCH_MAX_LENGTH) {
     faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })

@@ -14,44 +14,60 @@ const nullable = (maxLength: number, description: string) =>
 /** The contact write body (spec: Contact write body), alike in every encoding. Members it does not name are ignored. */
 export const ContactWriteShape = Type.Object(
   {
-    email: nullable(
-      EMAIL_MAX_LENGTH,
-      'One address, such as ada@example.com. Compared without regard to case. In an update, null takes it away.',
-    ),
+    email: nullable(EMAIL_MAX_LENGTH, 'One address, compared without regard to case. In an update, null removes it.'),
     phone: nullable(
       64,
-      'E.164 with country code, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null takes it away.',
+      'The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it.',
     ),
-    firstName: nullable(200, 'Null or empty takes it away.'),
-    lastName: nullable(200, 'Null or empty takes it away.'),
-    status: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A new contact is `active`.' })),
-    source: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'A new contact has `API`.' })),
+    firstName: nullable(200, 'Null and the empty text remove it.'),
+    lastName: nullable(200, 'Null and the empty text remove it.'),
+    status: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'The status; a new contact has `active`.' }),
+    ),
+    source: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 64, description: 'The source; a new contact has `API`.' }),
+    ),
     source_type: Type.Optional(
       Type.Unsafe<'database' | 'third_party'>({
         type: 'string',
         enum: ['database', 'third_party'],
-        description: 'A new contact has `database`.',
+        description: 'The kind of the source; a new contact has `database`.',
       }),
     ),
     tags: Type.Optional(
-      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), { maxItems: 100, description: 'Replaces the tags.' }),
+      Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
+        maxItems: 100,
+        description: 'The tags, which replace all that the contact has.',
+      }),
     ),
     customFields: Type.Optional(
       Type.Unsafe<Record<string, unknown>>({
         type: 'object',
         additionalProperties: true,
         propertyNames: { minLength: 1, maxLength: 100 },
-        description: `Any keys and JSON values, merged by key into what is there; null removes a key. At most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes in all.`,
+        description: `Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most ${CUSTOM_FIELDS_MAX_KEYS} keys and ${CUSTOM_FIELDS_MAX_BYTES} bytes.`,
       }),
     ),
     marketingConsent: Type.Optional(
       Type.Object(
         { email: Type.Optional(Type.Boolean()), whatsapp: Type.Optional(Type.Boolean()) },
-        { description: 'True opts in, false opts out; a channel left out keeps its consent.' },
+        { description: 'True opts in and false opts out; a channel that is left out keeps its consent.' },
       ),
     ),
   },
-  { description: 'A contact to write. Members that are left out keep their values.' },
+  {
+    title: 'ContactWrite',
+    description: 'A contact to write. Members that are left out keep their values.',
+    example: {
+      email: 'ada.rossi@example.com',
+      phone: '+393331234567',
+      firstName: 'Ada',
+      lastName: 'Rossi',
+      tags: ['newsletter'],
+      customFields: { LOYALTY_TIER: 'gold' },
+      marketingConsent: { email: true },
+    },
+  },
 )
 
 type WriteBody = Static<typeof ContactWriteShape>

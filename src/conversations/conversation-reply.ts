@@ -1,74 +1,119 @@
 import { type Static, Type } from 'typebox'
+import { nullableInteger, nullableText, nullableTime } from '../http/shapes.ts'
 import type { Conversation, Message } from './conversation-store.ts'
 
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
-const NullableText = Nullable(Type.String())
-
-export const ConversationRecord = Type.Object({
-  chatId: Type.Integer(),
-  contact: Type.Object({
-    id: Type.Integer(),
-    phone: Nullable(
-      Type.String({ description: 'Digits; null for a group, and while the customer’s phone number is not known' }),
-    ),
-    name: Nullable(Type.String({ description: 'For a group its id' })),
-  }),
-  groupId: Nullable(
-    Type.String({ description: 'The provider’s id of the group; null for a conversation with one customer' }),
-  ),
-  status: Type.Enum(['open', 'closed', 'snoozed']),
-  unreadMessages: Type.Integer({ description: 'Inbound since the last outbound, or since it was marked read' }),
-  lastMessage: Nullable(
-    Type.Object({
-      text: NullableText,
-      direction: Type.Enum(['inbound', 'outbound']),
-      timestamp: Type.Integer({ description: 'Epoch seconds' }),
-      timestampIso: Type.String({ format: 'date-time' }),
-    }),
-  ),
-  createdAt: Type.String({ format: 'date-time' }),
-  updatedAt: Type.String({ format: 'date-time' }),
+const Direction = Type.Enum(['inbound', 'outbound'], {
+  description: 'Inbound messages come from the customer, outbound ones from the business.',
 })
+
+export const ConversationRecord = Type.Object(
+  {
+    chatId: Type.Integer({ description: 'The id of the conversation.' }),
+    contact: Type.Object({
+      id: Type.Integer({ description: 'The id of the contact.' }),
+      phone: nullableText('Digits; null for a group, and while the phone number of the customer is not known.'),
+      name: nullableText('The name of the contact, else the WhatsApp profile name; for a group its id.'),
+    }),
+    groupId: nullableText('The id of the group at the provider; null for a conversation with one customer.'),
+    status: Type.Enum(['open', 'closed', 'snoozed']),
+    unreadMessages: Type.Integer({
+      description: 'The number of inbound messages since the last outbound one, or since the conversation was read.',
+    }),
+    lastMessage: Type.Union([
+      Type.Object({
+        text: nullableText('The text, the caption or a placeholder.'),
+        direction: Direction,
+        timestamp: Type.Integer({ description: 'The time in epoch seconds.' }),
+        timestampIso: Type.String({ format: 'date-time' }),
+      }),
+      Type.Null(),
+    ]),
+    createdAt: Type.String({ format: 'date-time' }),
+    updatedAt: Type.String({ format: 'date-time' }),
+  },
+  {
+    title: 'Conversation',
+    example: {
+      chatId: 812,
+      contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi' },
+      groupId: null,
+      status: 'open',
+      unreadMessages: 1,
+      lastMessage: {
+        text: 'Is my order ready?',
+        direction: 'inbound',
+        timestamp: 1772443800,
+        timestampIso: '2026-03-02T09:30:00.000Z',
+      },
+      createdAt: '2026-02-27T16:04:11.000Z',
+      updatedAt: '2026-03-02T09:30:00.000Z',
+    },
+  },
+)
 export type ConversationRecord = Static<typeof ConversationRecord>
 
-export const MessageRecord = Type.Object({
-  id: Type.Integer({ description: 'Monotonic; usable as a cursor' }),
-  wamid: Nullable(Type.String({ description: 'The provider’s id; `erased:<id>` once the contact was erased' })),
-  direction: Type.Enum(['inbound', 'outbound']),
-  type: Type.Enum(['text', 'image', 'video', 'audio', 'document']),
-  text: Nullable(Type.String({ description: '`[revoked]` or `[erased]` when it was removed' })),
-  media: Nullable(
-    Type.Object({
-      url: Nullable(Type.String({ description: 'Fetchable without login for 7 days from reading' })),
-      type: Nullable(Type.String({ description: 'MIME type' })),
-      filename: NullableText,
+export const MessageRecord = Type.Object(
+  {
+    id: Type.Integer({ description: 'The id, which grows from message to message and serves as a cursor.' }),
+    wamid: nullableText('The id of the message at the provider, or `erased:<id>` after the contact was erased.'),
+    direction: Direction,
+    type: Type.Enum(['text', 'image', 'video', 'audio', 'document']),
+    text: nullableText('The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`.'),
+    media: Type.Union([
+      Type.Object({
+        url: nullableText('The address of the file, which needs no credential and is valid for 7 days.'),
+        type: nullableText('The MIME type.'),
+        filename: nullableText('The name of the file.'),
+      }),
+      Type.Null(),
+    ]),
+    reaction: nullableText('The emoji of a reaction to this message.'),
+    status: Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
+      description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
     }),
-  ),
-  reaction: NullableText,
-  status: Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown']),
-  error: Nullable(
-    Type.Object(
-      { code: Nullable(Type.Integer()), title: NullableText, details: NullableText },
-      {
-        description: 'Why a failed message failed, in the provider’s words',
-      },
+    error: Type.Union(
+      [
+        Type.Object({
+          code: nullableInteger('The error code of the provider.'),
+          title: nullableText('The error title of the provider.'),
+          details: nullableText('The details that the provider gave.'),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Why a failed message failed, in the words of the provider.' },
     ),
-  ),
-  senderName: Nullable(
-    Type.String({ description: 'In a group the writer’s profile name and phone number: `Ada (+16505551234)`' }),
-  ),
-  timestamp: Nullable(Type.Integer({ description: 'Epoch seconds' })),
-  timestampIso: Nullable(Type.String({ format: 'date-time' })),
-  editedAt: Nullable(
-    Type.String({ format: 'date-time', description: 'When its writer changed it: `text` is the new one' }),
-  ),
-  revokedAt: Nullable(
-    Type.String({
-      format: 'date-time',
-      description: 'When its writer deleted it: `text` is `[revoked]`, and media are no longer served',
-    }),
-  ),
-})
+    senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
+    timestamp: nullableInteger('The time in epoch seconds.'),
+    timestampIso: nullableTime('The same time in ISO 8601.'),
+    editedAt: nullableTime('The time at which the customer changed the message; `text` is the new text.'),
+    revokedAt: nullableTime(
+      'The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more.',
+    ),
+  },
+  {
+    title: 'Message',
+    example: {
+      id: 90217,
+      wamid: 'wamid.HBgMMzkzMzMxMjM0NTY3FQIAEhgUM0E5RkI2RkQwMkY0QzAxRkQxRTQA',
+      direction: 'inbound',
+      type: 'image',
+      text: 'Is this the right size?',
+      media: {
+        url: 'https://parley.example.com/media/c2lnbmVk.MTc3MzA0ODYwMA',
+        type: 'image/jpeg',
+        filename: null,
+      },
+      reaction: null,
+      status: 'received',
+      error: null,
+      senderName: 'Ada Rossi',
+      timestamp: 1772443800,
+      timestampIso: '2026-03-02T09:30:00.000Z',
+      editedAt: null,
+      revokedAt: null,
+    },
+  },
+)
 export type MessageRecord = Static<typeof MessageRecord>
 
 /** Where a message's media can be fetched. */

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { badRequest, conversationNotFound } from '../errors.ts'
 import { pageQuery, parseCursorId, parsePage, toPagination, unknownCursor } from '../http/paging.ts'
-import { errorResponses, Pagination } from '../http/shapes.ts'
+import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import {
   ConversationRecord,
@@ -26,21 +26,27 @@ import {
 const CONVERSATIONS = { defaultSize: 20, maxSize: 100 }
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'] } as const
+/** The lists refuse an unknown cursor. */
+const listConfig = { ...config, errors: ['validation_error'] } as const
 const tags = ['Conversations']
 
 const cursorQuery = {
   before: Type.Optional(
     Type.String({
-      description: 'Instead of page: records that come after this id in the list. 422 for an unknown id.',
+      title: 'Before',
+      description:
+        'Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422.',
     }),
   ),
   after: Type.Optional(
     Type.String({
-      description: 'Instead of page: records that come before this id in the list. 422 for an unknown id.',
+      title: 'After',
+      description:
+        'Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422.',
     }),
   ),
 }
-const ChatId = Type.Object({ chatId: Type.String() })
+const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
 type Deps = { db: Db; mediaAddress: MediaAddress }
 
@@ -49,16 +55,18 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
     app.get(
       '/public/v1/whatsapp/conversations',
       {
-        config,
+        config: listConfig,
         schema: {
           tags,
           operationId: 'listConversations',
           summary: 'List conversations',
-          description: 'Newest activity first.',
+          description: 'The conversation with the latest activity comes first.',
           querystring: Type.Object({ ...pageQuery(CONVERSATIONS), ...cursorQuery }),
           response: {
-            200: Type.Object({ data: Type.Array(ConversationRecord), pagination: Pagination }),
-            ...errorResponses(),
+            200: Type.Object(
+              { data: Type.Array(ConversationRecord), pagination: Pagination },
+              { description: 'One page of conversations.' },
+            ),
           },
         },
       },
@@ -77,17 +85,19 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
     app.get(
       '/public/v1/whatsapp/conversations/:chatId/messages',
       {
-        config,
+        config: listConfig,
         schema: {
           tags,
           operationId: 'listMessages',
           summary: 'List the messages of a conversation',
-          description: 'Newest first. A page costs the same at any depth.',
+          description: 'The newest message comes first. A page takes the same time at any depth of the conversation.',
           params: ChatId,
           querystring: Type.Object({ ...pageQuery(MESSAGES), ...cursorQuery }),
           response: {
-            200: Type.Object({ data: Type.Array(MessageRecord), pagination: Pagination }),
-            ...errorResponses({ 404: 'message' }),
+            200: Type.Object(
+              { data: Type.Array(MessageRecord), pagination: Pagination },
+              { description: 'One page of messages.' },
+            ),
           },
         },
       },
@@ -116,15 +126,18 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
           tags,
           operationId: 'updateConversation',
           summary: 'Close, snooze or re-open a conversation, or mark it read',
-          description: 'An inbound message re-opens a closed or snoozed conversation.',
+          description:
+            'Changes the members that are given. An inbound message re-opens a closed or snoozed conversation.',
           params: ChatId,
-          body: Type.Object({
-            status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
-            unreadMessages: Type.Optional(Type.Literal(0)),
-          }),
+          body: Type.Object(
+            {
+              status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
+              unreadMessages: Type.Optional(Type.Literal(0, { description: 'Marks the conversation as read.' })),
+            },
+            { title: 'ConversationChange', example: { status: 'closed', unreadMessages: 0 } },
+          ),
           response: {
-            200: Type.Object({ data: ConversationRecord }),
-            ...errorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }),
+            200: Type.Object({ data: ConversationRecord }, { description: 'The changed conversation.' }),
           },
         },
       },

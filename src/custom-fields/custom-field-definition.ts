@@ -11,22 +11,45 @@ const METADATA_MAX_BYTES = 64 * 1024
 export const CustomFieldTypeShape = Type.Unsafe<CustomField['type']>({ type: 'string', enum: [...TYPES] })
 
 /** The body that defines a custom field. */
-export const CustomFieldBodyShape = Type.Object({
-  key: Type.String({ maxLength: 64, description: 'Made upper case; then a letter, and letters, digits and _.' }),
-  displayName: Type.String({ maxLength: 200 }),
-  type: CustomFieldTypeShape,
-  category: Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100 })),
-  visibility: Type.Optional(Type.Boolean({ description: 'Default true.' })),
-  allowedValues: Type.Optional(
-    Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
-      minItems: 1,
-      maxItems: 1000,
-      uniqueItems: true,
-      description: 'What may be chosen: required for the type select, and only there.',
+export const CustomFieldBodyShape = Type.Object(
+  {
+    key: Type.String({
+      maxLength: 64,
+      description: 'The key, which is made upper case: a letter, then letters, digits and _.',
     }),
-  ),
-  metadata: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true })),
-})
+    displayName: Type.String({ maxLength: 200, description: 'The label for people.' }),
+    type: CustomFieldTypeShape,
+    category: Type.Optional(
+      Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100, description: 'The group of the field.' }),
+    ),
+    visibility: Type.Optional(Type.Boolean({ default: true, description: 'Whether the field is visible.' })),
+    allowedValues: Type.Optional(
+      Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+        minItems: 1,
+        maxItems: 1000,
+        uniqueItems: true,
+        description: 'The values that may be chosen; required for the type `select`, and not allowed for another.',
+      }),
+    ),
+    metadata: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'Any JSON members.',
+      }),
+    ),
+  },
+  {
+    title: 'NewCustomField',
+    example: {
+      key: 'LOYALTY_TIER',
+      displayName: 'Loyalty tier',
+      type: 'select',
+      category: 'Loyalty',
+      allowedValues: ['silver', 'gold'],
+    },
+  },
+)
 
 type Body = Static<typeof CustomFieldBodyShape>
 

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { invalidGroupBy } from '../errors.ts'
 import { answerOnce } from '../http/idempotency.ts'
+import { nullableText } from '../http/shapes.ts'
 import { createCustomField, listCustomFieldGroups, listCustomFields } from './custom-field.ts'
 import { CustomFieldBodyShape, CustomFieldTypeShape, parseCustomField } from './custom-field-definition.ts'
 import type { CustomField } from './custom-field-store.ts'
@@ -12,34 +13,72 @@ export type CustomFieldRoutesDeps = { db: Pool }
 const TAGS = ['Custom fields']
 const ANY_FULL_KEY = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
 
-const CustomFieldReply = Type.Object({
-  id: Type.Integer(),
-  key: Type.String(),
-  displayName: Type.String(),
-  type: CustomFieldTypeShape,
-  category: Type.Unsafe<string | null>({ type: ['string', 'null'] }),
-  visibility: Type.Boolean(),
-  source: Type.String(),
-  allowedValues: Type.Unsafe<string[] | null>({ type: ['array', 'null'], items: { type: 'string' } }),
-  metadata: Type.Unsafe<Record<string, unknown> | null>({ type: ['object', 'null'], additionalProperties: true }),
-})
-
-const Grouped = Type.Object({
-  groups: Type.Array(
-    Type.Object({
-      category: Type.String(),
-      fields: Type.Array(
-        Type.Object({
-          id: Type.Integer(),
-          key: Type.String(),
-          displayName: Type.String(),
-          type: CustomFieldTypeShape,
-        }),
-      ),
+const CustomFieldReply = Type.Object(
+  {
+    id: Type.Integer(),
+    key: Type.String({ description: 'The key in upper case.' }),
+    displayName: Type.String({ description: 'The label for people.' }),
+    type: CustomFieldTypeShape,
+    category: nullableText('The group of the field.'),
+    visibility: Type.Boolean({ description: 'Whether the field is visible.' }),
+    source: Type.String({ description: '`Manual` for fields that were created through the API.' }),
+    allowedValues: Type.Unsafe<string[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'string' },
+      description: 'The values that may be chosen, for the type `select`.',
     }),
-  ),
-  total: Type.Integer({ description: 'Fields in all groups.' }),
-})
+    metadata: Type.Unsafe<Record<string, unknown> | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'Any JSON members.',
+    }),
+  },
+  {
+    title: 'CustomField',
+    example: {
+      id: 9,
+      key: 'LOYALTY_TIER',
+      displayName: 'Loyalty tier',
+      type: 'select',
+      category: 'Loyalty',
+      visibility: true,
+      source: 'Manual',
+      allowedValues: ['silver', 'gold'],
+      metadata: null,
+    },
+  },
+)
+
+const Grouped = Type.Object(
+  {
+    groups: Type.Array(
+      Type.Object({
+        category: Type.String(),
+        fields: Type.Array(
+          Type.Object({
+            id: Type.Integer(),
+            key: Type.String(),
+            displayName: Type.String(),
+            type: CustomFieldTypeShape,
+          }),
+        ),
+      }),
+    ),
+    total: Type.Integer({ description: 'The number of fields in all groups.' }),
+  },
+  {
+    title: 'CustomFieldGroups',
+    example: {
+      groups: [
+        {
+          category: 'Loyalty',
+          fields: [{ id: 9, key: 'LOYALTY_TIER', displayName: 'Loyalty tier', type: 'select' }],
+        },
+      ],
+      total: 1,
+    },
+  },
+)
 
 /** The custom field endpoints (spec: Custom fields; decisions: Contacts and custom fields). */
 export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsyncTypebox {
@@ -47,15 +86,16 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
     app.post(
       '/public/v1/custom-fields',
       {
-        config: ANY_FULL_KEY,
+        config: { ...ANY_FULL_KEY, errors: ['text 400', 'text 409'] },
         // The handler checks the body: a missing member has an answer of its own here.
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,
           operationId: 'createCustomField',
           summary: 'Define a custom field',
+          description: 'Contacts can have custom fields without a definition, too.',
           body: Type.Optional(CustomFieldBodyShape),
-          response: { 201: Type.Object({ data: CustomFieldReply }) },
+          response: { 201: Type.Object({ data: CustomFieldReply }, { description: 'The definition.' }) },
         },
       },
       async (request, reply) => {
@@ -69,15 +109,28 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
     app.get(
       '/public/v1/custom-fields',
       {
-        config: ANY_FULL_KEY,
+        config: { ...ANY_FULL_KEY, errors: ['invalid_group_by'] },
         schema: {
           tags: TAGS,
           operationId: 'listCustomFields',
-          summary: 'List custom fields, as they are or by category',
+          summary: 'List custom fields',
+          description: 'Returns all definitions, or with `groupBy` the definitions of each category.',
           querystring: Type.Object({
-            groupBy: Type.Optional(Type.String({ description: '`category`, and nothing else.' })),
+            groupBy: Type.Optional(
+              Type.Unsafe<string>({
+                type: 'string',
+                enum: ['category'],
+                description: 'Groups the definitions.',
+                'x-lenient': true,
+              }),
+            ),
           }),
-          response: { 200: Type.Object({ data: Type.Union([Type.Array(CustomFieldReply), Grouped]) }) },
+          response: {
+            200: Type.Object(
+              { data: Type.Union([Type.Array(CustomFieldReply), Grouped]) },
+              { description: 'The definitions.' },
+            ),
+          },
         },
       },
       async (request) => {

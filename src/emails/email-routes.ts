@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { emailFailed, transactionalNotFound } from '../errors.ts'
-import { errorResponses } from '../http/shapes.ts'
+import { pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import {
   type Accepted,
@@ -31,6 +31,9 @@ import { getEmailTemplateCounts, listEmailTemplates } from './email-template.ts'
 const tags = ['Email']
 const permissions = ['Transactional'] as const
 
+/** The errors of a template email beside those of every POST. */
+export const TEMPLATE_EMAIL_ERRORS = ['text 400', 'text 500', 'message'] as const
+
 const toOneShotReply = (data: Accepted) => ({ data })
 
 /** The email endpoints (spec: Email; decisions: Email). */
@@ -44,8 +47,9 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'getEmailStats',
           summary: 'Read the statistics of an email',
-          params: Type.Object({ id: Type.String({ description: 'Id of the email, `eml_…`' }) }),
-          response: { 200: Type.Object({ data: EmailStats }), ...errorResponses({ 404: 'message' }) },
+          description: 'Returns the status, opens and clicks of a one-shot or template email.',
+          params: Type.Object({ id: Type.String({ title: 'EmailId', description: 'The id of the email, `eml_…`.' }) }),
+          response: { 200: Type.Object({ data: EmailStats }, { description: 'The statistics.' }) },
         },
       },
       async (request) => ({ data: toEmailStats(await getEmail(deps.db, request.caller.companyId, request.params.id)) }),
@@ -54,7 +58,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/public/v1/emails',
       {
-        config: { permissions, valueFaults: oneShotFaults, onInvalid: refuseEmail('to') },
+        config: { permissions, errors: ['text 400'], valueFaults: oneShotFaults, onInvalid: refuseEmail('to') },
         schema: {
           tags,
           operationId: 'sendEmail',
@@ -63,7 +67,6 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           body: OneShotBody,
           response: {
             201: OneShotReply,
-            ...errorResponses({ 400: ['text', 'coded'], 409: 'coded', 413: 'coded', 422: 'coded' }),
           },
         },
       },
@@ -88,8 +91,9 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'getEmailTemplateStats',
           summary: 'Read the statistics of an email template',
-          params: Type.Object({ id: Type.String({ description: '`transactionalId` of the email template' }) }),
-          response: { 200: Type.Object({ data: TemplateStats }), ...errorResponses({ 404: 'message' }) },
+          description: 'Returns the rates over all emails that were sent from the template.',
+          params: Type.Object({ id: pathId('TransactionalId', 'The `transactionalId` of the email template.') }),
+          response: { 200: Type.Object({ data: TemplateStats }, { description: 'The statistics.' }) },
         },
       },
       async (request) => {
@@ -104,6 +108,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
       {
         config: {
           permissions,
+          errors: TEMPLATE_EMAIL_ERRORS,
           valueFaults: templateEmailFaults,
           onInvalid: refuseEmail('recipient'),
           onFailure: emailFailed,
@@ -116,14 +121,6 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           body: TemplateEmailBody,
           response: {
             200: TemplateEmailReply,
-            ...errorResponses({
-              400: ['text', 'coded'],
-              404: 'message',
-              409: 'coded',
-              413: 'coded',
-              422: 'coded',
-              500: 'text',
-            }),
           },
         },
       },
@@ -147,7 +144,10 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'listEmailTemplates',
           summary: 'List the email templates',
-          response: { 200: Type.Object({ data: Type.Array(EmailTemplateItem) }), ...errorResponses() },
+          description: 'Returns all email templates of the company.',
+          response: {
+            200: Type.Object({ data: Type.Array(EmailTemplateItem) }, { description: 'All email templates.' }),
+          },
         },
       },
       async (request) => ({
@@ -157,6 +157,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-const ACCEPTED = `The email is accepted at once and sent in the background. Temporary refusals of the mail server are
-retried for up to 24 hours; what it refuses for good shows as \`failed\` with its words in the statistics. Links lead
-through an address of this service that counts clicks, and an invisible image counts opens.`
+const ACCEPTED = `The email is accepted at once and sent in the background. After a temporary refusal of the mail server
+the service retries for up to 24 hours. An email that the mail server refuses permanently has the status \`failed\` and
+the words of the server in its statistics. Links lead through an address of this service that counts clicks, and an
+invisible image counts opens.`

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { Timestamp } from '../http/shapes.ts'
+import { nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
 import type { Accepted } from './email.ts'
 import type { EmailRecord } from './email-store.ts'
 import type { EmailTemplate } from './email-template.ts'
@@ -8,71 +8,123 @@ import type { EmailTemplateCounts } from './email-template-store.ts'
 import { MAX_HEADER_LENGTH, MAX_HEADERS } from './header-text.ts'
 
 const Address = (description: string) => Type.String({ minLength: 1, maxLength: 254, description })
-const orNull = (description?: string) =>
-  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', ...(description && { description }) })
 
 export const OneShotBody = Type.Object(
   {
-    to: Address('The one recipient: an address, without a name'),
-    subject: Type.String({ maxLength: 500, description: 'One line' }),
-    html: Type.String({ minLength: 1 }),
-    text: Type.Optional(Type.String({ description: 'For readers that show no HTML' })),
-    from: Type.Optional(Address("The sender's address; absent, the company's own")),
-    fromName: Type.Optional(Type.String({ maxLength: 200, description: "The sender's name" })),
-    replyTo: Type.Optional(Address('Where answers go')),
+    to: Address('The address of the one recipient, without a name.'),
+    subject: Type.String({ maxLength: 500, description: 'The subject, in one line.' }),
+    html: Type.String({ minLength: 1, description: 'The body in HTML.' }),
+    text: Type.Optional(Type.String({ description: 'The body for programs that show no HTML.' })),
+    from: Type.Optional(Address('The address of the sender, by default that of the company.')),
+    fromName: Type.Optional(Type.String({ maxLength: 200, description: 'The name of the sender.' })),
+    replyTo: Type.Optional(Address('The address for answers.')),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: MAX_HEADER_LENGTH }), {
         maxProperties: MAX_HEADERS,
-        description: 'Further headers: `X-…`, `List-…`, `In-Reply-To`, `References`, `Auto-Submitted` and the like',
+        description: 'Further headers, such as `X-…`, `List-…`, `In-Reply-To`, `References` and `Auto-Submitted`.',
       }),
     ),
-    trackOpens: Type.Optional(Type.Boolean({ description: 'Default true' })),
-    trackClicks: Type.Optional(Type.Boolean({ description: 'Default true' })),
+    trackOpens: Type.Optional(Type.Boolean({ description: 'Whether opens are counted, by default true.' })),
+    trackClicks: Type.Optional(Type.Boolean({ description: 'Whether clicks are counted, by default true.' })),
   },
-  { additionalProperties: false },
+  {
+    additionalProperties: false,
+    title: 'NewEmail',
+    example: {
+      to: 'ada.rossi@example.com',
+      subject: 'Your order 1042',
+      html: '<p>Hello Ada, your order is <a href="https://shop.example.com/orders/1042">on its way</a>.</p>',
+      text: 'Hello Ada, your order is on its way.',
+      replyTo: 'orders@shop.example.com',
+    },
+  },
 )
 
-export const TemplateEmailBody = Type.Object({
-  uid: Type.String({ minLength: 1, description: 'Id of the email template, `tmpl_…`' }),
-  recipient: Type.String({ maxLength: 254, description: 'The one recipient: an address, without a name' }),
-  customFields: Type.Optional(
-    Type.Record(Type.String(), Type.String(), { description: 'Values of the variables; one that is missing is empty' }),
-  ),
-})
+export const TemplateEmailBody = Type.Object(
+  {
+    uid: Type.String({ minLength: 1, description: 'The id of the email template, `tmpl_…`.' }),
+    recipient: Type.String({ maxLength: 254, description: 'The address of the one recipient, without a name.' }),
+    customFields: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'The values of the variables. A missing one is empty. A form has fields such as `customFields.<key>`.',
+      }),
+    ),
+  },
+  {
+    title: 'NewTemplateEmail',
+    example: { uid: 'tmpl_8d41f0c2a96b', recipient: 'ada.rossi@example.com', customFields: { first_name: 'Ada' } },
+  },
+)
 
-const Id = Type.String({ description: 'Id of the email, `eml_…`' })
-const StatsUrl = Type.String({ description: 'Where its statistics are' })
+const Id = Type.String({ description: 'The id of the email, `eml_…`.' })
+const StatsUrl = Type.String({ description: 'The address of its statistics.' })
 
-export const OneShotReply = Type.Object({
-  data: Type.Object({ id: Id, statsUrl: StatsUrl, status: Type.Literal('pending') }),
-})
+const ACCEPTED = {
+  id: 'eml_5b0c7e2d94fa4e6f',
+  statsUrl: 'https://parley.example.com/public/v1/emails/eml_5b0c7e2d94fa4e6f/stats',
+}
 
-export const TemplateEmailReply = Type.Object({
-  success: Type.Literal(true),
-  data: Type.Object({ success: Type.Literal(true), id: Id, statsUrl: StatsUrl }),
-})
+export const OneShotReply = Type.Object(
+  {
+    data: Type.Object(
+      { id: Id, statsUrl: StatsUrl, status: Type.Literal('pending') },
+      { title: 'AcceptedEmail', example: { ...ACCEPTED, status: 'pending' } },
+    ),
+  },
+  { description: 'The email was accepted.' },
+)
+
+export const TemplateEmailReply = Type.Object(
+  {
+    success: Type.Literal(true),
+    data: Type.Object(
+      { success: Type.Literal(true), id: Id, statsUrl: StatsUrl },
+      { title: 'AcceptedTemplateEmail', example: { success: true, ...ACCEPTED } },
+    ),
+  },
+  { description: 'The email was accepted.' },
+)
 
 export const toTemplateEmailReply = ({ id, statsUrl }: Accepted) => ({
   success: true as const,
   data: { success: true as const, id, statsUrl },
 })
 
-export const EmailStats = Type.Object({
-  id: Id,
-  status: Type.Enum(['pending', 'sent', 'failed']),
-  to: Type.String(),
-  subject: Type.String(),
-  sentAt: Timestamp,
-  opened: Type.Boolean({ description: 'Whether the open pixel was fetched, by whomever' }),
-  firstOpenAt: orNull(),
-  clickCount: Type.Integer({ description: 'Fetches of tracked links' }),
-  firstClickAt: orNull(),
-  failureReason: Type.Unsafe<string | null>({ type: ['string', 'null'], description: "The mail server's words" }),
-  suspectedMachine: Type.Object(
-    { opens: Type.Integer(), clicks: Type.Integer() },
-    { description: 'How many of the fetches look like those of proxies and scanners; they are counted all the same' },
-  ),
-})
+export const EmailStats = Type.Object(
+  {
+    id: Id,
+    status: Type.Enum(['pending', 'sent', 'failed']),
+    to: Type.String(),
+    subject: Type.String(),
+    sentAt: Type.String({ format: 'date-time', description: 'The time at which the email was accepted.' }),
+    opened: Type.Boolean({ description: 'Whether the open pixel was fetched.' }),
+    firstOpenAt: nullableTime('The time of the first fetch of the pixel.'),
+    clickCount: Type.Integer({ description: 'The number of fetches of tracked links.' }),
+    firstClickAt: nullableTime('The time of the first fetch of a tracked link.'),
+    failureReason: nullableText('Why the email failed, in the words of the mail server.'),
+    suspectedMachine: Type.Object(
+      { opens: Type.Integer(), clicks: Type.Integer() },
+      { description: 'How many of the counted fetches look like those of proxies and scanners.' },
+    ),
+  },
+  {
+    title: 'EmailStats',
+    example: {
+      id: ACCEPTED.id,
+      status: 'sent',
+      to: 'ada.rossi@example.com',
+      subject: 'Your order 1042',
+      sentAt: '2026-03-02T09:30:00.000Z',
+      opened: true,
+      firstOpenAt: '2026-03-02T09:41:26.000Z',
+      clickCount: 1,
+      firstClickAt: '2026-03-02T09:41:40.000Z',
+      failureReason: null,
+      suspectedMachine: { opens: 0, clicks: 0 },
+    },
+  },
+)
 
 export const toEmailStats = (email: EmailRecord) => ({
   id: email.uid,
@@ -88,12 +140,18 @@ export const toEmailStats = (email: EmailRecord) => ({
   suspectedMachine: { opens: email.machineOpenCount, clicks: email.machineClickCount },
 })
 
-export const TemplateStats = Type.Object({
-  created: Timestamp,
-  openRate: Type.String({ description: 'Mails opened of mails sent, such as `85%`' }),
-  clickRate: Type.String({ description: 'Mails clicked of mails sent, such as `12%`' }),
-  totalMessagesSent: Type.Integer(),
-})
+export const TemplateStats = Type.Object(
+  {
+    created: Timestamp,
+    openRate: Type.String({ description: 'The share of sent emails that were opened.' }),
+    clickRate: Type.String({ description: 'The share of sent emails with a click.' }),
+    totalMessagesSent: Type.Integer({ description: 'The number of sent emails.' }),
+  },
+  {
+    title: 'EmailTemplateStats',
+    example: { created: '2026-01-12T08:00:00.000Z', openRate: '85%', clickRate: '12%', totalMessagesSent: 1380 },
+  },
+)
 
 export const toTemplateStats = ({ createdAt, sent, opened, clicked }: EmailTemplateCounts) => ({
   created: createdAt.toISOString(),
@@ -102,16 +160,31 @@ export const toTemplateStats = ({ createdAt, sent, opened, clicked }: EmailTempl
   totalMessagesSent: sent,
 })
 
-export const EmailTemplateItem = Type.Object({
-  id: Type.String({ description: '`tmpl_…`: the `uid` to send with' }),
-  transactionalId: Type.Integer({ description: 'For the statistics' }),
-  name: Type.String(),
-  subject: Type.String(),
-  status: Type.Literal('active'),
-  category: Type.String(),
-  createdAt: Timestamp,
-  variables: Type.Array(Type.String()),
-})
+export const EmailTemplateItem = Type.Object(
+  {
+    id: Type.String({ description: 'The id that a send takes as `uid`.' }),
+    transactionalId: Type.Integer({ description: 'The id that the statistics take.' }),
+    name: Type.String(),
+    subject: Type.String(),
+    status: Type.Literal('active'),
+    category: Type.String(),
+    createdAt: Timestamp,
+    variables: Type.Array(Type.String(), { description: 'The names of the variables.' }),
+  },
+  {
+    title: 'EmailTemplateItem',
+    example: {
+      id: 'tmpl_8d41f0c2a96b',
+      transactionalId: 5,
+      name: 'Welcome',
+      subject: 'Welcome, {{ first_name }}',
+      status: 'active',
+      category: 'TRANSACTIONAL',
+      createdAt: '2026-01-12T08:00:00.000Z',
+      variables: ['first_name'],
+    },
+  },
+)
 
 export const toEmailTemplateItem = (template: EmailTemplate) => ({
   id: template.uid,

@@ -56,27 +56,28 @@ export function toPagination(total: number, page: number, pageSize: number) {
 }
 
 /** A member of a query string that shows as an integer in the API reference, and that admits anything. */
-const lenientInteger = (description: string, fallback: number, maximum?: number) =>
+const lenientInteger = (description: string, fallback: number, maximum?: number, title?: string) =>
   Type.Optional(
     Type.Unsafe<unknown>({
       type: 'integer',
       minimum: 1,
       ...(maximum !== undefined && { maximum }),
-      description: `${description}; ${fallback} when absent or not a positive integer`,
+      ...(title !== undefined && { title }),
+      description: `${description} What is not a positive integer counts as ${fallback}.`,
       'x-lenient': true,
     }),
   )
 
 /** Query members `page` and `pageSize`, to spread into a route's query shape. */
 export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
-  page: lenientInteger('Page, from 1', 1),
-  pageSize: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+  page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
+  pageSize: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
 })
 
 /** Query members `page` and `limit`, of the general convention. */
 export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
-  page: lenientInteger('Page, from 1', 1),
-  limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+  page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
+  limit: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
 })
 
 /** Query members `before` and `limit`, of lists that are ordered by id, newest first. */
@@ -85,9 +86,10 @@ export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
     Type.Unsafe<unknown>({
       type: 'integer',
       minimum: 1,
-      description: 'Only records with smaller ids. What is no id is 422.',
+      title: 'BeforeId',
+      description: 'Returns only records with smaller ids. A value that is no id is answered 422.',
       'x-lenient': true,
     }),
   ),
-  limit: lenientInteger(`Records per page, at most ${maxSize}`, defaultSize, maxSize),
+  limit: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
 })

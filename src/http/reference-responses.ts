@@ -1,99 +1,174 @@
-import { CodedError, MessageError, TextError } from './shapes.ts'
+import type { FastifyContextConfig } from 'fastify'
+import { errorExample } from './reference-error-examples.ts'
+import { type ErrorKind, errorName, errorShape } from './reference-errors.ts'
 
-type Operation = {
+export type Media = { schema?: unknown; example?: unknown; examples?: object }
+export type Response = { description: string; headers?: object; content?: Record<string, Media> }
+export type Ref = { $ref: string }
+export type Parameter = { name: string; in: string; schema?: unknown }
+/** An operation of the reference; `x-errors` lists the kinds of errors that it answers. */
+export type Operation = {
   operationId?: string
+  tags?: string[]
   security?: Record<string, unknown>[]
-  parameters?: { in?: string }[]
-  responses?: Record<string, unknown>
-}
-/** The part of an OpenAPI document that gets the answers that every operation of its kind can give. */
-export type ReferenceDocument = {
-  paths?: Record<string, Record<string, Operation>>
-  components?: Record<string, unknown>
+  parameters?: (Parameter | Ref)[]
+  requestBody?: { description?: string; content: Record<string, Media> }
+  responses?: Record<string, Response | Ref>
+  deprecated?: boolean
+  'x-errors'?: ErrorKind[]
 }
 
-const json = (description: string, ...schemas: string[]) => ({
-  description,
-  content: {
-    'application/json': {
-      schema:
-        schemas.length === 1
-          ? { $ref: `#/components/schemas/${schemas[0]}` }
-          : { anyOf: schemas.map((name) => ({ $ref: `#/components/schemas/${name}` })) },
-    },
+const DESCRIPTIONS: Record<number, string> = {
+  400: 'The request is malformed, incomplete, or combines fields that exclude each other.',
+  401: 'The credential is missing or invalid.',
+  403: 'The credential does not permit this request, or the request came over plain HTTP.',
+  404: 'The record does not exist, or belongs to another company.',
+  409: 'The request conflicts with an existing record, or with a running request that has the same Idempotency-Key.',
+  410: 'The address was removed.',
+  413: 'The body is too large.',
+  415: 'The body has a Content-Encoding.',
+  416: 'The range lies outside of the file.',
+  417: 'The request has an Expect header other than `100-continue`.',
+  422: 'A value is not allowed; `details` tells which, where there are any.',
+  429: 'Too many requests were made; the header Retry-After tells when to try again.',
+  500: 'The service failed, or the provider refused the message.',
+  503: 'The service is temporarily unavailable, or the outcome of the request is unknown.',
+}
+
+const integer = { type: 'integer', minimum: 0 }
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'The id of the request, which the log of the service repeats.',
+    schema: { type: 'string' },
   },
-})
-
-const SCHEMAS = { TextError, MessageError, CodedError }
-
-const RESPONSES = {
-  BadRequest: json('The shape of the request is wrong', 'CodedError', 'TextError'),
-  MissingApiKey: json('Missing or invalid API key', 'TextError'),
-  MissingAdminToken: json("Missing or invalid operator's token", 'CodedError'),
-  Forbidden: json('Not permitted, or plain HTTP where HTTPS is required', 'CodedError'),
-  NotFound: json('Not found, or another company’s', 'MessageError', 'CodedError'),
-  Conflict: json(
-    'Conflicts with what exists, or the first request with this key still runs',
-    'CodedError',
-    'TextError',
-  ),
-  PayloadTooLarge: json('The body is too large', 'CodedError'),
-  UnsupportedMediaType: json('The body has a Content-Encoding', 'CodedError'),
-  UnprocessableContent: json('A value is not allowed: `details.fields` names each', 'CodedError'),
-  TooManyRequests: json('Too many requests: see `Retry-After`', 'CodedError'),
-  InternalError: json('Failure of the service', 'CodedError', 'TextError'),
-  ServiceUnavailable: json('Temporarily unavailable: see `Retry-After`', 'CodedError'),
+  'X-RateLimit-Limit': {
+    description:
+      'The number of requests that a window of 60 seconds admits. Every answer to a request with an API key has the three X-RateLimit headers.',
+    schema: integer,
+  },
+  'X-RateLimit-Remaining': { description: 'The number of requests left in the window.', schema: integer },
+  'X-RateLimit-Reset': { description: 'The time at which the window ends, in epoch seconds.', schema: integer },
+  'Retry-After': { description: 'The number of seconds after which a repetition makes sense.', schema: integer },
+  'Idempotent-Replayed': {
+    description: 'Present when this is the stored answer to an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'WWW-Authenticate': { description: 'The scheme of the credential.', schema: { type: 'string', enum: ['Bearer'] } },
 }
-type ResponseName = keyof typeof RESPONSES
+type HeaderName = keyof typeof HEADERS
+
+function componentOf(header: string): string {
+  return header.replace(/^X-/, '').replaceAll('-', '')
+}
+
+const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  429: [...COUNTED, 'Retry-After'],
+  503: ['Retry-After'],
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A text of the caller, such as a UUID. A repeated request with the same key takes effect once, and gets the first answer again for 48 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+/** The parameters and headers of the reference that operations refer to. */
+export const COMMON_COMPONENTS = {
+  headers: Object.fromEntries(Object.entries(HEADERS).map(([name, header]) => [componentOf(name), header])),
+  parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+}
+
+/** A response with more kinds of errors is named after the first operation that answers it. */
+const MOST_KINDS_NAMED = 3
+
+/** The responses of errors, by the kinds in them. */
+export type SharedErrors = Map<string, { name: string; response: Response }>
 
 /**
- * Adds to each operation the refusals that it can answer beside its own (spec: Errors): by whether it has a credential,
- * path parameters, and whether its
- * method can carry a body. What a route declares itself stays.
+ * The kinds of errors that a route answers (decisions: Statuses): those of every route of its surface and method, and
+ * its own. Requests that break the rules of HTTP are answered before any route is chosen.
  */
-export function addCommonResponses(document: ReferenceDocument): ReferenceDocument {
-  for (const methods of Object.values(document.paths ?? {})) {
-    for (const [method, operation] of Object.entries(methods)) {
-      // The HEAD of a route is registered with the shapes of its GET.
-      if (method === 'head' && operation.operationId !== undefined) operation.operationId += 'Head'
-      operation.responses = { ...referTo(refusalsOf(method, operation)), ...operation.responses }
-    }
-  }
-  document.components = {
-    ...document.components,
-    schemas: { ...Object(document.components?.schemas), ...SCHEMAS },
-    responses: RESPONSES,
-  }
-  return document
+export function errorsOf(method: string, url: string, config: FastifyContextConfig, hasBody: boolean): ErrorKind[] {
+  const { surface = 'api-key', errors = [] } = config
+  const takesKey = surface === 'api-key' && method === 'POST'
+  const hasId = url.includes(':')
+  const kinds: (ErrorKind | false)[] = [
+    'bad_request',
+    surface === 'api-key' && 'text 401',
+    surface === 'operator' && 'unauthorized',
+    'forbidden',
+    hasId && 'not_found',
+    hasId && (surface === 'api-key' || surface === 'operator') && 'message',
+    takesKey && 'idempotency_key_in_use',
+    method !== 'GET' && 'payload_too_large',
+    method !== 'GET' && 'unsupported_media_type',
+    (hasBody || takesKey) && 'validation_error',
+    takesKey && 'idempotency_key_reused',
+    // An address that cannot be decoded counts against the client before any route is known.
+    'rate_limit_exceeded',
+    !errors.includes('text 500') && 'internal_error',
+    'service_unavailable',
+    ...errors,
+  ]
+  return [...new Set(kinds.filter((kind) => kind !== false))]
 }
 
-function refusalsOf(method: string, { security = [], parameters = [] }: Operation): Record<number, ResponseName> {
-  const isApi = security.some((one) => 'apiKey' in one)
-  const isOperator = security.some((one) => 'adminToken' in one)
-  const hasQuery = parameters.some((one) => one.in === 'query')
-  return {
-    400: 'BadRequest',
-    403: 'Forbidden',
-    500: 'InternalError',
-    503: 'ServiceUnavailable',
-    // Addresses that cannot be decoded count against the client, before any route is known.
-    429: 'TooManyRequests',
-    ...(isApi && { 401: 'MissingApiKey' }),
-    ...(isOperator && { 401: 'MissingAdminToken' }),
-    ...(parameters.some((one) => one.in === 'path') && { 404: 'NotFound' }),
-    ...(isApi && method !== 'get' && { 409: 'Conflict' }),
-    ...(hasQuery && { 422: 'UnprocessableContent' }),
-    ...(method !== 'get' &&
-      method !== 'head' && {
-        413: 'PayloadTooLarge',
-        415: 'UnsupportedMediaType',
-        422: 'UnprocessableContent',
-      }),
+/** Adds the errors, headers and the Idempotency-Key of an operation; `shared` collects the responses that it refers to. */
+export function completeOperation(method: string, operation: Operation, shared: SharedErrors): void {
+  const { 'x-errors': kinds = [], ...rest } = operation
+  const isCounted = rest.security?.some((one) => 'apiKey' in one) ?? false
+  const takesKey = isCounted && method === 'post'
+  const headers: HeaderName[] = ['X-Request-Id', ...(takesKey ? (['Idempotent-Replayed'] as const) : [])]
+  const parameters = [
+    ...(rest.parameters ?? []),
+    ...(takesKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ]
+  const successes = Object.entries(rest.responses ?? {}).map(([status, response]): [string, Response | Ref] => [
+    status,
+    '$ref' in response ? response : { ...response, headers: { ...referToHeaders(headers), ...response.headers } },
+  ])
+  delete operation['x-errors']
+  if (parameters.length > 0) operation.parameters = parameters
+  operation.responses = {
+    ...Object.fromEntries(successes),
+    ...errorResponses(kinds, operation.operationId ?? '', shared),
   }
 }
 
-function referTo(refusals: Record<number, ResponseName>): Record<string, { $ref: string }> {
+function errorResponses(
+  kinds: readonly ErrorKind[],
+  operationId: string,
+  shared: SharedErrors,
+): Record<string, Response | Ref> {
+  const byStatus = Map.groupBy(kinds, (kind) => errorExample(kind).status)
   return Object.fromEntries(
-    Object.entries(refusals).map(([status, name]) => [status, { $ref: `#/components/responses/${name}` }]),
+    [...byStatus].map(([status, ofStatus]) => {
+      const kindNames = ofStatus.map(errorName).sort().join('Or')
+      const { name } = shared.get(kindNames) ?? {
+        name: ofStatus.length > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames,
+      }
+      shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
   )
 }
+
+function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
+  const [kind] = kinds
+  const examples = kinds.map((one) => [errorName(one), { value: errorExample(one).body }])
+  const shown =
+    kind && kinds.length === 1 ? { example: errorExample(kind).body } : { examples: Object.fromEntries(examples) }
+  return {
+    description: DESCRIPTIONS[status] ?? 'The request was refused.',
+    headers: referToHeaders(['X-Request-Id', ...(HEADERS_OF_STATUS[status] ?? [])]),
+    content: { 'application/json': { schema: errorShape(kinds), ...shown } },
+  }
+}
+
+const referToHeaders = (names: readonly HeaderName[]): Record<string, Ref> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${componentOf(name)}` }]))

@@ -2,19 +2,11 @@ import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import type { Permission } from './caller.ts'
+import { completeDocument } from './reference-components.ts'
 import type { ReferencePage } from './reference-page.ts'
-import { addCommonResponses } from './reference-responses.ts'
+import { errorsOf } from './reference-responses.ts'
 import { createFileSender, type FileLimits, toStaticFile, versionOf } from './static-file.ts'
-
-type Surface = NonNullable<FastifyContextConfig['surface']>
-
-const SECURITY: Record<Surface, Record<string, string[]>[]> = {
-  'api-key': [{ apiKey: [] }],
-  operator: [{ adminToken: [] }],
-  provider: [],
-  public: [],
-  health: [],
-}
 
 // The page runs its own script and styles, and talks to this service only.
 const CONTENT_SECURITY_POLICY = [
@@ -29,6 +21,18 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join('; ')
+
+const TAGS = [
+  { name: 'WhatsApp', description: 'Messages, connected numbers and message templates.' },
+  { name: 'Conversations', description: 'Conversations, their messages and the files in them.' },
+  { name: 'Webhook registrations', description: 'Receivers of inbound messages, and what was delivered to them.' },
+  { name: 'Provider', description: 'The webhook that the messaging provider calls.' },
+  { name: 'Contacts', description: 'Contacts, their consent, imports and exports.' },
+  { name: 'Custom fields', description: 'Definitions of custom fields of contacts.' },
+  { name: 'Email', description: 'One-shot emails, template emails and their statistics.' },
+  { name: 'Legacy', description: 'Deprecated addresses; each names its replacement.' },
+  { name: 'Operator', description: 'Companies, API keys and connected numbers, for the operator of the service.' },
+]
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 /** Browsers ask each time whether their copy is current. */
@@ -51,8 +55,10 @@ export async function describeApi(
       info: {
         title: 'Parley',
         version: '1',
-        description: 'WhatsApp messages, contacts and email behind one HTTP JSON API.',
-        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+        description:
+          'WhatsApp messages, contacts and email behind one HTTP JSON API. A request with an unknown `Expect` header is answered 417 `expectation_failed` at any address.',
+        contact: { name: 'API reference', url: `${config.baseUrl}/docs` },
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
       servers: [{ url: config.baseUrl }],
       webhooks,
@@ -61,34 +67,32 @@ export async function describeApi(
           apiKey: {
             type: 'http',
             scheme: 'bearer',
-            description: `API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\``,
+            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. It needs one of the permissions that an operation lists in \`x-permissions\`.`,
           },
-          adminToken: { type: 'http', scheme: 'bearer', description: "The operator's token" },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
         },
       },
-      tags: [
-        { name: 'WhatsApp' },
-        { name: 'Conversations' },
-        { name: 'Webhook registrations' },
-        { name: 'Provider' },
-        { name: 'Contacts' },
-        { name: 'Custom fields' },
-        { name: 'Email' },
-        { name: 'Legacy', description: 'Deprecated: see each address for its replacement' },
-        { name: 'Operator' },
-      ],
+      tags: TAGS,
     },
     transform: ({ schema, url, route }) => {
-      const security = SECURITY[route.config?.surface ?? 'api-key']
-      return { schema: { ...schema, security: schema?.security ?? security }, url }
+      const [method = 'GET'] = [route.method].flat()
+      const errors = errorsOf(method, url, route.config ?? {}, schema?.body !== undefined)
+      return { schema: { ...schema, ...accessOf(route.config ?? {}), 'x-errors': errors }, url }
     },
     transformObject: (document) =>
-      'openapiObject' in document ? withCommonResponses(document.openapiObject) : document.swaggerObject,
+      'openapiObject' in document ? completed(document.openapiObject) : document.swaggerObject,
   })
 }
 
-function withCommonResponses<Document extends object>(document: Document): Document {
-  return Object.assign(document, addCommonResponses(JSON.parse(JSON.stringify(document))))
+const completed = <Document extends object>(document: Document): Document =>
+  Object.assign(document, completeDocument(JSON.parse(JSON.stringify(document))))
+
+const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/** Which credential a route takes, and for an API key the permissions of which one suffices. */
+function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: FastifyContextConfig) {
+  if (surface === 'api-key') return { security: [{ apiKey: [] }], 'x-permissions': permissions }
+  return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
 }
 
 /**

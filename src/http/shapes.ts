@@ -1,73 +1,70 @@
 import { type TSchema, Type } from 'typebox'
 
 /** `{"error": "<text>"}` */
-export const TextError = Type.Object({ error: Type.String() })
+export const TextError = Type.Object(
+  { error: Type.String({ description: 'The error text, sometimes in the words of the provider.' }) },
+  { title: 'TextError', description: 'An error without a code.', example: { error: 'Missing required fields' } },
+)
 
 /** `{"message": "<text>"}` */
-export const MessageError = Type.Object({ message: Type.String() })
+export const MessageError = Type.Object(
+  { message: Type.String({ description: 'Names the kind of record that was not found.' }) },
+  {
+    title: 'MessageError',
+    description: 'The record does not exist, or belongs to another company.',
+    example: { message: 'Contact not found' },
+  },
+)
 
-/** `{"error": {"code", "message", "details"?, "retry_after"?}}` */
-export const CodedError = Type.Object({
-  error: Type.Object({
-    code: Type.String(),
-    message: Type.String(),
-    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
-    retry_after: Type.Optional(Type.Integer({ description: 'Seconds until the next request is admitted' })),
-  }),
-})
+/** A text, or null for what a record does not have. */
+export const nullableText = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description })
 
-const SHAPES = { text: TextError, message: MessageError, coded: CodedError }
+/** A time in ISO 8601 and UTC, or null. */
+export const nullableTime = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description })
 
-const DESCRIPTIONS: Record<number, string> = {
-  400: 'The shape of the request is wrong',
-  401: 'Missing or invalid credential',
-  403: 'Not permitted',
-  404: 'Not found',
-  409: 'Conflict with what exists',
-  410: 'Removed',
-  413: 'The body is too large',
-  422: 'A value is not allowed',
-  429: 'Too many requests',
-  500: 'Failure of the service',
-  503: 'Temporarily unavailable',
-}
-
-type ShapeName = keyof typeof SHAPES
-
-/**
- * Response shapes of a route's refusals, for the API reference: `errorResponses({ 404: 'message', 422: 'coded' })`. A
- * status that answers in several shapes takes a list. What every route of the API-key surface may answer is included.
- */
-export function errorResponses(own: Record<number, ShapeName | readonly ShapeName[]> = {}): Record<number, TSchema> {
-  return describeAll({ 401: 'text', 403: 'coded', 429: 'coded', 503: 'coded', ...own })
-}
-
-/** The same for the operator's API, whose 401 is coded and which counts no requests. */
-export function operatorErrorResponses(
-  own: Record<number, ShapeName | readonly ShapeName[]> = {},
-): Record<number, TSchema> {
-  return describeAll({ 401: 'coded', 503: 'coded', ...own })
-}
-
-function describeAll(shapes: Record<number, ShapeName | readonly ShapeName[]>): Record<number, TSchema> {
-  const entries = Object.entries(shapes).map(([status, names]) => {
-    const list = (typeof names === 'string' ? [names] : names).map((name) => SHAPES[name])
-    const description = DESCRIPTIONS[Number(status)] ?? 'Refused'
-    return [status, list.length === 1 ? { ...list[0], description } : Type.Union(list, { description })]
-  })
-  return Object.fromEntries(entries)
-}
-
-const NullableInteger = Type.Union([Type.Integer(), Type.Null()])
+export const nullableInteger = (description: string) =>
+  Type.Unsafe<number | null>({ type: ['integer', 'null'], description })
 
 /** The pagination of senders, conversations and messages. */
-export const Pagination = Type.Object({
-  totalRecords: Type.Integer(),
-  currentPage: Type.Integer(),
-  totalPages: Type.Integer(),
-  nextPage: NullableInteger,
-  prevPage: NullableInteger,
-})
+export const Pagination = Type.Object(
+  {
+    totalRecords: Type.Integer({ description: 'The number of records on all pages.' }),
+    currentPage: Type.Integer({ description: 'The page that was returned.' }),
+    totalPages: Type.Integer({ description: 'The number of pages; 0 when there is no record.' }),
+    nextPage: nullableInteger('The next page; null on the last page.'),
+    prevPage: nullableInteger('The previous page; null on the first page.'),
+  },
+  {
+    title: 'Pagination',
+    example: { totalRecords: 2, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+  },
+)
 
 /** A time, as every answer writes it: ISO 8601 in UTC. */
 export const Timestamp = Type.String({ format: 'date-time' })
+
+/** The answer of a request that has nothing else to return. */
+export const Success = Type.Object(
+  { success: Type.Literal(true) },
+  { title: 'Success', description: 'The request succeeded.', example: { success: true } },
+)
+
+/**
+ * A path parameter that holds an id: an integer in the reference; any text is admitted, and answered 404 when it is no
+ * id. `title` names the parameter in the reference.
+ */
+export const pathId = (title: string, description: string) =>
+  Type.Unsafe<string>({ type: 'integer', minimum: 1, title, description, 'x-lenient': true })
+
+/** Content that is not JSON, such as a file, for the responses of a route: each media type with an example. */
+export const fileContent = (description: string, examples: Record<string, string | undefined>) => ({
+  description,
+  content: Object.fromEntries(
+    Object.entries(examples).map(([mimeType, example]): [string, { schema: TSchema }] => [
+      mimeType,
+      { schema: Type.Unsafe<unknown>({ type: 'string', ...(example !== undefined && { example }) }) },
+    ]),
+  ),
+})

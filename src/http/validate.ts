@@ -2,6 +2,7 @@ import { Ajv2019, type AnySchema, type ValidateFunction } from 'ajv/dist/2019.js
 import addFormats from 'ajv-formats'
 import type { FastifySchemaCompiler } from 'fastify'
 import { type Faults, toFaults } from './fault.ts'
+import { isRecord } from './record.ts'
 
 /** A request that does not fit its route's shape. `listFaults` looks for all faults, which costs more than finding one. */
 export class InvalidRequest extends Error {
@@ -22,7 +23,7 @@ const SIZE_LIMITS = new Set(['maxItems', 'maxProperties'])
  * Validates each part of a request by its shape: bodies are never coerced, all else is. A valid request pays for one
  * pass that stops at the first fault; only an invalid one is looked through for all of them.
  *
- * In a query string, members marked `x-lenient` admit anything: what they hold is read by `parsePaging` and never fails.
+ * Outside of bodies, members marked `x-lenient` admit anything: the route reads what they hold.
  */
 export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
   const strict = { body: createAjv(false, false), other: createAjv(false, true) }
@@ -30,7 +31,7 @@ export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
 
   return ({ schema, httpPart }) => {
     const part = httpPart === 'body' ? 'body' : 'other'
-    const shape = httpPart === 'querystring' ? withoutLenient(schema) : schema
+    const shape = httpPart === 'body' ? schema : withoutLenient(schema)
     const check = strict[part].compile(shape)
     let checkAll: ValidateFunction | undefined
 
@@ -61,7 +62,7 @@ function createAjv(allErrors: boolean, coerce: boolean): Ajv2019 {
     verbose: allErrors,
   })
   addFormats.default(ajv)
-  ajv.addVocabulary(['x-lenient', 'example', 'xml', 'externalDocs', 'discriminator'])
+  ajv.addVocabulary(['x-lenient', 'x-shown-as', 'example', 'xml', 'externalDocs', 'discriminator'])
   return ajv
 }
 
@@ -73,5 +74,3 @@ function withoutLenient(schema: AnySchema): AnySchema {
   ])
   return { ...schema, properties: Object.fromEntries(members) }
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, rateLimitExceeded, unauthorized } from '../errors.ts'
-import { errorResponses } from '../http/shapes.ts'
+import { fileContent, Success } from '../http/shapes.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Posted } from './accept.ts'
 import type { SignatureCheck } from './check-signature.ts'
@@ -16,7 +16,25 @@ const PATH_WITH_SECRET = `${PATH}/:secret`
 const BODY_LIMIT = 4 * 1024 * 1024
 
 /** A member that comes twice is an array, and refused like a wrong one. */
-const Word = Type.Optional(Type.Unsafe<unknown>({ type: 'string', 'x-lenient': true }))
+const Word = (description: string) =>
+  Type.Optional(Type.Unsafe<unknown>({ type: 'string', description, 'x-lenient': true }))
+
+const ProviderBody = Type.Optional(
+  Type.Object(
+    {},
+    {
+      title: 'ProviderEvents',
+      additionalProperties: true,
+      description: 'The events as the provider writes them.',
+      example: { object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes: [] }] },
+    },
+  ),
+)
+
+const PROVIDER_DESCRIPTION = `The body is stored before the answer, whatever it says, and processed afterwards. The answer
+is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
+X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour belongs to no connected number
+or is unreadable; 503 when the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
@@ -47,10 +65,14 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         schema: {
           tags: ['Provider'],
           operationId: 'verifyProviderWebhook',
-          summary: 'Verification handshake',
-          security: [],
-          querystring: Type.Object({ 'hub.mode': Word, 'hub.verify_token': Word, 'hub.challenge': Word }),
-          response: { 200: Type.String({ description: 'The challenge, verbatim' }), 403: errorResponses()[403] },
+          summary: 'Answer the verification handshake',
+          description: 'Answers the challenge when the verify token is right.',
+          querystring: Type.Object({
+            'hub.mode': Word('The word `subscribe`.'),
+            'hub.verify_token': Word('The verify token of the service.'),
+            'hub.challenge': Word('The text to answer.'),
+          }),
+          response: { 200: fileContent('The challenge, verbatim.', { 'text/plain': '1158201444' }) },
         },
       },
       async (request, reply) => {
@@ -82,20 +104,18 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH,
       {
-        config: { surface: 'provider' },
+        config: { surface: 'provider', errors: ['unauthorized'] },
         bodyLimit: BODY_LIMIT,
+        // The bytes are stored as they come.
+        validatorCompiler: () => () => true,
         onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEvents',
           summary: 'Receive events',
-          security: [],
-          description:
-            'Answers 200 once the raw body is on disk, whatever it says; what follows from it is done afterwards. 401: a sender that it is about carries an app secret and the signature is wrong, or a webhook secret and the header X-Webhook-Secret is wrong. 429: too much of what this client posted in an hour belongs to no connected number or is unreadable. 503: it could not be stored, send it again.',
-          response: {
-            200: Type.Object({ success: Type.Literal(true) }),
-            ...errorResponses({ 401: 'coded', 413: 'coded', 429: 'coded' }),
-          },
+          description: PROVIDER_DESCRIPTION,
+          body: ProviderBody,
+          response: { 200: Success },
         },
       },
       (request) => receive(request, headerOf(request, 'x-webhook-secret')),
@@ -104,20 +124,19 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     app.post(
       PATH_WITH_SECRET,
       {
-        config: { surface: 'provider' },
+        config: { surface: 'provider', errors: ['unauthorized'] },
         bodyLimit: BODY_LIMIT,
+        // The bytes are stored as they come.
+        validatorCompiler: () => () => true,
         onRequest: refuseSpent,
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEventsWithSecret',
           summary: 'Receive events, with the secret in the path',
-          security: [],
-          description: 'For providers that can neither sign nor send a header of their own.',
-          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender' }) }),
-          response: {
-            200: Type.Object({ success: Type.Literal(true) }),
-            ...errorResponses({ 401: 'coded', 413: 'coded', 429: 'coded' }),
-          },
+          description: 'For providers that can neither sign a body nor send a header.',
+          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender.' }) }),
+          body: ProviderBody,
+          response: { 200: Success },
         },
       },
       (request) => receive(request, request.params.secret),

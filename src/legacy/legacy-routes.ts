@@ -3,21 +3,23 @@ import { Type } from 'typebox'
 import type { Config } from '../config.ts'
 import { formToWriteBody } from '../contacts/contact-form.ts'
 import type { Contact } from '../contacts/contact-record.ts'
+import { UpsertBody } from '../contacts/contact-routes.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import { parseContactUpserts } from '../contacts/contact-write.ts'
 import type { Pool } from '../db/connect.ts'
 import { type EmailDeps, sendTemplateEmail, templateEmailFaults } from '../emails/email.ts'
 import { refuseEmail } from '../emails/email-faults.ts'
+import { TEMPLATE_EMAIL_ERRORS } from '../emails/email-routes.ts'
 import { TemplateEmailBody } from '../emails/email-shape.ts'
 import { listEmailTemplates } from '../emails/email-template.ts'
 import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
 import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
-import { errorResponses } from '../http/shapes.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
-import { SendBody, sendFaults } from '../messages/send-request.ts'
-import { handleSend, recoverSend, SendReplyShape } from '../messages/send-routes.ts'
+import { sendFaults } from '../messages/send-request.ts'
+import { handleSend, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
+import { SendBody } from '../messages/send-shape.ts'
 import { TemplateRecord, toTemplateRecord } from '../templates/template-routes.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
 import { formToTemplateEmail } from './legacy-form.ts'
@@ -35,6 +37,17 @@ export type LegacyDeps = {
 const tags = ['Legacy']
 const deprecated = true
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
+const LegacyTemplate = Type.Object(
+  { uid: Type.String({ description: 'The id that a send takes.' }), name: Type.String() },
+  { title: 'LegacyEmailTemplate', example: { uid: 'tmpl_8d41f0c2a96b', name: 'Welcome' } },
+)
+const ContactIds = Type.Array(
+  Type.Object({ contactId: Type.String() }, { title: 'LegacyContactId', example: { contactId: '4127' } }),
+)
+const UpsertReply = Type.Array(Type.Object({ contactId: Type.Optional(Type.String()) }), {
+  description: 'The ids of the contacts, in the order of the request.',
+  'x-shown-as': { ...ContactIds, 'x-contacts-upsert': Type.Array(Type.Object({})) },
+})
 const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
 
 /**
@@ -67,6 +80,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       {
         config: {
           permissions: ['Transactional'],
+          errors: [...TEMPLATE_EMAIL_ERRORS, 'gone'],
           valueFaults: templateEmailFaults,
           onInvalid: refuseEmail('recipient'),
           onFailure: emailFailed,
@@ -76,19 +90,14 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           deprecated,
           operationId: 'legacySendTemplateEmail',
           summary: 'Send an email made from a template',
+          description: 'Does what `POST /public/v1/templates/email/send` does.',
           consumes: FORMS,
           body: TemplateEmailBody,
           response: {
-            200: Type.Object({ status: Type.Literal(200), warning: Type.Optional(Warning) }),
-            ...errorResponses({
-              400: ['text', 'coded'],
-              404: 'message',
-              409: 'coded',
-              410: 'coded',
-              413: 'coded',
-              422: 'coded',
-              500: 'text',
-            }),
+            200: Type.Object(
+              { status: Type.Literal(200), warning: Type.Optional(Warning) },
+              { description: 'The email was accepted.' },
+            ),
           },
         },
       },
@@ -105,18 +114,18 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/api/transactionals',
       {
-        config: { permissions: ['Transactional'] },
+        config: { permissions: ['Transactional'], errors: ['gone'] },
         schema: {
           tags,
           deprecated,
           operationId: 'legacyListEmailTemplates',
           summary: 'List the email templates',
+          description: 'Returns what `GET /public/v1/templates/email` returns, in the shape of then.',
           response: {
-            200: Type.Object({
-              templates: Type.Array(Type.Object({ uid: Type.String(), name: Type.String() })),
-              warning: Type.Optional(Warning),
-            }),
-            ...errorResponses({ 410: 'coded' }),
+            200: Type.Object(
+              { templates: Type.Array(LegacyTemplate), warning: Type.Optional(Warning) },
+              { description: 'All email templates.' },
+            ),
           },
         },
       },
@@ -136,6 +145,7 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         config: {
           waitsForOthers: true,
           permissions: ['WhatsApp', 'Transactional'],
+          errors: [...SEND_ERRORS, 'gone'],
           valueFaults: sendFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
@@ -146,18 +156,13 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           deprecated,
           operationId: 'legacySendWhatsAppMessage',
           summary: 'Send a WhatsApp message',
+          description: 'Does what `POST /public/v1/templates/whatsapp/send` does.',
           body: SendBody,
           response: {
-            200: Type.Object({ ...SendReplyShape.properties, warning: Type.Optional(Warning) }),
-            ...errorResponses({
-              400: ['text', 'coded'],
-              404: 'coded',
-              409: 'coded',
-              410: 'coded',
-              413: 'coded',
-              422: 'coded',
-              500: 'text',
-            }),
+            200: Type.Object(
+              { ...SendReplyShape.properties, warning: Type.Optional(Warning) },
+              { description: 'The provider accepted the message.' },
+            ),
           },
         },
       },
@@ -167,14 +172,18 @@ function whatsappRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/api/transactionals/whatsapp/templates',
       {
+        config: { errors: ['no_whatsapp_account', 'gone'] },
         schema: {
           tags,
           deprecated,
           operationId: 'legacyListWhatsAppTemplates',
           summary: 'List the WhatsApp templates',
+          description: 'Returns what `GET /public/v1/templates/whatsapp` returns.',
           response: {
-            200: Type.Object({ data: Type.Array(TemplateRecord), warning: Type.Optional(Warning) }),
-            ...errorResponses({ 404: 'coded', 410: 'coded' }),
+            200: Type.Object(
+              { data: Type.Array(TemplateRecord), warning: Type.Optional(Warning) },
+              { description: 'All templates.' },
+            ),
           },
         },
       },
@@ -195,7 +204,10 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/api/contacts',
       {
-        config: { permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'] },
+        config: {
+          permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
+          errors: ['invalid_phone_number', 'duplicate_resource', 'gone'],
+        },
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
         validatorCompiler: () => () => true,
         schema: {
@@ -203,12 +215,12 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           deprecated,
           operationId: 'legacyUpsertContact',
           summary: 'Create or update contacts by email',
-          description: 'A key that holds only ContactsUpsert learns no id.',
+          description:
+            'Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id.',
           consumes: FORMS,
-          body: Type.Unknown(),
+          body: Type.Unknown({ 'x-shown-as': UpsertBody }),
           response: {
-            200: Type.Array(Type.Object({ contactId: Type.Optional(Type.String()) })),
-            ...errorResponses({ 400: 'coded', 409: 'coded', 410: 'coded', 413: 'coded', 422: 'coded' }),
+            200: UpsertReply,
           },
         },
       },

@@ -3,12 +3,20 @@ import { parseJsonText } from '../json-text.ts'
 
 export const Warning = Type.Object(
   {
-    message: Type.String(),
-    deprecationDate: Type.String({ description: 'When this address ends' }),
-    migrateTo: Type.String({ description: 'What to use instead' }),
-    docsUrl: Type.String(),
+    message: Type.String({ description: 'An explanation for people.' }),
+    deprecationDate: Type.String({ description: 'The date on which this address is removed.' }),
+    migrateTo: Type.String({ description: 'The address to use instead.' }),
+    docsUrl: Type.String({ description: 'The address of the API reference.' }),
   },
-  { description: 'This address ends' },
+  {
+    title: 'DeprecationWarning',
+    example: {
+      message: 'This address is deprecated and ends on 2026-06-01: use /public/v1/templates/email/send',
+      deprecationDate: '2026-06-01',
+      migrateTo: '/public/v1/templates/email/send',
+      docsUrl: 'https://parley.example.com/docs',
+    },
+  },
 )
 
 type Ending = { removalDate: Date; migrateTo: string; docsUrl: string }

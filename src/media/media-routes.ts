@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, rangeNotSatisfiable } from '../errors.ts'
-import { errorResponses } from '../http/shapes.ts'
+import { fileContent } from '../http/shapes.ts'
 import type { ByteRange } from './blob-store.ts'
 import { parseRange } from './byte-range.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
@@ -16,35 +16,38 @@ import type { MediaSigner } from './media-signer.ts'
 
 export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSigner; enqueue: EnqueueCopies }
 
-const config = { surface: 'public', takesLong: true } as const
-const params = Type.Object({ token: Type.String() })
+const config = { surface: 'public', takesLong: true, errors: ['not_found', 'range_not_satisfiable'] } as const
+const params = Type.Object({ token: Type.String({ description: 'The signed token of `media.url`.' }) })
+const SHOWN_TYPES = { 'image/jpeg': undefined, 'video/mp4': undefined, 'audio/ogg': undefined, '*/*': undefined }
 const schema = {
   tags: ['Conversations'],
   operationId: 'getMedia',
   summary: 'Read the file of a message',
   description:
-    'The address stands in `media.url` of a message and is good for 7 days from reading it. Takes one Range.',
+    'The address is the `media.url` of a message, valid for 7 days after it was read, without a credential. One Range is answered with 206, and `If-None-Match` with 304.',
   params,
-  response: errorResponses({ 404: 'coded', 416: 'coded', 503: 'coded' }),
+  response: {
+    200: fileContent('The file.', SHOWN_TYPES),
+    206: fileContent('The range of the file that the request asked for.', SHOWN_TYPES),
+    304: Type.Null({ description: 'The file has not changed.' }),
+  },
 }
 
 /** Files of messages at their signed addresses, without login (decisions: Conversations and messages). */
 export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
   const found = { db: deps.db, enqueue: deps.enqueue, copyOnDemand: createCopyOnDemand(deps) }
   return async (app) => {
-    app.route({
-      method: ['GET', 'HEAD'],
-      url: '/media/:token',
-      config,
-      schema,
-      handler: async (request, reply) => {
-        const pass = deps.signer.verify(request.params.token)
-        if (pass === undefined) throw nothingHere()
-        const media = await getStoredMedia(found, pass.companyId, pass.messageId)
-        const maxAgeSeconds = secondsUntil(pass.expiresAt, deps.clock)
-        return answer(deps, request, reply, media, maxAgeSeconds)
-      },
-    })
+    const read = async (request: FastifyRequest, reply: FastifyReply, token: string) => {
+      const pass = deps.signer.verify(token)
+      if (pass === undefined) throw nothingHere()
+      const media = await getStoredMedia(found, pass.companyId, pass.messageId)
+      const maxAgeSeconds = secondsUntil(pass.expiresAt, deps.clock)
+      return answer(deps, request, reply, media, maxAgeSeconds)
+    }
+    app.head('/media/:token', { config, schema: { hide: true, params } }, (request, reply) =>
+      read(request, reply, request.params.token),
+    )
+    app.get('/media/:token', { config, schema }, (request, reply) => read(request, reply, request.params.token))
   }
 }
 

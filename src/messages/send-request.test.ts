@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { parseSend, type SendBody } from './send-request.ts'
+import { parseSend } from './send-request.ts'
+import type { SendBody } from './send-shape.ts'
 
 const refusal = (body: object) => {
   try {

@@ -1,68 +1,9 @@
-import { type Static, Type } from 'typebox'
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
 import type { GivenComponent } from '../templates/fill-components.ts'
+import type { MEDIA_KINDS, SendBody } from './send-shape.ts'
 
-const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
 export type MediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
-
-const RECIPIENT_PATTERN = '^(\\+?[1-9][0-9]{6,14}|[A-Z]{2}\\.[A-Za-z0-9.]{1,128})$'
-
-const Parameter = Type.Object(
-  {
-    type: Type.String({ minLength: 1, maxLength: 64, description: '`text`; other kinds are passed to the provider' }),
-    text: Type.Optional(Type.String({ minLength: 1, maxLength: 32_768 })),
-    parameter_name: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 128, description: 'The named placeholder that it fills' }),
-    ),
-  },
-  { additionalProperties: true },
-)
-
-const Component = Type.Object({
-  type: Type.Enum(['HEADER', 'BODY', 'FOOTER', 'BUTTONS']),
-  parameters: Type.Optional(Type.Array(Parameter, { maxItems: 100 })),
-})
-
-const TemplateContent = Type.Object({
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
-  id: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Family id from the template list' })),
-  languageCode: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 16, description: '`en_US`, `en-US` and `en_us` are one language' }),
-  ),
-  components: Type.Optional(Type.Array(Component, { maxItems: 20 })),
-})
-
-const MediaContent = Type.Object({
-  link: Type.Optional(Type.String({ maxLength: 2048, description: 'https address; the provider downloads it' })),
-  providerMediaId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
-  caption: Type.Optional(Type.String({ maxLength: 1024, description: 'Only on image, video and document' })),
-  filename: Type.Optional(Type.String({ maxLength: 240, description: 'Only meaningful on a document' })),
-})
-
-export const SendBody = Type.Object({
-  recipient: Type.String({
-    pattern: RECIPIENT_PATTERN,
-    description: 'Phone number in E.164, with or without +; or the user id of a customer who hides the phone',
-    examples: ['393331234567'],
-  }),
-  type: Type.Enum(['text', 'template', ...MEDIA_KINDS]),
-  text: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
-  template: Type.Optional(TemplateContent),
-  media: Type.Optional(MediaContent),
-  sender: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 128,
-      description: 'Connected number in any formatting, or its phone_number_id; absent: the preferred number',
-    }),
-  ),
-  contactSource: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 64, description: 'Labels the contact if this send creates one' }),
-  ),
-  companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'Ignored' })),
-})
-export type SendBody = Static<typeof SendBody>
 
 type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 

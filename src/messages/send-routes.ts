@@ -4,24 +4,52 @@ import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { Answer } from '../http/idempotency.ts'
-import { errorResponses } from '../http/shapes.ts'
+import { nullableText } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
 import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
-import { parseSend, SendBody, sendFaults } from './send-request.ts'
+import { parseSend, sendFaults } from './send-request.ts'
+import { SendBody } from './send-shape.ts'
 
-export const SendReplyShape = Type.Object({
-  success: Type.Literal(true),
-  data: Type.Object({
+export const SendReplyShape = Type.Object(
+  {
     success: Type.Literal(true),
-    chatId: Type.Integer({ description: 'The conversation' }),
-    messageId: Type.Integer(),
-    wamid: Type.Union([Type.String(), Type.Null()], {
-      description: "The provider's message id; null if the provider reports it later",
-    }),
-  }),
-})
+    data: Type.Object(
+      {
+        success: Type.Literal(true),
+        chatId: Type.Integer({ description: 'The id of the conversation.' }),
+        messageId: Type.Integer({ description: 'The id of the message.' }),
+        wamid: nullableText('The id of the message at the provider; null when the provider reports it later.'),
+      },
+      {
+        title: 'SentMessage',
+        example: {
+          success: true,
+          chatId: 812,
+          messageId: 90218,
+          wamid: 'wamid.HBgMMzkzMzMxMjM0NTY3FQIAERgSQjA0N0Y4RTU5QzVGN0E2RDkyAA==',
+        },
+      },
+    ),
+  },
+  { description: 'The provider accepted the message.' },
+)
+
+/** The errors of a send beside those of every POST. */
+export const SEND_ERRORS = [
+  'text 400',
+  'text 500',
+  'template_not_found',
+  'WHATSAPP_SENDER_NOT_FOUND',
+  'no_whatsapp_account',
+  'invalid_phone_number',
+  'template_not_approved',
+  'parameter_mismatch',
+  'recipient_not_on_whatsapp',
+  'session_window_closed',
+  'send_outcome_unknown',
+] as const
 
 export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -30,6 +58,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
       {
         config: {
           permissions: ['WhatsApp', 'Transactional'],
+          errors: SEND_ERRORS,
           valueFaults: sendFaults,
           onInvalid: refuseSend,
           onFailure: sendFailed,
@@ -44,15 +73,6 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           body: SendBody,
           response: {
             200: SendReplyShape,
-            ...errorResponses({
-              400: ['text', 'coded'],
-              403: 'coded',
-              404: 'coded',
-              409: 'coded',
-              413: 'coded',
-              422: 'coded',
-              500: 'text',
-            }),
           },
         },
       },

@@ -1,17 +1,17 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { apiKeyFaults, createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { Success } from '../http/shapes.ts'
 import { ApiKeyReply, NewApiKeyBody, NewApiKeyReply, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
-import { InCompany, Success } from './shape.ts'
+import { InCompany } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
 
 const OneKey = Type.Object({
   id: InCompany.properties.id,
-  clientId: Type.String({ description: 'The public half of the key' }),
+  clientId: Type.String({ description: 'The public half of the key.' }),
 })
 
 /** A company's API keys (decisions: The operator's side). */
@@ -25,10 +25,10 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'createApiKey',
           summary: 'Create an API key',
-          description: 'The token in the answer is shown this once.',
+          description: 'The token is returned only once.',
           params: InCompany,
           body: NewApiKeyBody,
-          response: { ...operatorErrorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }), 201: NewApiKeyReply },
+          response: { 201: NewApiKeyReply },
         },
       },
       async (request, reply) => {
@@ -46,8 +46,9 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'listApiKeys',
           summary: 'List the API keys that are not revoked',
+          description: 'Returns the keys without their secrets.',
           params: InCompany,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(ApiKeyReply) },
+          response: { 200: Type.Array(ApiKeyReply, { description: 'All of them.' }) },
         },
       },
       async (request) => {
@@ -64,8 +65,9 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'revokeApiKey',
           summary: 'Revoke an API key',
+          description: 'The key stops working within 5 seconds on every node.',
           params: OneKey,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+          response: { 200: Success },
         },
       },
       async (request) => {

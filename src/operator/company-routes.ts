@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { companyFaults, createCompany, listCompanies } from '../companies/company.ts'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { Success } from '../http/shapes.ts'
 import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from './operator.ts'
-import { InCompany, Success } from './shape.ts'
+import { InCompany } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
@@ -20,8 +20,9 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'createCompany',
           summary: 'Create a company',
+          description: 'Creates a company without keys and numbers.',
           body: NewCompanyBody,
-          response: { ...operatorErrorResponses({ 400: 'coded', 422: 'coded' }), 201: CompanyReply },
+          response: { 201: CompanyReply },
         },
       },
       async (request, reply) => {
@@ -38,7 +39,8 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'listCompanies',
           summary: 'List the companies',
-          response: { ...operatorErrorResponses(), 200: Type.Array(CompanyReply) },
+          description: 'Returns all companies, ordered by id.',
+          response: { 200: Type.Array(CompanyReply, { description: 'All of them.' }) },
         },
       },
       async () => (await listCompanies(deps.db)).map(toCompanyReply),
@@ -52,8 +54,9 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'getCompany',
           summary: 'Read a company',
+          description: 'Returns one company.',
           params: InCompany,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: CompanyReply },
+          response: { 200: CompanyReply },
         },
       },
       async (request) => toCompanyReply(await companyNamed(deps.db, request.params.id)),
@@ -67,9 +70,10 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'updateCompany',
           summary: 'Change a company',
+          description: 'Changes only the members that are sent.',
           params: InCompany,
           body: CompanyChangeBody,
-          response: { ...operatorErrorResponses({ 400: 'coded', 404: 'message', 422: 'coded' }), 200: CompanyReply },
+          response: { 200: CompanyReply },
         },
       },
       async (request) => {
@@ -86,9 +90,10 @@ export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'removeCompany',
           summary: 'Remove a company',
-          description: 'Its keys stop working and its numbers can be connected by others. Its data stays.',
+          description:
+            'The keys of the company stop working, and other companies can connect its numbers. Its data stays.',
           params: InCompany,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+          response: { 200: Success },
         },
       },
       async (request) => {

@@ -9,7 +9,7 @@ import {
   removeEmailTemplate,
   updateEmailTemplate,
 } from '../emails/email-template.ts'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { Success } from '../http/shapes.ts'
 import {
   EmailSettingsBody,
   EmailSettingsReply,
@@ -20,12 +20,10 @@ import {
   toEmailTemplateReply,
 } from './email-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
-import { InCompany, Success } from './shape.ts'
+import { InCompany } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
-const MISSING = operatorErrorResponses({ 404: 'message' })
-const WRITES = operatorErrorResponses({ 400: 'coded', 404: 'message', 413: 'coded', 422: 'coded' })
 
 const TEMPLATES = '/admin/v1/companies/:id/email-templates'
 const TEMPLATE = `${TEMPLATES}/:templateId`
@@ -33,7 +31,7 @@ const SETTINGS = '/admin/v1/companies/:id/email-settings'
 
 const OneTemplate = Type.Object({
   id: InCompany.properties.id,
-  templateId: Type.String({ description: 'Id of the template, `tmpl_…`' }),
+  templateId: Type.String({ description: 'The id of the template, `tmpl_…`.' }),
 })
 
 /** A company's email templates and how it sends (decisions: The operator's side). */
@@ -47,9 +45,10 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'createEmailTemplate',
           summary: 'Create an email template',
+          description: 'Creates a template from Liquid texts.',
           params: InCompany,
           body: NewEmailTemplateBody,
-          response: { ...WRITES, 201: EmailTemplateReply },
+          response: { 201: EmailTemplateReply },
         },
       },
       async (request, reply) => {
@@ -67,8 +66,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'listCompanyEmailTemplates',
           summary: 'List the email templates of a company',
+          description: 'Returns all email templates of the company.',
           params: InCompany,
-          response: { ...MISSING, 200: Type.Array(EmailTemplateReply) },
+          response: { 200: Type.Array(EmailTemplateReply, { description: 'All of them.' }) },
         },
       },
       async (request) => {
@@ -85,8 +85,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'getEmailTemplate',
           summary: 'Read an email template',
+          description: 'Returns one email template.',
           params: OneTemplate,
-          response: { ...MISSING, 200: EmailTemplateReply },
+          response: { 200: EmailTemplateReply },
         },
       },
       async (request) => {
@@ -103,10 +104,10 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'updateEmailTemplate',
           summary: 'Change an email template',
-          description: 'Emails that were accepted before go out as they are.',
+          description: 'Changes only the members that are sent. Emails that were accepted before do not change.',
           params: OneTemplate,
           body: EmailTemplateChangeBody,
-          response: { ...WRITES, 200: EmailTemplateReply },
+          response: { 200: EmailTemplateReply },
         },
       },
       async (request) => {
@@ -124,8 +125,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'removeEmailTemplate',
           summary: 'Remove an email template',
+          description: 'Emails that were accepted before are still sent.',
           params: OneTemplate,
-          response: { ...MISSING, 200: Success },
+          response: { 200: Success },
         },
       },
       async (request) => {
@@ -143,8 +145,9 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           tags,
           operationId: 'getEmailSettings',
           summary: 'Read how a company sends email',
+          description: 'Returns the settings without the credential of the mail server.',
           params: InCompany,
-          response: { ...MISSING, 200: EmailSettingsReply },
+          response: { 200: EmailSettingsReply },
         },
       },
       async (request) => {
@@ -162,10 +165,10 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
           operationId: 'setEmailSettings',
           summary: 'Set how a company sends email',
           description:
-            'Replaces all of it: what is left out is taken away. An `smtpUrl` without user and password, as it is shown, keeps the stored ones and the stored options while host and port are the same; one with the stored user and without a password keeps the password.',
+            'Replaces all settings. An `smtpUrl` without user and password, as it is returned, keeps the stored ones and the stored options while host and port are the same. One with the stored user and without a password keeps the password.',
           params: InCompany,
           body: EmailSettingsBody,
-          response: { ...WRITES, 200: EmailSettingsReply },
+          response: { 200: EmailSettingsReply },
         },
       },
       async (request) => {

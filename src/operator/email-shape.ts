@@ -1,38 +1,73 @@
 import { Type } from 'typebox'
 import { type EmailSettings, shownSmtpUrl } from '../emails/email-settings.ts'
 import { EMAIL_CATEGORIES, type EmailTemplate } from '../emails/email-template.ts'
+import { nullableText } from '../http/shapes.ts'
 import { orNull, plainText, secretText } from './shape.ts'
 
 const MAX_PART = 500_000
 
-export const NewEmailTemplateBody = Type.Object({
-  name: plainText({ maxLength: 200, description: 'Name, kept without blanks at its ends' }),
-  subject: plainText({ maxLength: 1_000, description: 'Liquid; becomes one line' }),
-  html: Type.String({ minLength: 1, maxLength: MAX_PART, description: 'Liquid; values are escaped' }),
-  text: Type.Optional(
-    orNull(Type.String({ maxLength: MAX_PART, description: 'Liquid; for readers that show no HTML' })),
-  ),
-  category: Type.Optional(
-    Type.Enum([...EMAIL_CATEGORIES], {
-      description: '`MARKETING` respects opt-outs and carries an unsubscribe link. Default: `TRANSACTIONAL`',
+const EXAMPLE = {
+  name: 'Welcome',
+  subject: 'Welcome, {{ first_name }}',
+  html: '<p>Hello {{ first_name }}, thank you for joining.</p>',
+  text: null,
+  category: 'TRANSACTIONAL',
+}
+
+export const NewEmailTemplateBody = Type.Object(
+  {
+    name: plainText({ maxLength: 200, description: 'The name, without blanks at its ends.' }),
+    subject: plainText({ maxLength: 1_000, description: 'The subject as a Liquid template, which becomes one line.' }),
+    html: Type.String({
+      minLength: 1,
+      maxLength: MAX_PART,
+      description: 'The body as a Liquid template; values are escaped.',
     }),
-  ),
+    text: Type.Optional(
+      orNull(
+        Type.String({
+          maxLength: MAX_PART,
+          description: 'The body for programs that show no HTML, as a Liquid template.',
+        }),
+      ),
+    ),
+    category: Type.Optional(
+      Type.Enum([...EMAIL_CATEGORIES], {
+        description:
+          'By default `TRANSACTIONAL`. `MARKETING` emails carry an unsubscribe link and are not sent to contacts that opted out.',
+      }),
+    ),
+  },
+  { title: 'EmailTemplateRequest', example: EXAMPLE },
+)
+export const EmailTemplateChangeBody = Type.Partial(NewEmailTemplateBody, {
+  title: 'EmailTemplateChange',
+  example: { subject: 'Welcome back, {{ first_name }}' },
 })
-export const EmailTemplateChangeBody = Type.Partial(NewEmailTemplateBody)
 
 export const EmailTemplateReply = Type.Object(
   {
-    id: Type.String({ description: '`tmpl_…`: the `uid` to send with' }),
-    transactionalId: Type.Integer({ description: 'For the statistics' }),
+    id: Type.String({ description: 'The id that a send takes as `uid`.' }),
+    transactionalId: Type.Integer({ description: 'The id that the statistics take.' }),
     name: Type.String(),
     subject: Type.String(),
     html: Type.String(),
     text: orNull(Type.String()),
     category: Type.String(),
-    variables: Type.Array(Type.String(), { description: 'What the parts ask for' }),
+    variables: Type.Array(Type.String(), { description: 'The names of the variables in subject, HTML and text.' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
-  { description: 'A template of email' },
+  {
+    title: 'EmailTemplate',
+    description: 'A template for emails.',
+    example: {
+      id: 'tmpl_8d41f0c2a96b',
+      transactionalId: 5,
+      ...EXAMPLE,
+      variables: ['first_name'],
+      createdAt: '2026-01-12T08:00:00.000Z',
+    },
+  },
 )
 
 export const toEmailTemplateReply = (template: EmailTemplate) => ({
@@ -47,25 +82,40 @@ export const toEmailTemplateReply = (template: EmailTemplate) => ({
   createdAt: template.createdAt.toISOString(),
 })
 
-export const EmailSettingsBody = Type.Object({
-  from: Type.String({ minLength: 1, maxLength: 254, description: "The sender's address" }),
-  fromName: Type.Optional(orNull(plainText({ maxLength: 200, description: "The sender's name" }))),
-  smtpUrl: Type.Optional(
-    orNull(
-      secretText({
-        maxLength: 2048,
-        description:
-          "The company's own mail server, `smtp://` or `smtps://user:password@host:port`; the service's unless set. Kept encrypted, shown without its credential",
-      }),
-    ),
-  ),
-})
+const SETTINGS = { from: 'orders@shop.example.com', fromName: 'Rossi Shoes' }
 
-export const EmailSettingsReply = Type.Object({
-  from: orNull(Type.String()),
-  fromName: orNull(Type.String()),
-  smtpUrl: orNull(Type.String({ description: 'Without its credential' })),
-})
+export const EmailSettingsBody = Type.Object(
+  {
+    from: Type.String({ minLength: 1, maxLength: 254, description: 'The address of the sender.' }),
+    fromName: Type.Optional(orNull(plainText({ maxLength: 200, description: 'The name of the sender.' }))),
+    smtpUrl: Type.Optional(
+      orNull(
+        secretText({
+          maxLength: 2048,
+          description:
+            'The mail server of the company, `smtp://` or `smtps://user:password@host:port`, by default that of the service. It is stored encrypted and returned without its credential.',
+        }),
+      ),
+    ),
+  },
+  {
+    title: 'EmailSettingsRequest',
+    example: { ...SETTINGS, smtpUrl: 'smtp://orders:secret@mail.example.com:587' },
+  },
+)
+
+export const EmailSettingsReply = Type.Object(
+  {
+    from: nullableText('The address of the sender.'),
+    fromName: nullableText('The name of the sender.'),
+    smtpUrl: nullableText('The mail server of the company, without its credential.'),
+  },
+  {
+    title: 'EmailSettings',
+    description: 'How the company sends email.',
+    example: { ...SETTINGS, smtpUrl: 'smtp://mail.example.com:587' },
+  },
+)
 
 export const toEmailSettingsReply = (settings: EmailSettings | undefined) => ({
   from: settings?.from ?? null,

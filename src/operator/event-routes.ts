@@ -1,15 +1,14 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { pathId, Success } from '../http/shapes.ts'
 import { getEvent, listEvents } from './event.ts'
 import { EventQuery, EventReply } from './event-shape.ts'
 import { type OperatorDeps, retryEvent } from './operator.ts'
-import { Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
 
-const params = Type.Object({ id: Type.String({ description: 'Id of the event' }) })
+const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
 /** What inbound could not place or process (decisions: The operator's side). */
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
@@ -17,15 +16,15 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/unroutable-events',
       {
-        config,
+        config: { ...config, errors: ['validation_error'] },
         schema: {
           tags,
           operationId: 'listUnroutableEvents',
-          summary: 'List events that no connected number wants',
+          summary: 'List events without a connected number',
           description:
-            'Newest first. Each is handled when its number is connected, within seven days; `unverified` ones do not prove the secret of their number, and are checked again when it changes. `before` the last id gives the next page.',
+            'Returns the newest events first. An event is handled when its number is connected within seven days. `unverified` events do not prove the secret of their number and are checked again when it changes.',
           querystring: EventQuery,
-          response: { ...operatorErrorResponses(), 200: Type.Array(EventReply) },
+          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
       },
       (request) => listEvents(deps, 'unroutable', request.query),
@@ -38,10 +37,10 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'getUnroutableEvent',
-          summary: 'Get an event that no connected number wants',
-          description: 'With its whole body.',
+          summary: 'Read an event without a connected number',
+          description: 'Returns the event with its whole body.',
           params,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: EventReply },
+          response: { 200: EventReply },
         },
       },
       (request) => getEvent(deps, 'unroutable', request.params.id),
@@ -50,14 +49,14 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/admin/v1/failed-events',
       {
-        config,
+        config: { ...config, errors: ['validation_error'] },
         schema: {
           tags,
           operationId: 'listFailedEvents',
-          summary: 'List events that could not be read or processed',
-          description: 'Newest first, each with its reason, for seven days. `before` the last id gives the next page.',
+          summary: 'List failed events',
+          description: 'Returns the newest events first, each with its reason. They are kept for seven days.',
           querystring: EventQuery,
-          response: { ...operatorErrorResponses(), 200: Type.Array(EventReply) },
+          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
         },
       },
       (request) => listEvents(deps, 'failed', request.query),
@@ -70,10 +69,10 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
         schema: {
           tags,
           operationId: 'getFailedEvent',
-          summary: 'Get an event that could not be read or processed',
-          description: 'With its whole body.',
+          summary: 'Read a failed event',
+          description: 'Returns the event with its whole body.',
           params,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: EventReply },
+          response: { 200: EventReply },
         },
       },
       (request) => getEvent(deps, 'failed', request.params.id),
@@ -87,9 +86,9 @@ export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'retryFailedEvent',
           summary: 'Process a failed event once more',
-          description: 'It leaves the list at once, and comes back to it under a new id if it fails again.',
+          description: 'The event leaves the list at once, and returns under a new id if it fails again.',
           params,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+          response: { 200: Success },
         },
       },
       async (request) => {

@@ -1,26 +1,42 @@
 import { Type } from 'typebox'
 import { beforeQuery } from '../http/paging.ts'
+import { nullableText } from '../http/shapes.ts'
 import type { SetAsideRow } from '../inbound/item-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
 
-const Id = Type.Union([Type.String(), Type.Null()])
-
 /** An inbound item that could not be placed or processed, as the operator sees it. */
-export const EventReply = Type.Object({
-  id: Type.Integer(),
-  state: Type.String({
-    description: '`unroutable`, `unverified` (nothing proves its number’s secret), `failed` or `unreadable`',
-  }),
-  reason: Type.String(),
-  phoneNumberId: Id,
-  wabaAccountId: Id,
-  app: Id,
-  receivedAt: Type.String({ format: 'date-time' }),
-  body: Type.String({ description: "The provider's own text for this item; in a list its first 4 KiB" }),
-  bodyBytes: Type.Integer({ description: 'Length of the whole text in bytes' }),
-})
+export const EventReply = Type.Object(
+  {
+    id: Type.Integer(),
+    state: Type.String({
+      description: '`unroutable`, `unverified` (the secret of its number is not proved), `failed` or `unreadable`.',
+    }),
+    reason: Type.String({ description: 'Why the event is in this list.' }),
+    phoneNumberId: nullableText('The id of the number at the provider.'),
+    wabaAccountId: nullableText('The id of the business account.'),
+    app: nullableText('The app of the provider.'),
+    receivedAt: Type.String({ format: 'date-time' }),
+    body: Type.String({ description: 'The text of the provider for this item; a list returns its first 4 KiB.' }),
+    bodyBytes: Type.Integer({ description: 'The length of the whole text in bytes.' }),
+  },
+  {
+    title: 'FailedEvent',
+    description: 'An inbound event that was not processed.',
+    example: {
+      id: 77,
+      state: 'unroutable',
+      reason: 'No connected number has this phone_number_id',
+      phoneNumberId: '106540352242922',
+      wabaAccountId: '102290129340398',
+      app: null,
+      receivedAt: '2026-03-02T09:30:00.000Z',
+      body: '{"object":"whatsapp_business_account","entry":[]}',
+      bodyBytes: 49,
+    },
+  },
+)
 
 export const toEventReply = (row: SetAsideRow) => ({
   id: row.id,

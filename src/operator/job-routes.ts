@@ -1,9 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { pathId, Success } from '../http/shapes.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
 import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryJob } from './operator.ts'
-import { Success } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
@@ -19,8 +18,8 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'listFailedJobs',
           summary: 'List failed jobs',
-          description: `Newest first, at most ${MOST_JOBS_LISTED}, each with its last error.`,
-          response: { ...operatorErrorResponses(), 200: Type.Array(JobReply) },
+          description: `Returns the newest ${MOST_JOBS_LISTED} jobs, each with its last error.`,
+          response: { 200: Type.Array(JobReply, { description: 'All of them.' }) },
         },
       },
       async () => (await failedJobs(deps.db)).map(toJobReply),
@@ -34,9 +33,9 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'retryFailedJob',
           summary: 'Retry a failed job',
-          description: 'It leaves the list at once and begins afresh, with all its attempts.',
-          params: Type.Object({ id: Type.String({ description: 'Id of the job' }) }),
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+          description: 'The job leaves the list at once and starts again with all its attempts.',
+          params: Type.Object({ id: pathId('JobId', 'The id of the job.') }),
+          response: { 200: Success },
         },
       },
       async (request) => {

@@ -1,12 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { operatorErrorResponses } from '../http/shapes.ts'
+import { pathId, Success } from '../http/shapes.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { connectSender, getSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import { senderFaults } from '../senders/sender-values.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
-import { InCompany, Success } from './shape.ts'
+import { InCompany } from './shape.ts'
 
 const config = { surface: 'operator' } as const
 /** The provider is asked for the templates before the answer. */
@@ -15,7 +15,7 @@ const tags = ['Operator']
 
 const OneSender = Type.Object({
   id: InCompany.properties.id,
-  channelId: Type.String({ description: 'Id of the sender, its `channelId`' }),
+  channelId: pathId('ChannelId', 'The `channelId` of the number.'),
 })
 
 /** A company's connected numbers and their templates (decisions: The operator's side). */
@@ -26,17 +26,16 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.post(
       '/admin/v1/companies/:id/senders',
       {
-        config: { ...asking, valueFaults },
+        config: { ...asking, errors: ['duplicate_resource'], valueFaults },
         schema: {
           tags,
           operationId: 'connectSender',
           summary: 'Connect a WhatsApp number',
           description:
-            'The credential is tried at the provider, which is asked for name and number unless both are given; 422 names accessToken when it refuses it. A provider that cannot be reached does not stop a number whose name and number are given. The answer says where its events have to come.',
+            'The credential is tried at the provider, which is asked for name and number unless both are given. When the provider refuses the credential, the answer is 422 and names `accessToken`. A number whose name and number are given is connected even when the provider cannot be reached. The answer contains the address for its events.',
           params: InCompany,
           body: NewSenderBody,
           response: {
-            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded', 503: 'coded' }),
             201: SenderReply,
           },
         },
@@ -57,8 +56,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           operationId: 'listCompanySenders',
           summary: 'List the connected numbers of a company',
+          description: 'Returns all connected numbers of the company.',
           params: InCompany,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Type.Array(SenderReply) },
+          response: { 200: Type.Array(SenderReply, { description: 'All of them.' }) },
         },
       },
       async (request) => {
@@ -75,8 +75,9 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           operationId: 'getSender',
           summary: 'Read a connected number',
+          description: 'Returns one connected number.',
           params: OneSender,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: SenderReply },
+          response: { 200: SenderReply },
         },
       },
       async (request) => {
@@ -88,16 +89,16 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.patch(
       '/admin/v1/companies/:id/senders/:channelId',
       {
-        config: { ...asking, valueFaults },
+        config: { ...asking, errors: ['duplicate_resource'], valueFaults },
         schema: {
           tags,
           operationId: 'updateSender',
           summary: 'Change a connected number',
-          description: 'Null takes an optional value away. To un-prefer a number, prefer another one.',
+          description:
+            'Changes only the members that are sent; null removes an optional value. To make a number not preferred, prefer another one.',
           params: OneSender,
           body: SenderChangeBody,
           response: {
-            ...operatorErrorResponses({ 400: 'coded', 404: 'message', 409: 'coded', 422: 'coded' }),
             200: SenderReply,
           },
         },
@@ -117,9 +118,10 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           operationId: 'removeSender',
           summary: 'Disconnect a number',
-          description: 'It can be connected again, by any company. The oldest that remains takes over a preference.',
+          description:
+            'The number can be connected again by any company. When it was preferred, the oldest remaining number is.',
           params: OneSender,
-          response: { ...operatorErrorResponses({ 404: 'message' }), 200: Success },
+          response: { 200: Success },
         },
       },
       async (request) => {
@@ -137,10 +139,13 @@ export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
           tags,
           operationId: 'syncTemplates',
           summary: 'Synchronize the WhatsApp templates with the providers now',
+          description: 'Reads all templates of the connected accounts from the providers.',
           params: InCompany,
           response: {
-            ...operatorErrorResponses({ 404: 'message' }),
-            200: Type.Object({ synced: Type.Integer({ description: 'How many templates there are' }) }),
+            200: Type.Object(
+              { synced: Type.Integer({ description: 'The number of templates.' }) },
+              { title: 'TemplateSync', description: 'The templates were read.', example: { synced: 14 } },
+            ),
           },
         },
       },

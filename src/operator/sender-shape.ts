@@ -6,13 +6,20 @@ import { orNull, plainText, secretText } from './shape.ts'
 const LARGEST_INTEGER = 2_147_483_647
 
 const Tier = orNull(
-  Type.Integer({ minimum: 1, maximum: 4, description: 'Daily limit by tier: 1,000 / 10,000 / 100,000 / unlimited' }),
+  Type.Integer({
+    minimum: 1,
+    maximum: 4,
+    title: 'SenderTier',
+    description: 'The tier of the daily limit: 1,000, 10,000, 100,000 or unlimited customers.',
+  }),
 )
 const DailyLimit = orNull(
   Type.Integer({
     minimum: 1,
     maximum: LARGEST_INTEGER,
-    description: 'Customers whom the number may be the first to write to within 24 hours; goes before the tier',
+    title: 'DailyLimit',
+    description:
+      'The number of customers that the number may write to first within 24 hours. It takes precedence over the tier.',
   }),
 )
 
@@ -20,71 +27,117 @@ const Throughput = orNull(
   Type.Integer({
     minimum: 1,
     maximum: 1_000_000,
+    title: 'Throughput',
     description:
-      'Messages a second that the number may send; unless set 80, or 20 for a number that is also used in the phone app. Above 1,000 nothing is held back, not even many messages to one customer',
+      'The number of messages per second, by default 80, or 20 for a number that the phone app uses too. Above 1,000 no message waits, not even many to one customer.',
   }),
 )
 
-export const NewSenderBody = Type.Object({
-  provider: Type.Enum([...PROVIDER_NAMES], { description: 'The protocol through which the number is connected' }),
-  phoneNumber: Type.Optional(
-    plainText({
-      maxLength: 40,
-      description: 'The telephone number with country code, in any formatting; asked of the provider unless given',
-    }),
-  ),
-  phoneName: Type.Optional(
-    plainText({ maxLength: 200, description: 'Display name of the business; asked of the provider unless given' }),
-  ),
-  phoneNumberId: plainText({ maxLength: 128, description: "The provider's id of the number" }),
-  wabaAccountId: plainText({ maxLength: 128, description: "The provider's id of the business account" }),
-  accessToken: secretText({ maxLength: 4096, description: "The provider's credential; kept encrypted, never shown" }),
-  appSecret: Type.Optional(
-    orNull(secretText({ maxLength: 512, description: 'Set: events that it did not sign are refused; never shown' })),
-  ),
-  webhookSecret: Type.Optional(
-    orNull(
-      Type.String({
-        minLength: 16,
-        maxLength: 256,
-        pattern: '^[A-Za-z0-9._~-]*$',
-        description:
-          'For providers that do not sign. Set: events about the number are refused that do not bring it, in the header X-Webhook-Secret or as the last segment of the path; never shown',
-      }),
-    ),
-  ),
-  apiBaseUrl: Type.Optional(
-    orNull(
-      Type.String({
-        maxLength: 2048,
-        description: "Address to which the provider's own paths are added; its public address unless set",
-      }),
-    ),
-  ),
-  appId: Type.Optional(
-    orNull(
+const EXAMPLE = {
+  provider: PROVIDER_NAMES[0],
+  phoneNumber: '+39 06 5550 1234',
+  phoneName: 'Rossi Shoes',
+  phoneNumberId: '106540352242922',
+  wabaAccountId: '102290129340398',
+}
+
+export const NewSenderBody = Type.Object(
+  {
+    provider: Type.Enum([...PROVIDER_NAMES], { description: 'The provider through which the number is connected.' }),
+    phoneNumber: Type.Optional(
       plainText({
-        maxLength: 128,
-        description:
-          'The id of the app that holds the number, for providers with apps. Default: the last segment of apiBaseUrl',
+        maxLength: 40,
+        title: 'PhoneNumberText',
+        description: 'The phone number with country code, in any formatting. Without it the provider is asked.',
       }),
     ),
-  ),
-  appName: Type.Optional(
-    orNull(plainText({ maxLength: 128, description: "The app's name, by which its template events call it" })),
-  ),
-  isPreferred: Type.Optional(
-    Type.Boolean({ description: 'Whether sends that name no sender use it; the first number always is preferred' }),
-  ),
-  tier: Type.Optional(Tier),
-  dailyLimit: Type.Optional(DailyLimit),
-  throughputPerSecond: Type.Optional(Throughput),
+    phoneName: Type.Optional(
+      plainText({
+        maxLength: 200,
+        title: 'BusinessName',
+        description: 'The display name of the business. Without it the provider is asked.',
+      }),
+    ),
+    phoneNumberId: plainText({ maxLength: 128, description: 'The id of the number at the provider.' }),
+    wabaAccountId: plainText({ maxLength: 128, description: 'The id of the business account at the provider.' }),
+    accessToken: secretText({
+      maxLength: 4096,
+      title: 'AccessToken',
+      description: 'The credential at the provider, which is stored encrypted and never returned.',
+    }),
+    appSecret: Type.Optional(
+      orNull(
+        secretText({
+          maxLength: 512,
+          title: 'AppSecret',
+          description:
+            'The app secret. When it is set, events without its signature are refused. It is never returned.',
+        }),
+      ),
+    ),
+    webhookSecret: Type.Optional(
+      orNull(
+        Type.String({
+          minLength: 16,
+          maxLength: 256,
+          pattern: '^[A-Za-z0-9._~-]*$',
+          title: 'WebhookSecret',
+          description:
+            'A secret for providers that do not sign. When it is set, events are refused unless they carry it in the header X-Webhook-Secret or as the last segment of the path. It is never returned.',
+        }),
+      ),
+    ),
+    apiBaseUrl: Type.Optional(
+      orNull(
+        Type.String({
+          maxLength: 2048,
+          title: 'ApiBaseUrl',
+          description: 'The address to which the paths of the provider are added, by default its public address.',
+        }),
+      ),
+    ),
+    appId: Type.Optional(
+      orNull(
+        plainText({
+          maxLength: 128,
+          title: 'AppId',
+          description:
+            'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`.',
+        }),
+      ),
+    ),
+    appName: Type.Optional(
+      orNull(
+        plainText({
+          maxLength: 128,
+          title: 'AppName',
+          description: 'The name of the app, which template events contain.',
+        }),
+      ),
+    ),
+    isPreferred: Type.Optional(
+      Type.Boolean({
+        title: 'IsPreferred',
+        description: 'Whether sends without `sender` use the number. The first number is always preferred.',
+      }),
+    ),
+    tier: Type.Optional(Tier),
+    dailyLimit: Type.Optional(DailyLimit),
+    throughputPerSecond: Type.Optional(Throughput),
+  },
+  {
+    title: 'ConnectSenderRequest',
+    example: { ...EXAMPLE, accessToken: 'EAAGm0PX4ZCpsBAKZC', appSecret: '5f1d0c7a9be24e6d' },
+  },
+)
+export const SenderChangeBody = Type.Partial(NewSenderBody, {
+  title: 'ConnectedSenderChange',
+  example: { isPreferred: true, tier: 2 },
 })
-export const SenderChangeBody = Type.Partial(NewSenderBody)
 
 export const SenderReply = Type.Object(
   {
-    channelId: Type.Integer({ description: 'Id of the sender' }),
+    channelId: Type.Integer({ description: 'The id of the sender.' }),
     provider: Type.String(),
     phoneNumber: Type.String(),
     phoneName: Type.String(),
@@ -97,15 +150,34 @@ export const SenderReply = Type.Object(
     appId: orNull(Type.String()),
     appName: orNull(Type.String()),
     throughputPerSecond: Throughput,
-    isSharedWithApp: Type.Boolean({ description: 'Whether the provider says that the phone app uses the number too' }),
-    webhookUrl: Type.String({ description: 'Where the provider has to post its events' }),
+    isSharedWithApp: Type.Boolean({ description: 'Whether the phone app uses the number too, as the provider says.' }),
+    webhookUrl: Type.String({ description: 'The address to which the provider has to post its events.' }),
     webhookVerifyToken: orNull(
-      Type.String({ description: 'The token for the handshake, where the provider makes one' }),
+      Type.String({ description: 'The token for the handshake, for providers that make one.' }),
     ),
-    webhookSteps: Type.String({ description: 'What to enter at the provider' }),
+    webhookSteps: Type.String({ description: 'What to enter at the provider.' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
-  { description: 'A connected WhatsApp number, without its secrets' },
+  {
+    title: 'ConnectedSender',
+    description: 'A connected WhatsApp number without its secrets.',
+    example: {
+      channelId: 3,
+      ...EXAMPLE,
+      isPreferred: true,
+      tier: 1,
+      dailyLimit: null,
+      apiBaseUrl: null,
+      appId: null,
+      appName: null,
+      throughputPerSecond: null,
+      isSharedWithApp: false,
+      webhookUrl: 'https://parley.example.com/public/v1/webhooks/whatsapp',
+      webhookVerifyToken: null,
+      webhookSteps: 'Enter the address and the verify token in the app dashboard and subscribe to messages.',
+      createdAt: '2026-02-20T10:15:00.000Z',
+    },
+  },
 )
 
 /** Where a sender's events have to come, and what to do about it at its provider. */

@@ -1,16 +1,14 @@
 import { type Static, type TSchema, Type } from 'typebox'
+import { pathId } from '../http/shapes.ts'
 
-/** The answer to whatever is done and has nothing to show. */
-export const Success = Type.Object({ success: Type.Literal(true) })
-
-export const InCompany = Type.Object({ id: Type.String({ description: 'Id of the company' }) })
+export const InCompany = Type.Object({ id: pathId('CompanyId', 'The id of the company.') })
 
 /** A line of text: not empty, without control characters. */
-export const plainText = (options: { maxLength: number; description: string }) =>
+export const plainText = (options: { maxLength: number; title?: string; description: string }) =>
   Type.String({ minLength: 1, pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
 
 /** A credential as it goes into a header: printable, without blanks. */
-export const secretText = (options: { maxLength: number; description: string }) =>
+export const secretText = (options: { maxLength: number; title?: string; description: string }) =>
   Type.String({ minLength: 1, pattern: '^[\\u0021-\\u007e]*$', ...options })
 
 /** The same value, or null: one type keyword, so that a fault is told once and not per alternative. */

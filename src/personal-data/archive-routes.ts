@@ -2,8 +2,11 @@ import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { contactNotFound } from '../errors.ts'
+import { fileContent, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { type ArchiveDeps, archiveContact } from './archive.ts'
+
+const EXAMPLE = '{"type":"contact","data":{"id":4127,"email":"ada.rossi@example.com"}}\n'
 
 /** Everything stored about a contact (decisions: Erasure and access). */
 export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
@@ -17,9 +20,9 @@ export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
           operationId: 'archiveContact',
           summary: 'Read everything stored about a contact',
           description:
-            'Lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
-          params: Type.Object({ id: Type.String({ description: 'Id of the contact.' }) }),
-          produces: ['application/x-ndjson'],
+            'Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
+          params: Type.Object({ id: pathId('ContactId', 'The id of the contact.') }),
+          response: { 200: fileContent('Everything stored about the contact.', { 'application/x-ndjson': EXAMPLE }) },
         },
       },
       async (request, reply) => {

@@ -2,19 +2,30 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
-import { errorResponses, Pagination } from '../http/shapes.ts'
+import { Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
 export type SenderRoutesDeps = { db: Db }
 
 const SenderReply = Type.Object(
   {
-    phoneNumber: Type.String({ description: 'Display phone number; what to pass as `sender`' }),
-    phoneName: Type.String({ description: 'Display name of the business' }),
-    phoneNumberId: Type.String({ description: "The provider's id of the number; also accepted as `sender`" }),
-    isPreferred: Type.Boolean({ description: 'Whether a send that names no sender goes out from this number' }),
+    phoneNumber: Type.String({ description: 'The display phone number, which a send takes as `sender`.' }),
+    phoneName: Type.String({ description: 'The display name of the business.' }),
+    phoneNumberId: Type.String({
+      description: 'The id of the number at the provider; a send takes it as `sender`, too.',
+    }),
+    isPreferred: Type.Boolean({ description: 'Whether a send without `sender` goes out from this number.' }),
   },
-  { description: 'A connected WhatsApp number' },
+  {
+    title: 'Sender',
+    description: 'A connected WhatsApp number.',
+    example: {
+      phoneNumber: '+39 06 5550 1234',
+      phoneName: 'Rossi Shoes',
+      phoneNumberId: '106540352242922',
+      isPreferred: true,
+    },
+  },
 )
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
@@ -23,11 +34,14 @@ const ListSenders = {
   tags: ['WhatsApp'],
   operationId: 'listSenders',
   summary: 'List the connected numbers',
-  description: 'Ordered by the time of connection. Exactly one number is preferred. Without any number: empty.',
+  description:
+    'Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected.',
   querystring: Type.Object(pageQuery(PAGES)),
   response: {
-    200: Type.Object({ items: Type.Array(SenderReply), pagination: Pagination }),
-    ...errorResponses(),
+    200: Type.Object(
+      { items: Type.Array(SenderReply), pagination: Pagination },
+      { description: 'One page of numbers.' },
+    ),
   },
 }
 

@@ -2,31 +2,62 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
-import { errorResponses } from '../http/shapes.ts'
+import { nullableText } from '../http/shapes.ts'
 import { hasSender, listTemplates, type TemplateRow } from './template-store.ts'
 
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
-const Passed = Type.Object({}, { additionalProperties: true })
+const Passed = (description: string) => Type.Object({}, { additionalProperties: true, description })
+const orNull = <Shape extends ReturnType<typeof Passed>>(shape: Shape) => Type.Union([shape, Type.Null()])
 
-export const TemplateRecord = Type.Object({
-  id: Type.String({ description: 'Template family id: the same for all languages, for ever' }),
-  name: Type.String(),
-  language: Type.String(),
-  status: Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED']),
-  category: Type.String({ description: '`UTILITY`, `AUTHENTICATION` or `MARKETING`' }),
-  namespace: Nullable(Type.String()),
-  waba_account_id: Type.String(),
-  partner_id: Nullable(Type.String()),
-  created_at: Type.String({ format: 'date-time' }),
-  modified_at: Type.String({ format: 'date-time' }),
-  updated_external: Type.Boolean({ description: 'Whether a change came from the provider since we first saw it' }),
-  rejected_reason: Type.String({ description: 'Empty when not rejected' }),
-  external_id: Nullable(Type.String({ description: "The provider's own id" })),
-  created_by: Nullable(Passed),
-  modified_by: Nullable(Passed),
-  quality_score: Nullable(Passed),
-  components: Type.Array(Passed, { description: 'As the provider gave them' }),
-})
+export const TemplateRecord = Type.Object(
+  {
+    id: Type.String({ description: 'The id of the template family, which all languages of a template share.' }),
+    name: Type.String(),
+    language: Type.String(),
+    status: Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'], {
+      description: 'Only an `APPROVED` template can be sent.',
+    }),
+    category: Type.String({ description: '`UTILITY`, `AUTHENTICATION` or `MARKETING`.' }),
+    namespace: nullableText('The namespace at the provider.'),
+    waba_account_id: Type.String({ description: 'The id of the business account.' }),
+    partner_id: nullableText('The id of the partner.'),
+    created_at: Type.String({ format: 'date-time' }),
+    modified_at: Type.String({ format: 'date-time' }),
+    updated_external: Type.Boolean({ description: 'Whether the provider has reported a change of the template.' }),
+    rejected_reason: Type.String({ description: 'The reason of a rejection, else the empty text.' }),
+    external_id: nullableText('The id of the template at the provider.'),
+    created_by: orNull(Passed('Has `user_id` and `user_name`.')),
+    modified_by: orNull(Passed('Has `user_id` and `user_name`.')),
+    quality_score: orNull(Passed('Has `score` (`GREEN`, `YELLOW`, `RED` or `UNKNOWN`) and `reasons`.')),
+    components: Type.Array(Passed('Has `type`, and by type `format`, `text`, `example` or `buttons`.'), {
+      description: 'The components as the provider gave them.',
+    }),
+  },
+  {
+    title: 'Template',
+    example: {
+      id: 'tmpl_2f9c1e7ab04d',
+      name: 'order_update',
+      language: 'en',
+      status: 'APPROVED',
+      category: 'UTILITY',
+      namespace: null,
+      waba_account_id: '102290129340398',
+      partner_id: null,
+      created_at: '2026-01-12T08:00:00.000Z',
+      modified_at: '2026-01-12T08:20:31.000Z',
+      updated_external: true,
+      rejected_reason: '',
+      external_id: '564750795574598',
+      created_by: null,
+      modified_by: null,
+      quality_score: { score: 'GREEN', reasons: [] },
+      components: [
+        { type: 'BODY', text: 'Hello {{1}}, your order {{2}} is on its way.' },
+        { type: 'FOOTER', text: 'Rossi Shoes' },
+      ],
+    },
+  },
+)
 export type TemplateRecord = Static<typeof TemplateRecord>
 
 export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
@@ -34,13 +65,14 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
     app.get(
       '/public/v1/templates/whatsapp',
       {
+        config: { errors: ['no_whatsapp_account'] },
         schema: {
           tags: ['WhatsApp'],
           operationId: 'listWhatsAppTemplates',
           summary: 'List the WhatsApp templates',
           description:
-            'All templates of the connected accounts, by name, then language. 404 `no_whatsapp_account` while no number is connected.',
-          response: { 200: Type.Object({ data: Type.Array(TemplateRecord) }), ...errorResponses({ 404: 'coded' }) },
+            'Returns all templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`.',
+          response: { 200: Type.Object({ data: Type.Array(TemplateRecord) }, { description: 'All templates.' }) },
         },
       },
       async (request) => {

@@ -4,6 +4,7 @@ import { Value } from 'typebox/value'
 import { asFinal, testOutcomeUnknown } from '../errors.ts'
 import { completeKey, recordProgress } from '../http/idempotency.ts'
 import { beforeQuery, parseBefore } from '../http/paging.ts'
+import { nullableInteger, nullableText, pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
 import { parseRange, type RangeProgress, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
@@ -13,53 +14,86 @@ import { type TestDeliveryDeps, testRegistration } from './test-delivery.ts'
 export type DeliveryLogRoutesDeps = TestDeliveryDeps & RedeliveryDeps
 
 const PATH = '/public/v1/webhooks/registrations/:id'
-const ById = Type.Object({ id: Type.String() })
-const Nullable = <T extends 'string' | 'integer'>(type: T) =>
-  Type.Unsafe<(T extends 'string' ? string : number) | null>({ type: [type, 'null'] })
-const Success = Type.Object({ success: Type.Boolean() })
+const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
+const Response = nullableText('The body that the receiver answered.')
+const StatusCode = nullableInteger('The status that the receiver answered; null when it did not answer.')
+const ErrorMessage = nullableText('Why the attempt failed; null after a success.')
 const tags = ['Webhook registrations']
 
 const LogReply = Type.Object(
   {
     id: Type.Integer(),
-    deliveryId: Type.Integer(),
-    attempt: Type.Integer({ minimum: 1, maximum: 5 }),
-    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'The delivered body' }),
-    response: Nullable('string'),
-    statusCode: Nullable('integer'),
-    errorMessage: Nullable('string'),
-    deadLettered: Type.Boolean(),
+    deliveryId: Type.Integer({ description: 'The id that all attempts of one delivery share.' }),
+    attempt: Type.Integer({ minimum: 1, maximum: 5, description: 'The number of the attempt.' }),
+    payload: Type.Unsafe<string>({ type: 'object', additionalProperties: true, description: 'The delivered body.' }),
+    response: Response,
+    statusCode: StatusCode,
+    errorMessage: ErrorMessage,
+    deadLettered: Type.Boolean({ description: 'Whether this was the last attempt of a failed delivery.' }),
     sentAt: Type.String({ format: 'date-time' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
-  { title: 'WebhookDeliveryLog' },
+  {
+    title: 'DeliveryAttempt',
+    example: {
+      id: 5120,
+      deliveryId: 2207,
+      attempt: 1,
+      payload: { version: '1', event: 'whatsapp.message.received', companyId: 1 },
+      response: 'ok',
+      statusCode: 200,
+      errorMessage: null,
+      deadLettered: false,
+      sentAt: '2026-03-02T09:30:01.204Z',
+      createdAt: '2026-03-02T09:30:01.391Z',
+    },
+  },
 )
 
-const TestReply = Type.Object({
-  data: Type.Object({
-    statusCode: Nullable('integer'),
-    response: Nullable('string'),
-    errorMessage: Nullable('string'),
-    durationMs: Type.Integer(),
-  }),
-})
+const TestReply = Type.Object(
+  {
+    data: Type.Object(
+      {
+        statusCode: StatusCode,
+        response: Response,
+        errorMessage: ErrorMessage,
+        durationMs: Type.Integer({ description: 'The duration of the attempt in milliseconds.' }),
+      },
+      { title: 'TestDelivery', example: { statusCode: 200, response: 'ok', errorMessage: null, durationMs: 84 } },
+    ),
+  },
+  { description: 'What the receiver answered.' },
+)
 
 const PAGE = { defaultSize: MAX_LOG_ROWS, maxSize: MAX_LOG_ROWS }
 const LogQuery = Type.Object({
   ...beforeQuery(PAGE),
   status: Type.Optional(
-    Type.Union([Type.Literal('delivered'), Type.Literal('failed'), Type.Literal('dead')], {
+    Type.Enum(['delivered', 'failed', 'dead'], {
       description:
-        '`delivered` or `failed`: attempts with that outcome. `dead`: the last attempts of dead-lettered deliveries',
+        'Returns only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries.',
     }),
   ),
 })
 
-const Redeliver = Type.Object({
-  since: Type.String({ format: 'date-time', description: 'Deliveries made from here on' }),
-  until: Type.Optional(Type.String({ format: 'date-time', description: 'and before this; now when it is absent' })),
-  onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Only those whose attempts all failed' })),
-})
+const Redeliver = Type.Object(
+  {
+    since: Type.String({ format: 'date-time', description: 'The begin of the time range.' }),
+    until: Type.Optional(
+      Type.String({ format: 'date-time', description: 'The end of the time range, by default now.' }),
+    ),
+    onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Leaves out deliveries that succeeded.' })),
+  },
+  { title: 'Redelivery', example: { since: '2026-03-01T00:00:00Z', onlyDeadLettered: true } },
+)
+
+const Redelivered = Type.Object(
+  {
+    success: Type.Literal(true),
+    count: Type.Integer({ description: 'The number of deliveries that were enqueued.' }),
+  },
+  { description: 'The deliveries were enqueued.', example: { success: true, count: 12 } },
+)
 
 /** What became of deliveries, and doing them again (spec: Webhook delivery log row; decisions: section 10). */
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
@@ -71,15 +105,16 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
     app.get(
       `${PATH}/logs`,
       {
-        config,
+        config: { ...config, errors: ['validation_error'] },
         schema: {
           tags,
           operationId: 'listDeliveryAttempts',
-          summary: 'List delivery attempts, newest first',
-          description: 'Every attempt that is kept can be reached with `before`, the `id` of the last row of a page.',
+          summary: 'List delivery attempts',
+          description:
+            'Returns the newest attempts first. With `before`, the id of the last attempt of a page, every attempt that is kept can be reached.',
           params: ById,
           querystring: LogQuery,
-          response: { 200: Type.Array(LogReply) },
+          response: { 200: Type.Array(LogReply, { description: 'One page of delivery attempts.' }) },
         },
       },
       async (request, reply) => {
@@ -98,11 +133,12 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
     app.post(
       `${PATH}/test`,
       {
-        config: asking,
+        config: { ...asking, errors: ['send_outcome_unknown'] },
         schema: {
           tags,
           operationId: 'testRegistration',
-          summary: 'Send one sample delivery now',
+          summary: 'Send one sample delivery',
+          description: 'Sends a sample envelope at once and returns what the receiver answered.',
           params: ById,
           response: { 200: TestReply },
         },
@@ -126,14 +162,15 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'redeliver',
-          summary: 'Deliver one delivery again',
-          params: Type.Object({ id: Type.String(), logId: Type.String() }),
+          summary: 'Repeat a delivery',
+          description: 'Enqueues the delivery again with the same bytes and the same delivery id.',
+          params: Type.Object({ ...ById.properties, logId: pathId('DeliveryAttemptId', 'The id of the attempt.') }),
           response: { 200: Success },
         },
       },
       async (request, reply) => {
         const { id, logId } = request.params
-        const answer = { success: true }
+        const answer = { success: true as const }
         await redeliverLog(deps, request.caller.companyId, parseId(id), parseId(logId), (tx) =>
           completeKey(tx, request, reply, 200, answer),
         )
@@ -148,10 +185,11 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'redeliverRange',
-          summary: 'Deliver the deliveries of a time range again',
+          summary: 'Repeat the deliveries of a time range',
+          description: 'Enqueues the deliveries again with the same bytes and the same delivery ids.',
           params: ById,
           body: Redeliver,
-          response: { 200: Type.Object({ success: Type.Boolean(), count: Type.Integer() }) },
+          response: { 200: Redelivered },
         },
       },
       async (request, reply) => {
@@ -159,7 +197,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         const id = parseId(request.params.id)
         const range = parseRange(request.body, deps.clock.now())
         const earlier = readProgress(request.idempotency?.progress)
-        const toAnswer = (count: number) => ({ success: true, count })
+        const toAnswer = (count: number) => ({ success: true as const, count })
         const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>
           progress.cursor === null
             ? completeKey(tx, request, reply, 200, toAnswer(progress.count))

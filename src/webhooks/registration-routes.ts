@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
 import { answerOnce } from '../http/idempotency.ts'
+import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import {
   createRegistration,
@@ -19,7 +20,7 @@ import { createShape, RegistrationReply, toRegistrationReply, updateShape } from
 export type RegistrationRoutesDeps = RegistrationDeps & { db: Pool; rules: RegistrationRules }
 
 const PATH = '/public/v1/webhooks/registrations'
-const ById = Type.Object({ id: Type.String() })
+const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
 const tags = ['Webhook registrations']
 
 /** Where a company says which addresses its events go to (spec: Webhook registrations). */
@@ -38,6 +39,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'createRegistration',
           summary: 'Register a receiver',
+          description: 'The registration is active at once. Its secret is never returned.',
           body: Create,
           response: { 201: RegistrationReply },
         },
@@ -58,7 +60,8 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'listRegistrations',
           summary: 'List the receivers',
-          response: { 200: Type.Array(RegistrationReply) },
+          description: 'Returns all registrations, ordered by id.',
+          response: { 200: Type.Array(RegistrationReply, { description: 'All registrations.' }) },
         },
       },
       async (request) => (await listCompanyRegistrations(deps, request.caller.companyId)).map(toRegistrationReply),
@@ -72,6 +75,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'getRegistration',
           summary: 'Read a receiver',
+          description: 'Returns one registration.',
           params: ById,
           response: { 200: RegistrationReply },
         },
@@ -87,7 +91,8 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'updateRegistration',
-          summary: 'Change a receiver; only the members sent are changed',
+          summary: 'Change a receiver',
+          description: 'Changes only the members that are sent. After `inactive` no delivery attempt starts.',
           params: ById,
           body: Update,
           response: { 200: RegistrationReply },
@@ -107,14 +112,15 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         schema: {
           tags,
           operationId: 'removeRegistration',
-          summary: 'Remove a receiver; deliveries to it stop at once',
+          summary: 'Remove a receiver',
+          description: 'Deliveries stop at once.',
           params: ById,
-          response: { 200: Type.Object({ success: Type.Boolean() }) },
+          response: { 200: Success },
         },
       },
       async (request) => {
         await removeRegistration(deps, request.caller.companyId, parseId(request.params.id))
-        return { success: true }
+        return { success: true as const }
       },
     )
   }

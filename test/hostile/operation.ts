@@ -19,11 +19,12 @@ export type Schema = {
   minimum?: number
   $ref?: string
 }
-type Parameter = { name: string; in: string }
+type Parameter = { name: string; in: string; $ref?: undefined }
+type Ref = { $ref: string }
 type Content = Record<string, { schema?: Schema }>
 type Response = { content?: Content; $ref?: string }
 type Described = {
-  parameters?: Parameter[]
+  parameters?: (Parameter | Ref)[]
   requestBody?: { content?: Content }
   responses?: Record<string, Response>
   security?: Record<string, unknown>[]
@@ -58,7 +59,7 @@ export async function readContract(file: URL): Promise<Contract> {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([method]) => METHODS.includes(method))
-      .map(([method, described]) => toOperation(method, path, described)),
+      .map(([method, described]) => toOperation(document, method, path, described)),
   )
   return {
     operations,
@@ -67,13 +68,15 @@ export async function readContract(file: URL): Promise<Contract> {
   }
 }
 
-function toOperation(method: string, path: string, described: Described): Operation {
+function toOperation(document: Document, method: string, path: string, described: Described): Operation {
   const names = (described.security ?? []).flatMap((one) => Object.keys(one))
   return {
     name: `${method.toUpperCase()} ${path}`,
     method,
     path,
-    parameters: described.parameters ?? [],
+    parameters: (described.parameters ?? []).map((one) =>
+      one.$ref === undefined ? one : lookUp<Parameter>(document, one.$ref),
+    ),
     bodies: described.requestBody?.content ?? {},
     credential: names.includes('apiKey') ? 'apiKey' : names.includes('adminToken') ? 'adminToken' : 'none',
   }
@@ -102,7 +105,7 @@ function faultOf(
   const mime = type.split(';')[0]?.trim() ?? ''
   const content = response.content
   if (content === undefined || mime === '' || text === '') return undefined
-  if (!(mime in content)) return `status ${status} with content type ${mime} is not described`
+  if (!(mime in content || '*/*' in content)) return `status ${status} with content type ${mime} is not described`
   if (mime !== 'application/json' || content[mime]?.schema === undefined) return undefined
   const body = parse(text)
   if (body === undefined) return `status ${status} has a body that is not JSON`
@@ -111,8 +114,17 @@ function faultOf(
   const ref = `document${encodeURI(base).replaceAll('%25', '%')}/content/application~1json/schema`
   const validate = ajv.getSchema(ref) ?? ajv.compile({ $ref: ref })
   if (validate(body)) return undefined
+  if (isForBrowsers(ajv, content[mime]?.schema, ref, body)) return undefined
   const [error] = validate.errors ?? []
   return `status ${status} has a body of another shape: ${error?.instancePath ?? ''} ${error?.message ?? ''}`
+}
+
+/** Keys for browsers get another shape, which stands beside that of the other keys. */
+function isForBrowsers(ajv: Ajv2020, schema: object | undefined, ref: string, body: unknown): boolean {
+  const name = 'x-contacts-upsert'
+  if (schema === undefined || !(name in schema)) return false
+  const validate = ajv.getSchema(`${ref}/${name}`) ?? ajv.compile({ $ref: `${ref}/${name}` })
+  return validate(body) === true
 }
 
 function parse(text: string): unknown {

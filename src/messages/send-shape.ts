@@ -1,0 +1,160 @@
+import { type Static, type TSchema, Type } from 'typebox'
+import type { SendContent } from './send-request.ts'
+
+export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
+
+const RECIPIENT_PATTERN = '^(\\+?[1-9][0-9]{6,14}|[A-Z]{2}\\.[A-Za-z0-9.]{1,128})$'
+
+const Parameter = Type.Object(
+  {
+    type: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'The kind, mostly `text`. Parameters of other kinds go to the provider as they are.',
+    }),
+    text: Type.Optional(Type.String({ minLength: 1, maxLength: 32_768 })),
+    parameter_name: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'The named placeholder that the parameter fills.' }),
+    ),
+  },
+  { additionalProperties: true, title: 'TemplateParameter' },
+)
+
+const Component = Type.Object(
+  {
+    type: Type.Enum(['HEADER', 'BODY', 'FOOTER', 'BUTTONS']),
+    parameters: Type.Optional(Type.Array(Parameter, { maxItems: 100 })),
+  },
+  { title: 'TemplateComponent' },
+)
+
+const familyName = Type.String({ minLength: 1, maxLength: 512, description: 'The name of the template.' })
+const familyId = Type.String({
+  minLength: 1,
+  maxLength: 64,
+  description: 'The id of the family, from the template list.',
+})
+const filling = {
+  languageCode: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 16,
+      description: 'The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one.',
+    }),
+  ),
+  components: Type.Optional(Type.Array(Component, { maxItems: 20, description: 'The values of the placeholders.' })),
+}
+const TemplateContent = Type.Object({ name: Type.Optional(familyName), id: Type.Optional(familyId), ...filling })
+
+const link = Type.String({
+  maxLength: 2048,
+  description: 'An https address, from which the provider downloads the file.',
+})
+const providerMediaId = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'The id of a file that was uploaded to the sending number.',
+})
+const caption = Type.String({ maxLength: 1024, description: 'The text below the file.' })
+const filename = Type.String({ maxLength: 240, description: 'The name that the customer sees.' })
+const MediaContent = Type.Object({
+  link: Type.Optional(link),
+  providerMediaId: Type.Optional(providerMediaId),
+  caption: Type.Optional(caption),
+  filename: Type.Optional(filename),
+})
+
+const text = Type.String({ minLength: 1, maxLength: 4096, description: 'The text of the message.' })
+const common = {
+  recipient: Type.String({
+    pattern: RECIPIENT_PATTERN,
+    description:
+      'The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number.',
+  }),
+  sender: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description:
+        'A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends.',
+    }),
+  ),
+  contactSource: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 64, description: 'The source of the contact, if this send creates one.' }),
+  ),
+  companyId: Type.Optional(Type.Unknown({ deprecated: true, description: 'The value is ignored.' })),
+}
+
+/** The body for one `type`, as the reference shows it: closed, so that fields of another type do not fit. */
+const bodyOf = (title: string, type: SendContent['type'], content: Record<string, TSchema>, example: object) =>
+  Type.Object(
+    { ...common, type: Type.Literal(type), ...content },
+    { title, additionalProperties: false, example: { recipient: '393331234567', type, ...example } },
+  )
+const oneOf = (...shapes: TSchema[]) => Type.Unsafe<unknown>({ oneOf: shapes })
+const templateBy = (title: string, member: Record<string, TSchema>) =>
+  Type.Object({ ...member, ...filling }, { title, additionalProperties: false })
+const mediaBy = (name: string, more: Record<string, TSchema>) =>
+  oneOf(
+    Type.Object(
+      { link: { ...link, pattern: '^[hH][tT][tT][pP][sS]://' }, ...more },
+      { title: `${name}ByLink`, additionalProperties: false },
+    ),
+    Type.Object({ providerMediaId, ...more }, { title: `${name}ById`, additionalProperties: false }),
+  )
+const plainMedia = mediaBy('Media', { filename: Type.Optional(filename) })
+const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(caption), filename: Type.Optional(filename) })
+const stickerMedia = mediaBy('Sticker', {})
+const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
+
+/** What `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
+export const SendRequestShape = Type.Unsafe<unknown>({
+  oneOf: [
+    bodyOf('SendText', 'text', { text }, { text: 'Your order 1042 is ready.' }),
+    bodyOf(
+      'SendTemplate',
+      'template',
+      {
+        template: oneOf(
+          templateBy('TemplateByName', { name: familyName }),
+          templateBy('TemplateById', { id: familyId }),
+        ),
+      },
+      {
+        template: {
+          name: 'order_update',
+          languageCode: 'en',
+          components: [
+            {
+              type: 'BODY',
+              parameters: [
+                { type: 'text', text: 'Ada' },
+                { type: 'text', text: '1042' },
+              ],
+            },
+          ],
+        },
+      },
+    ),
+    bodyOf('SendImage', 'image', { media: captionedMedia }, fileAt('shoe.jpg', { caption: 'Size 42' })),
+    bodyOf('SendVideo', 'video', { media: captionedMedia }, fileAt('fitting.mp4')),
+    bodyOf('SendAudio', 'audio', { media: plainMedia }, fileAt('note.ogg')),
+    bodyOf('SendDocument', 'document', { media: captionedMedia }, fileAt('1042.pdf', { filename: 'Invoice 1042.pdf' })),
+    bodyOf('SendSticker', 'sticker', { media: stickerMedia }, fileAt('thanks.webp')),
+  ],
+  discriminator: { propertyName: 'type' },
+  title: 'SendRequest',
+})
+
+export const SendBody = Type.Object(
+  {
+    ...common,
+    type: Type.Enum(['text', 'template', ...MEDIA_KINDS]),
+    text: Type.Optional(text),
+    template: Type.Optional(TemplateContent),
+    media: Type.Optional(MediaContent),
+  },
+  // One flat shape names all faults of a body at once, also those of the fields that do not go with its type.
+  { 'x-shown-as': SendRequestShape },
+)
+export type SendBody = Static<typeof SendBody>
