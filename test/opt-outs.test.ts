@@ -102,6 +102,17 @@ describe('an opt-out from email outlives the contact:', () => {
     expect(elsewhere.body.data[0].marketing_consent).toEqual(NOTHING)
   })
 
+  test('each answer to an array that names the contact twice shows it', async () => {
+    const email = uniqueAddress()
+    const company = await optedOut({ email }, 'email')
+    const again = await company.api('POST', '/contacts', [{ email }, { email, firstName: 'Ada' }])
+    const consents = again.body.data.map((one: { marketing_consent: object }) => one.marketing_consent)
+    expect(consents).toEqual([
+      { ...NOTHING, email: false },
+      { ...NOTHING, email: false },
+    ])
+  })
+
   test('a new contact that opts in at once has opted in', async () => {
     const email = uniqueAddress()
     const company = await optedOut({ email }, 'email')

@@ -5,7 +5,7 @@ import { phoneIdentity } from '../phone.ts'
 import { applyItems, changesOf, type Item, type Step, type WhenFull } from './contact-batch.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type ContactRows, takeContactIds } from './contact-store.ts'
+import { type ContactRows, type ContactState, takeContactIds } from './contact-store.ts'
 import { withMatchesLocked } from './identity-lock.ts'
 import type { Match } from './identity-store.ts'
 
@@ -125,6 +125,19 @@ async function writeSteps(tx: Db, companyId: number, steps: readonly Step[], by:
   const byId = new Map(written.map((contact) => [contact.id, contact]))
   return steps.flatMap(({ person, state }) => {
     const contact = byId.get(person.id)
-    return contact === undefined ? [] : [person.state === state ? contact : { ...contact, ...state, id: person.id }]
+    return contact === undefined ? [] : [person.state === state ? contact : afterStep(contact, person.state, state)]
   })
+}
+
+/** A contact after a step that others follow. The opt-out of an email or phone that it keeps was found by the write. */
+function afterStep(written: Contact, last: ContactState | undefined, state: ContactState): Contact {
+  const keepsEmail = last?.email === state.email && last.emailConsent === state.emailConsent
+  const keepsPhone = last?.phone === state.phone && last.whatsappConsent === state.whatsappConsent
+  return {
+    ...written,
+    ...state,
+    id: written.id,
+    ...(keepsEmail && { emailConsent: written.emailConsent }),
+    ...(keepsPhone && { whatsappConsent: written.whatsappConsent }),
+  }
 }
