@@ -126,13 +126,36 @@ async function fillQueue({ stage, company: { companyId } }: Play, id: number, bo
 async function measureEndToEnd(play: Play, registrations: number, body: string): Promise<number> {
   const { report, quick } = play.context
   const bare = [await bareRate(play, body)]
+  const before = await writesOf(play)
   const { messages, seconds } = await forwardMany(play, registrations, quick ? 3 : 10)
+  const after = await writesOf(play)
   bare.push(await bareRate(play, body))
   const goal = registrations === 1 ? { atLeast: 0.2 } : undefined
   const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
   const rate = (messages * registrations) / seconds
   report(ratioFigure(`forwarded, ${registrations} registration(s)`, rate, 'forwards/s', beside, goal))
+  const perMessage = (now: number, then: number) => (now - then) / messages
+  const [rows, kilobytes] = [perMessage(after.rows, before.rows), perMessage(after.walBytes, before.walBytes) / 1_000]
+  const isOne = registrations === 1
+  report(
+    figure(`row operations per message, ${registrations} registration(s)`, rows, '', isOne ? { atMost: 6 } : undefined),
+  )
+  report(
+    figure(`WAL per message, ${registrations} registration(s)`, kilobytes, 'kB', isOne ? { atMost: 3.5 } : undefined),
+  )
   return messages / seconds
+}
+
+/** What the database has written so far: rows inserted, updated and deleted, and bytes of WAL. */
+async function writesOf({ stage }: Play): Promise<{ rows: number; walBytes: number }> {
+  // Sessions report what they did once a second, and when they are idle.
+  await sleep(1_500)
+  const [row] = await stage.db<[{ rows: number; walBytes: number }]>`
+    select
+      (select sum(n_tup_ins + n_tup_upd + n_tup_del) from pg_stat_user_tables)::float as rows,
+      (pg_current_wal_insert_lsn() - '0/0')::float as wal_bytes
+  `
+  return row
 }
 
 async function forwardMany(play: Play, registrations: number, seconds: number) {

@@ -12,7 +12,14 @@ export const OBJECTS = fileURLToPath(new URL('../src/', import.meta.url))
 const LEDGERS = ['migrations', 'sql_objects']
 const ROWS = 3
 
-type Column = { name: string; type: string; isRequired: boolean; isIdentity: boolean; allowed: string | null }
+type Column = {
+  name: string
+  type: string
+  isRequired: boolean
+  isIdentity: boolean
+  isPartitionKey: boolean
+  allowed: string | null
+}
 export type Rows = Map<string, string[]>
 
 /**
@@ -23,6 +30,7 @@ export async function fillTables(db: Pool): Promise<void> {
   await db.begin(async (tx) => {
     // Parents may come after their children.
     await tx`set local session_replication_role = replica`
+    for (const statement of await samplePartitions(tx)) await tx.unsafe(statement)
     for (const table of await listTables(tx)) {
       if (LEDGERS.includes(table)) continue
       const columns = await listColumns(tx, table)
@@ -39,7 +47,24 @@ async function fill(tx: Db, table: string, columns: Column[]): Promise<void> {
   await tx.unsafe(insertion(table, columns, JSON.stringify(rows)))
 }
 
-function sampleOf({ type, allowed }: Column, n: number): unknown {
+/** The day of every row: that of ids below 1,000,000,000. */
+const SAMPLE_DAY = 0
+
+/** Statements that make the partition of the rows in each partitioned table. */
+async function samplePartitions(db: Db): Promise<string[]> {
+  const rows = await db<{ name: string }[]>`
+    select relname as name from pg_class
+    where relnamespace = 'public'::regnamespace and relkind = 'p' and not relispartition
+    order by relname
+  `
+  return rows.map(
+    ({ name }) =>
+      `create table ${name}_19700101 partition of ${name} for values from (${SAMPLE_DAY}) to (${SAMPLE_DAY + 1});`,
+  )
+}
+
+function sampleOf({ type, allowed, isPartitionKey }: Column, n: number): unknown {
+  if (isPartitionKey) return SAMPLE_DAY
   if (allowed !== null) return allowed
   if (type === 'jsonb') return { n }
   if (type === 'boolean') return false
@@ -61,7 +86,8 @@ export async function dumpBaseline(db: Pool): Promise<string> {
   const migrations = await Promise.all(names.map((name) => readFile(join(MIGRATIONS, name), 'utf8')))
   const objects = (await readSqlObjects(OBJECTS)).map(({ text }) => text)
   const settings = ['set local check_function_bodies = off;', 'set local session_replication_role = replica;']
-  return [...settings, ...ledgers, ...migrations, ...objects, ...(await dumpRows(db)), ''].join('\n\n')
+  const partitions = await samplePartitions(db)
+  return [...settings, ...ledgers, ...migrations, ...objects, ...partitions, ...(await dumpRows(db)), ''].join('\n\n')
 }
 
 async function dumpRows(db: Db): Promise<string[]> {
@@ -128,6 +154,10 @@ function listColumns(db: Db, table: string): Promise<Column[]> {
       format_type(attribute.atttypid, attribute.atttypmod) as type,
       attribute.attnotnull as is_required,
       attribute.attidentity <> '' as is_identity,
+      exists (
+        select from pg_partitioned_table parent
+        where parent.partrelid = attribute.attrelid and attribute.attnum = any (parent.partattrs)
+      ) as is_partition_key,
       (
         select substring(pg_get_constraintdef(rule.oid) from '= ANY \\(ARRAY\\[''([^'']*)''')
         from pg_constraint rule
