@@ -99,7 +99,6 @@ export const OwnFieldsShape = Type.Object(
     ),
   },
   {
-    title: 'OwnFields',
     description: 'The members of a contact that the request itself carried.',
     example: { email: 'ada.rossi@example.com', first_name: 'Ada' },
   },

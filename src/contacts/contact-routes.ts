@@ -128,7 +128,7 @@ const UpsertReply = Type.Object(
   { data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) },
   {
     description:
-      'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried (`OwnFields`), without an id.',
+      'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.',
     'x-shown-as': Type.Object(
       { data: Type.Array(ContactReplyShape) },
       { 'x-contacts-upsert': Type.Object({ data: Type.Array(OwnFieldsShape) }) },

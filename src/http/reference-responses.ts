@@ -93,7 +93,7 @@ export type SharedErrors = Map<string, { name: string; response: Response }>
  * The kinds of errors that a route answers (decisions: Statuses): those of every route of its surface and method, and
  * its own. Requests that break the rules of HTTP are answered before any route is chosen.
  */
-export function errorsOf(method: string, url: string, config: FastifyContextConfig, hasBody: boolean): ErrorKind[] {
+export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
   const { surface = 'api-key', errors = [] } = config
   const takesKey = surface === 'api-key' && method === 'POST'
   const hasId = url.includes(':')
@@ -107,7 +107,8 @@ export function errorsOf(method: string, url: string, config: FastifyContextConf
     takesKey && 'idempotency_key_in_use',
     method !== 'GET' && 'payload_too_large',
     method !== 'GET' && 'unsupported_media_type',
-    (hasBody || takesKey) && 'validation_error',
+    // Also for a body that the route has no shape for.
+    method !== 'GET' && 'validation_error',
     takesKey && 'idempotency_key_reused',
     // An address that cannot be decoded counts against the client before any route is known.
     'rate_limit_exceeded',

@@ -76,7 +76,7 @@ export async function describeApi(
     },
     transform: ({ schema, url, route }) => {
       const [method = 'GET'] = [route.method].flat()
-      const errors = errorsOf(method, url, route.config ?? {}, schema?.body !== undefined)
+      const errors = errorsOf(method, url, route.config ?? {})
       return { schema: { ...schema, ...accessOf(route.config ?? {}), 'x-errors': errors }, url }
     },
     transformObject: (document) =>
