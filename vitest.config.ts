@@ -9,6 +9,7 @@ export default defineConfig({
       'test/**/*.test.ts',
       'bench/**/*.test.ts',
       'packages/*/*.test.ts',
+      'client/test/**/*.test.ts',
     ],
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',

@@ -1,4 +1,5 @@
-// Writes openapi.json and schema.sql from the code and the migrations; with --check, says whether they are up to date.
+// Writes openapi.json, the client's types and schema.sql from the code and the migrations; with --check, says whether they
+// are up to date.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -17,6 +18,7 @@ import { openFolderBlobStore } from '../src/media/folder-blob-store.ts'
 import { createCipher } from '../src/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
+import { clientSources } from './client-operations.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')
@@ -42,8 +44,11 @@ try {
   const openapi = await app.inject({ url: '/openapi.json' })
   await app.close()
   if (openapi.statusCode !== 200) throw new Error(`The API reference cannot be built: ${openapi.body}`)
+  const client = clientSources(openapi.json())
   const files = {
     'openapi.json': `${layOut(openapi.json(), 3)}\n`,
+    'client/src/generated/operations.ts': client.operations,
+    'client/src/generated/schemas.ts': client.schemas,
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)

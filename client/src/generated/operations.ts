@@ -1,0 +1,430 @@
+// Generated from openapi.json by `npm run generate`. Do not edit.
+
+import type { ApiRequest, RequestOptions, TextBody } from '../request.ts'
+import type {
+  AcceptedEmail,
+  AcceptedTemplateEmail,
+  Contact,
+  ContactImport,
+  ContactPagination,
+  ContactWrite,
+  ContactWrites,
+  Conversation,
+  ConversationChange,
+  CustomField,
+  CustomFieldGroups,
+  DeliveryAttempt,
+  DeprecationWarning,
+  EmailStats,
+  EmailTemplateItem,
+  EmailTemplateStats,
+  LegacyContactId,
+  LegacyEmailTemplate,
+  ListedImport,
+  Message,
+  NewCustomField,
+  NewEmail,
+  NewRegistration,
+  NewTemplateEmail,
+  OneContact,
+  Pagination,
+  Redelivery,
+  Registration,
+  RegistrationChange,
+  SendRequest,
+  Sender,
+  SentMessage,
+  Success,
+  Template,
+  TestDelivery,
+} from './schemas.ts'
+
+/** One method for each operation of the API, named after its operationId. */
+export abstract class Operations {
+  protected abstract call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer>
+  protected abstract open(request: ApiRequest, options?: RequestOptions): Promise<Response>
+
+  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider took the message; what becomes of it later is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to one customer 45 at once, then one every 6 seconds. A message whose turn comes within 5 seconds waits for it; for a later one the answer is 429 with `retry_after`, and nothing was written. */
+  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<{
+    success: true
+    data: SentMessage
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
+  }
+
+  /** List the connected numbers. Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected. */
+  listSenders(params?: {
+    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    page?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 20. */
+    pageSize?: number
+  }, options?: RequestOptions): Promise<{
+    items: Array<Sender>
+    pagination: Pagination
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp/senders', params }, options)
+  }
+
+  /** List the WhatsApp templates. Returns all templates of the connected accounts, ordered by name, then language. While no number is connected, the answer is 404 `no_whatsapp_account`. */
+  listWhatsAppTemplates(options?: RequestOptions): Promise<{
+    data: Array<Template>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp' }, options)
+  }
+
+  /** List conversations. The conversation with the latest activity comes first. */
+  listConversations(params?: {
+    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    page?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 20. */
+    pageSize?: number
+    /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
+    before?: string
+    /** Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422. */
+    after?: string
+  }, options?: RequestOptions): Promise<{
+    data: Array<Conversation>
+    pagination: Pagination
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations', params }, options)
+  }
+
+  /** List the messages of a conversation. The newest message comes first. A page takes the same time at any depth of the conversation. */
+  listMessages(params: {
+    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    page?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 30. */
+    pageSize?: number
+    /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
+    before?: string
+    /** Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422. */
+    after?: string
+    /** The id of the conversation. */
+    chatId: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<Message>
+    pagination: Pagination
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params }, options)
+  }
+
+  /** Close, snooze or re-open a conversation, or mark it read. Changes the members that are given. An inbound message re-opens a closed or snoozed conversation. */
+  updateConversation(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, body: ConversationChange, options?: RequestOptions): Promise<{
+    data: Conversation
+  }> {
+    return this.call({ method: 'PATCH', path: '/public/v1/whatsapp/conversations/{chatId}', params, json: body }, options)
+  }
+
+  /** Register a receiver. The registration is active at once. Its secret is never returned. */
+  createRegistration(body: NewRegistration, options?: RequestOptions): Promise<Registration> {
+    return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations', json: body }, options)
+  }
+
+  /** List the receivers. Returns all registrations, ordered by id. */
+  listRegistrations(options?: RequestOptions): Promise<Array<Registration>> {
+    return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations' }, options)
+  }
+
+  /** Read a receiver. Returns one registration. */
+  getRegistration(params: {
+    /** The id of the registration. */
+    id: number
+  }, options?: RequestOptions): Promise<Registration> {
+    return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations/{id}', params }, options)
+  }
+
+  /** Change a receiver. Changes only the members that are sent. After `inactive` no delivery attempt starts. */
+  updateRegistration(params: {
+    /** The id of the registration. */
+    id: number
+  }, body: RegistrationChange, options?: RequestOptions): Promise<Registration> {
+    return this.call({ method: 'PUT', path: '/public/v1/webhooks/registrations/{id}', params, json: body }, options)
+  }
+
+  /** Remove a receiver. Deliveries stop at once. */
+  removeRegistration(params: {
+    /** The id of the registration. */
+    id: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/webhooks/registrations/{id}', params }, options)
+  }
+
+  /** List delivery attempts. Returns the newest attempts first. With `before`, the id of the last attempt of a page, every attempt that is kept can be reached. */
+  listDeliveryAttempts(params: {
+    /** Returns only records with smaller ids. A value that is no id is answered 422. */
+    before?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 100. */
+    limit?: number
+    /** Returns only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries. */
+    status?: "delivered" | "failed" | "dead"
+    /** The id of the registration. */
+    id: number
+  }, options?: RequestOptions): Promise<Array<DeliveryAttempt>> {
+    return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations/{id}/logs', params }, options)
+  }
+
+  /** Send one sample delivery. Sends a sample envelope at once and returns what the receiver answered. */
+  testRegistration(params: {
+    /** The id of the registration. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: TestDelivery
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations/{id}/test', params }, options)
+  }
+
+  /** Repeat a delivery. Enqueues the delivery again with the same bytes and the same delivery id. */
+  redeliver(params: {
+    /** The id of the registration. */
+    id: number
+    /** The id of the attempt. */
+    logId: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations/{id}/logs/{logId}/redeliver', params }, options)
+  }
+
+  /** Repeat the deliveries of a time range. Enqueues the deliveries again with the same bytes and the same delivery ids. */
+  redeliverRange(params: {
+    /** The id of the registration. */
+    id: number
+  }, body: Redelivery, options?: RequestOptions): Promise<{
+    success: true
+    /** The number of deliveries that were enqueued. */
+    count: number
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations/{id}/redeliver', params, json: body }, options)
+  }
+
+  /** Read the file of a message. The address is the `media.url` of a message, valid for 7 days after it was read, without a credential. One Range is answered with 206, and `If-None-Match` with 304. */
+  getMedia(params: {
+    /** The signed token of `media.url`. */
+    token: string
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'GET', path: '/media/{token}', params }, options)
+  }
+
+  /** Create or update contacts. A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created. */
+  upsertContacts(body: ContactWrites, options?: RequestOptions): Promise<{
+    data: Array<Contact>
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/contacts', json: body }, options)
+  }
+
+  /** List and search contacts. Returns a page of the contacts that are not deleted. */
+  listContacts(params?: {
+    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    page?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 25. */
+    limit?: number
+    /** A part of the email, phone or name, in any letter case. */
+    search?: string
+    /** The order; a leading - means descending. */
+    sort?: "created_at" | "-created_at" | "updated_at" | "-updated_at" | "email" | "-email"
+    /** Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422. */
+    before?: string
+    /** Returns the contacts that sort higher than this cursor, nearest first, instead of a page. */
+    after?: string
+  }, options?: RequestOptions): Promise<{
+    data: Array<Contact>
+    pagination: ContactPagination
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts', params }, options)
+  }
+
+  /** Read a contact. Returns one contact. */
+  getContact(params: {
+    /** The id of the contact. */
+    id: number
+  }, options?: RequestOptions): Promise<OneContact> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/{id}', params }, options)
+  }
+
+  /** Update a contact. Changes only the members that are sent. */
+  updateContact(params: {
+    /** The id of the contact. */
+    id: number
+  }, body: ContactWrite, options?: RequestOptions): Promise<OneContact> {
+    return this.call({ method: 'PUT', path: '/public/v1/contacts/{id}', params, json: body }, options)
+  }
+
+  /** Delete or erase a contact. Without `erase` the contact is no longer found, and its conversations stay. Erasing removes the person: the contact, texts and media of its messages, its mails, payloads in delivery logs and rows of imports. Counters and opt-outs (as a keyed hash) stay. Erasing also works on deleted contacts, cannot be undone, and is answered when it is recorded durably: what takes longer than 3 seconds continues in the background. */
+  deleteContact(params: {
+    /** Whether to erase everything about the person. */
+    erase?: boolean
+    /** The id of the contact. */
+    id: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/contacts/{id}', params }, options)
+  }
+
+  /** Look a contact up by email. Returns the contact with this email, compared without regard to case. */
+  getContactByEmail(params: {
+    /** The email address, URL-encoded. */
+    email: string
+  }, options?: RequestOptions): Promise<OneContact> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/by-email/{email}', params }, options)
+  }
+
+  /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */
+  archiveContact(params: {
+    /** The id of the contact. */
+    id: number
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'GET', path: '/public/v1/contacts/{id}/archive', params }, options)
+  }
+
+  /** Import a list of contacts. Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone. */
+  importContacts(body: TextBody<"text/csv" | "application/x-ndjson">, options?: RequestOptions): Promise<{
+    data: ContactImport
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/contacts/import', text: body }, options)
+  }
+
+  /** List imports. Returns the newest imports first. `before` is the id of the last import of the page before. */
+  listImports(params?: {
+    /** Returns only records with smaller ids. A value that is no id is answered 422. */
+    before?: number
+    /** The number of records on a page, at most 100. What is not a positive integer counts as 25. */
+    limit?: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<ListedImport>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/imports', params }, options)
+  }
+
+  /** Cancel an import. Rows that were imported before stay. An import that has ended does not change. */
+  cancelImport(params: {
+    /** The id of the import. */
+    id: number
+  }, options?: RequestOptions): Promise<Success> {
+    return this.call({ method: 'DELETE', path: '/public/v1/contacts/imports/{id}', params }, options)
+  }
+
+  /** Read the progress of an import. Returns the counts of rows and the first refused rows. */
+  getImport(params: {
+    /** The id of the import. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: ContactImport
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/contacts/imports/{id}', params }, options)
+  }
+
+  /** Download the refused rows of an import. Returns the refused rows in the format of the list, each with its line and the reason. After a correction the file can be imported again. */
+  downloadRefusedRows(params: {
+    /** The id of the import. */
+    id: number
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'GET', path: '/public/v1/contacts/imports/{id}/refused', params }, options)
+  }
+
+  /** Export all contacts. Returns all contacts with an email or a phone, in the columns of the import; an import of the answer changes nothing. */
+  exportContacts(params?: {
+    /** The format; without it the Accept header decides, and `csv` is the default. */
+    format?: "csv" | "ndjson"
+    /** CSV cells that a spreadsheet takes for formulas are written with a leading ', which the import removes. `true` leaves them as they are. */
+    raw?: boolean
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'GET', path: '/public/v1/contacts/export', params }, options)
+  }
+
+  /** Define a custom field. Contacts can have custom fields without a definition, too. */
+  createCustomField(body: NewCustomField, options?: RequestOptions): Promise<{
+    data: CustomField
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/custom-fields', json: body }, options)
+  }
+
+  /** List custom fields. Returns all definitions, or with `groupBy` the definitions of each category. */
+  listCustomFields(params?: {
+    /** Groups the definitions. */
+    groupBy?: "category"
+  }, options?: RequestOptions): Promise<{
+    data: Array<CustomField> | CustomFieldGroups
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/custom-fields', params }, options)
+  }
+
+  /** Read the statistics of an email. Returns the status, opens and clicks of a one-shot or template email. */
+  getEmailStats(params: {
+    /** The id of the email, `eml_…`. */
+    id: string
+  }, options?: RequestOptions): Promise<{
+    data: EmailStats
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/emails/{id}/stats', params }, options)
+  }
+
+  /** Send an email. The email is accepted at once and sent in the background. After a temporary refusal of the mail server the service retries for up to 24 hours. An email that the mail server refuses permanently has the status `failed` and the words of the server in its statistics. Links lead through an address of this service that counts clicks, and an invisible image counts opens. */
+  sendEmail(body: NewEmail, options?: RequestOptions): Promise<{
+    data: AcceptedEmail
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/emails', json: body }, options)
+  }
+
+  /** Read the statistics of an email template. Returns the rates over all emails that were sent from the template. */
+  getEmailTemplateStats(params: {
+    /** The `transactionalId` of the email template. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: EmailTemplateStats
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/transactionals/{id}/stats', params }, options)
+  }
+
+  /** Send an email made from a template. The email is accepted at once and sent in the background. After a temporary refusal of the mail server the service retries for up to 24 hours. An email that the mail server refuses permanently has the status `failed` and the words of the server in its statistics. Links lead through an address of this service that counts clicks, and an invisible image counts opens. */
+  sendTemplateEmail(body: NewTemplateEmail, options?: RequestOptions): Promise<{
+    success: true
+    data: AcceptedTemplateEmail
+  }> {
+    return this.call({ method: 'POST', path: '/public/v1/templates/email/send', json: body }, options)
+  }
+
+  /** List the email templates. Returns all email templates of the company. */
+  listEmailTemplates(options?: RequestOptions): Promise<{
+    data: Array<EmailTemplateItem>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/templates/email' }, options)
+  }
+
+  /** Send an email made from a template. Does what `POST /public/v1/templates/email/send` does. @deprecated */
+  legacySendTemplateEmail(body: NewTemplateEmail, options?: RequestOptions): Promise<{
+    status: 200
+    warning?: DeprecationWarning
+  }> {
+    return this.call({ method: 'POST', path: '/api/transactionals', json: body }, options)
+  }
+
+  /** List the email templates. Returns what `GET /public/v1/templates/email` returns, in the shape of then. @deprecated */
+  legacyListEmailTemplates(options?: RequestOptions): Promise<{
+    templates: Array<LegacyEmailTemplate>
+    warning?: DeprecationWarning
+  }> {
+    return this.call({ method: 'GET', path: '/api/transactionals' }, options)
+  }
+
+  /** Send a WhatsApp message. Does what `POST /public/v1/templates/whatsapp/send` does. @deprecated */
+  legacySendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<{
+    success: true
+    data: SentMessage
+    warning?: DeprecationWarning
+  }> {
+    return this.call({ method: 'POST', path: '/api/transactionals/whatsapp/send', json: body }, options)
+  }
+
+  /** List the WhatsApp templates. Returns what `GET /public/v1/templates/whatsapp` returns. @deprecated */
+  legacyListWhatsAppTemplates(options?: RequestOptions): Promise<{
+    data: Array<Template>
+    warning?: DeprecationWarning
+  }> {
+    return this.call({ method: 'GET', path: '/api/transactionals/whatsapp/templates' }, options)
+  }
+
+  /** Create or update contacts by email. Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id. @deprecated */
+  legacyUpsertContact(body: ContactWrites, options?: RequestOptions): Promise<Array<LegacyContactId>> {
+    return this.call({ method: 'POST', path: '/api/contacts', json: body }, options)
+  }
+}

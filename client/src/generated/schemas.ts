@@ -1,0 +1,923 @@
+// Generated from openapi.json by `npm run generate`. Do not edit.
+
+export type AcceptedEmail = {
+  /** The id of the email, `eml_…`. */
+  id: string
+  /** The address of its statistics. */
+  statsUrl: string
+  status: "pending"
+}
+
+export type AcceptedTemplateEmail = {
+  success: true
+  /** The id of the email, `eml_…`. */
+  id: string
+  /** The address of its statistics. */
+  statsUrl: string
+}
+
+export type BadRequest = {
+  code: "bad_request"
+  message: string
+  details?: FieldFaults
+}
+
+export type CaptionedMediaById = {
+  /** The id of a file that was uploaded to the sending number. */
+  providerMediaId: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
+export type CaptionedMediaByLink = {
+  /** An https address, from which the provider downloads the file. */
+  link: string
+  /** The text below the file. */
+  caption?: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
+export type Contact = {
+  /** The id of the contact. */
+  id: number
+  /** The email address. */
+  email: string | null
+  /** The phone number in E.164 with +. */
+  phone: string | null
+  /** The first name. */
+  first_name: string | null
+  /** The last name. */
+  last_name: string | null
+  /** The status, `active` unless a write set another one. */
+  status: string
+  /** The source, `API` unless a write set another one. */
+  source: string
+  /** `database`, `third_party`, or the value of the service itself. */
+  source_type: string
+  created_at: string
+  updated_at: string
+  /** Custom fields by key. */
+  custom_fields: {
+    [name: string]: unknown
+  }
+  tags: Array<string>
+  /** Whether the contact wants marketing on a channel; null when it is not known. */
+  marketing_consent: {
+    email: boolean | null
+    whatsapp: boolean | null
+  }
+  /** The id of the company. */
+  company: number
+  /** Always false: deleted contacts are not returned. */
+  deleted: boolean
+  /** The id in an external system. */
+  external_id: string | null
+  /** The id of the connection to that system. */
+  external_connection_id: number | null
+}
+
+export type ContactImport = ListedImport & {
+  /** The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` has all of them. */
+  refusals: Array<{
+    line: number
+    reason: string
+  }>
+  /** Columns without a meaning, only in the answer to the import itself. */
+  ignored_columns?: Array<string>
+}
+
+export type ContactPagination = {
+  /** The page that was returned; null when it was read by a cursor. */
+  page: number | null
+  /** The number of contacts on a page. */
+  limit: number
+  /** The number of contacts on all pages. */
+  total: number
+  /** The number of pages. */
+  totalPages: number
+  hasNext: boolean
+  hasPrevious: boolean
+  /** False when a search may have more matches than `total`, because it examines at most 10,000 contacts. */
+  totalIsExact: boolean
+  /** The cursor of the next page, to pass as `before` when the sort descends and as `after` when it ascends; null when there is none. */
+  nextCursor: string | null
+  /** The cursor of the previous page, to pass as the other one of the two; null when there is none. */
+  previousCursor: string | null
+}
+
+/** A contact to write. Members that are left out keep their values. */
+export type ContactWrite = {
+  /** One address, compared without regard to case. In an update, null removes it. */
+  email?: string | null
+  /** The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it. */
+  phone?: string | null
+  /** Null and the empty text remove it. */
+  firstName?: string | null
+  /** Null and the empty text remove it. */
+  lastName?: string | null
+  /** The status; a new contact has `active`. */
+  status?: string
+  /** The source; a new contact has `API`. */
+  source?: string
+  /** The kind of the source; a new contact has `database`. */
+  source_type?: "database" | "third_party"
+  /** The tags, which replace all that the contact has. */
+  tags?: Array<string>
+  /** Any JSON values by key, merged into those of the contact; null removes a key. A contact has at most 200 keys and 65536 bytes. */
+  customFields?: {
+    [name: string]: unknown
+  }
+  /** True opts in and false opts out; a channel that is left out keeps its consent. */
+  marketingConsent?: {
+    email?: boolean
+    whatsapp?: boolean
+  }
+}
+
+/** One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
+export type ContactWrites = ContactWrite | Array<ContactWrite>
+
+export type Conversation = {
+  /** The id of the conversation. */
+  chatId: number
+  contact: {
+    /** The id of the contact. */
+    id: number
+    /** Digits; null for a group, and while the phone number of the customer is not known. */
+    phone: string | null
+    /** The name of the contact, else the WhatsApp profile name; for a group its id. */
+    name: string | null
+  }
+  /** The id of the group at the provider; null for a conversation with one customer. */
+  groupId: string | null
+  status: "open" | "closed" | "snoozed"
+  /** The number of inbound messages since the last outbound one, or since the conversation was read. */
+  unreadMessages: number
+  lastMessage: {
+    /** The text, the caption or a placeholder. */
+    text: string | null
+    /** Inbound messages come from the customer, outbound ones from the business. */
+    direction: "inbound" | "outbound"
+    /** The time in epoch seconds. */
+    timestamp: number
+    timestampIso: string
+  } | null
+  createdAt: string
+  updatedAt: string
+}
+
+export type ConversationChange = {
+  status?: "open" | "closed" | "snoozed"
+  /** Marks the conversation as read. */
+  unreadMessages?: 0
+}
+
+export type CustomField = {
+  id: number
+  /** The key in upper case. */
+  key: string
+  /** The label for people. */
+  displayName: string
+  type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
+  /** The group of the field. */
+  category: string | null
+  /** Whether the field is visible. */
+  visibility: boolean
+  /** `Manual` for fields that were created through the API. */
+  source: string
+  /** The values that may be chosen, for the type `select`. */
+  allowedValues: Array<string> | null
+  /** Any JSON members. */
+  metadata: {
+    [name: string]: unknown
+  } | null
+}
+
+export type CustomFieldGroups = {
+  groups: Array<{
+    category: string
+    fields: Array<{
+      id: number
+      key: string
+      displayName: string
+      type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
+    }>
+  }>
+  /** The number of fields in all groups. */
+  total: number
+}
+
+export type DeliveryAttempt = {
+  id: number
+  /** The id that all attempts of one delivery share. */
+  deliveryId: number
+  /** The number of the attempt. */
+  attempt: number
+  /** The delivered body. */
+  payload: {
+    [name: string]: unknown
+  }
+  /** The body that the receiver answered. */
+  response: string | null
+  /** The status that the receiver answered; null when it did not answer. */
+  statusCode: number | null
+  /** Why the attempt failed; null after a success. */
+  errorMessage: string | null
+  /** Whether this was the last attempt of a failed delivery. */
+  deadLettered: boolean
+  sentAt: string
+  createdAt: string
+}
+
+export type DeprecationWarning = {
+  /** An explanation for people. */
+  message: string
+  /** The date on which this address is removed. */
+  deprecationDate: string
+  /** The address to use instead. */
+  migrateTo: string
+  /** The address of the API reference. */
+  docsUrl: string
+}
+
+export type EmailStats = {
+  /** The id of the email, `eml_…`. */
+  id: string
+  status: "pending" | "sent" | "failed"
+  to: string
+  subject: string
+  /** The time at which the email was accepted. */
+  sentAt: string
+  /** Whether the open pixel was fetched. */
+  opened: boolean
+  /** The time of the first fetch of the pixel. */
+  firstOpenAt: string | null
+  /** The number of fetches of tracked links. */
+  clickCount: number
+  /** The time of the first fetch of a tracked link. */
+  firstClickAt: string | null
+  /** Why the email failed, in the words of the mail server. */
+  failureReason: string | null
+  /** How many of the counted fetches look like those of proxies and scanners. */
+  suspectedMachine: {
+    opens: number
+    clicks: number
+  }
+}
+
+export type EmailTemplateItem = {
+  /** The id that a send takes as `uid`. */
+  id: string
+  /** The id that the statistics take. */
+  transactionalId: number
+  name: string
+  subject: string
+  status: "active"
+  category: string
+  createdAt: string
+  /** The names of the variables. */
+  variables: Array<string>
+}
+
+export type EmailTemplateStats = {
+  created: string
+  /** The share of sent emails that were opened. */
+  openRate: string
+  /** The share of sent emails with a click. */
+  clickRate: string
+  /** The number of sent emails. */
+  totalMessagesSent: number
+}
+
+export type Envelope = {
+  /** The version of the envelope; additions do not change it. */
+  version: "1"
+  event: "whatsapp.message.received"
+  /** The id of the company. */
+  companyId: number
+  channel: {
+    provider: "meta" | "dialog360" | "gupshup"
+    /** The digits of the number that received the message. */
+    phoneNumber: string | null
+    /** The id of the number. */
+    channelId: number | null
+  }
+  contact: {
+    /** Digits; null while the customer hides the phone number. */
+    phone: string | null
+    /** The profile name. */
+    name: string | null
+    /** The user id at the provider. */
+    userId: string | null
+  }
+  message: EnvelopeMessage
+  /** The JSON of the provider for this message, not part of the contract. */
+  raw: {
+    [name: string]: unknown
+  }
+}
+
+export type EnvelopeMedia = {
+  /** A sticker is an `image`. */
+  kind: "image" | "video" | "audio" | "document"
+  /** The MIME type. */
+  mimeType: string | null
+  /** The name of the file. */
+  filename: string | null
+  /** The text below the file. */
+  caption: string | null
+  /** Whether the file is a voice note. */
+  voice: boolean
+  /** The id of the file at the provider. */
+  providerMediaId: string | null
+}
+
+export type EnvelopeMessage = {
+  /** The id of the message at the provider. */
+  wamid: string
+  /** The type of the provider, except that a sticker is an `image` and a voice note an `audio`. */
+  type: string
+  /** The text, caption, button title or new text of an edit, else a placeholder such as `[image]`. */
+  text: string | null
+  media?: EnvelopeMedia
+  reaction?: EnvelopeReaction
+  /** Whether the business wrote the message in its phone app. */
+  isEcho: boolean
+  /** The time in epoch seconds. */
+  timestamp: number | null
+  /** The same time in ISO 8601. */
+  timestampIso: string | null
+  reply: EnvelopeReply | null
+  /** The message that this one answers. */
+  quotedWamid: string | null
+  /** The message that this one edits or revokes. */
+  originalWamid: string | null
+  /** The group of the message; `contact` is the writer. */
+  groupId: string | null
+  referral: {
+    [name: string]: unknown
+  } | null
+  location: {
+    [name: string]: unknown
+  } | null
+  contacts: Array<{
+    [name: string]: unknown
+  }> | null
+  order: {
+    [name: string]: unknown
+  } | null
+}
+
+export type EnvelopeReaction = {
+  /** The message that the reaction is for. */
+  targetWamid: string | null
+  /** The emoji; null when the reaction was removed. */
+  emoji: string | null
+}
+
+/** What the customer chose. */
+export type EnvelopeReply = {
+  /** The id of the button or of the row of a list. */
+  id: string | null
+  /** The title of the button or row. */
+  title: string | null
+  /** The payload of the button of a template. */
+  payload: string | null
+  /** The answers of a flow, as JSON text. */
+  responseJson: string | null
+}
+
+/** An error with a code for programs and a message for people. */
+export type CodedError = BadRequest | TemplateNotFound | Gone | ValidationError | InvalidPhoneNumber | TemplateNotApproved | ParameterMismatch | SessionWindowClosed | RateLimitExceeded | ErrorWithoutDetails
+
+export type ErrorWithoutDetails = {
+  code: "invalid_group_by" | "unauthorized" | "forbidden" | "not_found" | "WHATSAPP_SENDER_NOT_FOUND" | "no_whatsapp_account" | "duplicate_resource" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "recipient_not_on_whatsapp" | "idempotency_key_reused" | "internal_error" | "service_unavailable" | "send_outcome_unknown"
+  message: string
+}
+
+export type FieldFaults = {
+  /** Every field at fault, at most 100. */
+  fields: Array<{
+    /** The place in the request, such as `template.components[0].type`. */
+    path: string
+    /** What is wrong with the value. */
+    message: string
+  }>
+}
+
+export type Gone = {
+  code: "gone"
+  message: string
+  details?: {
+    /** The address to use instead. */
+    replacement: string
+  }
+}
+
+export type InvalidPhoneNumber = {
+  code: "invalid_phone_number"
+  message: string
+  details: FieldFaults
+}
+
+export type LegacyContactId = {
+  contactId: string
+}
+
+export type LegacyEmailTemplate = {
+  /** The id that a send takes. */
+  uid: string
+  name: string
+}
+
+export type ListedImport = {
+  /** The id of the import. */
+  id: number
+  /** After `failed` and `cancelled` the rows that were imported before stay. */
+  status: "queued" | "running" | "completed" | "failed" | "cancelled"
+  /** Why the import failed. */
+  failure: string | null
+  format: "csv" | "ndjson"
+  /** The number of rows of the list. */
+  rows: number
+  /** The number of rows that were created, updated, unchanged or refused. */
+  rows_read: number
+  /** The number of contacts that were created. */
+  created: number
+  /** The number of rows that changed a contact. */
+  updated: number
+  /** The number of rows that changed nothing. */
+  unchanged: number
+  /** The number of rows that were refused. */
+  refused: number
+  created_at: string
+  /** The time at which the first row was read. */
+  started_at: string | null
+  /** The time at which the import ended. */
+  ended_at: string | null
+}
+
+export type MediaById = {
+  /** The id of a file that was uploaded to the sending number. */
+  providerMediaId: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
+export type MediaByLink = {
+  /** An https address, from which the provider downloads the file. */
+  link: string
+  /** The name that the customer sees. */
+  filename?: string
+}
+
+export type Message = {
+  /** The id, which grows from message to message and serves as a cursor. */
+  id: number
+  /** The id of the message at the provider, or `erased:<id>` after the contact was erased. */
+  wamid: string | null
+  /** Inbound messages come from the customer, outbound ones from the business. */
+  direction: "inbound" | "outbound"
+  type: "text" | "image" | "video" | "audio" | "document"
+  /** The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
+  text: string | null
+  media: {
+    /** The address of the file, which needs no credential and is valid for 7 days. */
+    url: string | null
+    /** The MIME type. */
+    type: string | null
+    /** The name of the file. */
+    filename: string | null
+  } | null
+  /** The emoji of a reaction to this message. */
+  reaction: string | null
+  /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
+  status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
+  /** Why a failed message failed, in the words of the provider. */
+  error: {
+    /** The error code of the provider. */
+    code: number | null
+    /** The error title of the provider. */
+    title: string | null
+    /** The details that the provider gave. */
+    details: string | null
+  } | null
+  /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
+  senderName: string | null
+  /** The time in epoch seconds. */
+  timestamp: number | null
+  /** The same time in ISO 8601. */
+  timestampIso: string | null
+  /** The time at which the customer changed the message; `text` is the new text. */
+  editedAt: string | null
+  /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
+  revokedAt: string | null
+}
+
+export type NewCustomField = {
+  /** The key, which is made upper case: a letter, then letters, digits and _. */
+  key: string
+  /** The label for people. */
+  displayName: string
+  type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
+  /** The group of the field. */
+  category?: string | null
+  /** Whether the field is visible. */
+  visibility?: boolean
+  /** The values that may be chosen; required for the type `select`, and not allowed for another. */
+  allowedValues?: Array<string>
+  /** Any JSON members. */
+  metadata?: {
+    [name: string]: unknown
+  }
+}
+
+export type NewEmail = {
+  /** The address of the one recipient, without a name. */
+  to: string
+  /** The subject, in one line. */
+  subject: string
+  /** The body in HTML. */
+  html: string
+  /** The body for programs that show no HTML. */
+  text?: string
+  /** The address of the sender, by default that of the company. */
+  from?: string
+  /** The name of the sender. */
+  fromName?: string
+  /** The address for answers. */
+  replyTo?: string
+  /** Further headers, such as `X-…`, `List-…`, `In-Reply-To`, `References` and `Auto-Submitted`. */
+  headers?: {
+    [name: string]: string
+  }
+  /** Whether opens are counted, by default true. */
+  trackOpens?: boolean
+  /** Whether clicks are counted, by default true. */
+  trackClicks?: boolean
+}
+
+export type NewRegistration = {
+  /** The name. */
+  name: string
+  url: ReceiverUrl
+  /** The events to deliver; an event named twice counts once. */
+  events: Array<"whatsapp.message.received">
+  secret?: SigningSecret
+  method?: "POST" | "GET"
+  headers?: StaticHeaders
+}
+
+export type NewTemplateEmail = {
+  /** The id of the email template, `tmpl_…`. */
+  uid: string
+  /** The address of the one recipient, without a name. */
+  recipient: string
+  /** The values of the variables. A missing one is empty. A form has fields such as `customFields.<key>`. */
+  customFields?: {
+    [name: string]: string
+  }
+}
+
+/** The contact. */
+export type OneContact = {
+  data: Contact
+}
+
+export type Pagination = {
+  /** The number of records on all pages. */
+  totalRecords: number
+  /** The page that was returned. */
+  currentPage: number
+  /** The number of pages; 0 when there is no record. */
+  totalPages: number
+  /** The next page; null on the last page. */
+  nextPage: number | null
+  /** The previous page; null on the first page. */
+  prevPage: number | null
+}
+
+export type ParameterMismatch = {
+  code: "parameter_mismatch"
+  message: string
+  details: {
+    /** The component at fault. */
+    component?: string
+    /** The number of parameters that the component takes. */
+    expected?: number
+    /** The number of parameters in the request. */
+    given?: number
+    /** The words of the provider, when it found the mismatch. */
+    provider?: string
+  }
+}
+
+export type RateLimitExceeded = {
+  code: "rate_limit_exceeded"
+  message: string
+  /** The number of seconds until the next request is admitted. */
+  retry_after: number
+}
+
+/** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
+export type ReceiverUrl = string
+
+export type Redelivery = {
+  /** The begin of the time range. */
+  since: string
+  /** The end of the time range, by default now. */
+  until?: string
+  /** Leaves out deliveries that succeeded. */
+  onlyDeadLettered?: boolean
+}
+
+/** A receiver of events. */
+export type Registration = {
+  id: number
+  name: string
+  url: string
+  events: Array<"whatsapp.message.received">
+  status: "active" | "inactive"
+  method: "POST" | "GET"
+  headers: {
+    [name: string]: string
+  }
+  /** Whether deliveries are signed. */
+  hasSecret: boolean
+  created: string
+}
+
+export type RegistrationChange = {
+  /** The name. */
+  name?: string
+  url?: ReceiverUrl
+  /** The events to deliver; an event named twice counts once. */
+  events?: Array<"whatsapp.message.received">
+  secret?: SigningSecret
+  method?: "POST" | "GET"
+  headers?: StaticHeaders
+  status?: "active" | "inactive"
+}
+
+export type SendAudio = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "audio"
+  media: (MediaByLink & { providerMediaId?: never }) | (MediaById & { link?: never })
+}
+
+export type SendDocument = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "document"
+  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+export type SendImage = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "image"
+  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+export type SendRequest = (SendText & { template?: never; media?: never }) | (SendTemplate & { text?: never; media?: never }) | (SendImage & { text?: never; template?: never }) | (SendVideo & { text?: never; template?: never }) | (SendAudio & { text?: never; template?: never }) | (SendDocument & { text?: never; template?: never }) | (SendSticker & { text?: never; template?: never })
+
+export type SendSticker = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "sticker"
+  media: (StickerByLink & { providerMediaId?: never }) | (StickerById & { link?: never })
+}
+
+export type SendTemplate = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "template"
+  template: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
+}
+
+export type SendText = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "text"
+  /** The text of the message. */
+  text: string
+}
+
+export type SendVideo = {
+  /** The phone number in E.164, with or without +, or the provider’s user id of a customer who hides the number. */
+  recipient: string
+  /** A connected number in any formatting, or its `phoneNumberId`. Without it the preferred number sends. */
+  sender?: string
+  /** The source of the contact, if this send creates one. */
+  contactSource?: string
+  /** The value is ignored. */
+  companyId?: unknown
+  type: "video"
+  media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+/** A connected WhatsApp number. */
+export type Sender = {
+  /** The display phone number, which a send takes as `sender`. */
+  phoneNumber: string
+  /** The display name of the business. */
+  phoneName: string
+  /** The id of the number at the provider; a send takes it as `sender`, too. */
+  phoneNumberId: string
+  /** Whether a send without `sender` goes out from this number. */
+  isPreferred: boolean
+}
+
+export type SentMessage = {
+  success: true
+  /** The id of the conversation. */
+  chatId: number
+  /** The id of the message. */
+  messageId: number
+  /** The id of the message at the provider; null when the provider reports it later. */
+  wamid: string | null
+}
+
+export type SessionWindowClosed = {
+  code: "session_window_closed"
+  message: string
+  details: {
+    /** The time of the last message of the customer; null when there is none. */
+    lastInboundAt: string | null
+    /** The time at which the window closed; null when it was never open. */
+    closedAt: string | null
+    /** What can be sent instead. */
+    remedy: string
+  }
+}
+
+/** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
+export type SigningSecret = string | null
+
+/** Static headers of every delivery; an update replaces all of them. */
+export type StaticHeaders = Array<{
+  key: string
+  value: string
+}>
+
+export type StickerById = {
+  /** The id of a file that was uploaded to the sending number. */
+  providerMediaId: string
+}
+
+export type StickerByLink = {
+  /** An https address, from which the provider downloads the file. */
+  link: string
+}
+
+/** The request succeeded. */
+export type Success = {
+  success: true
+}
+
+export type Template = {
+  /** The id of the template family, which all languages of a template share. */
+  id: string
+  name: string
+  language: string
+  /** Only an `APPROVED` template can be sent. */
+  status: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
+  /** `UTILITY`, `AUTHENTICATION` or `MARKETING`. */
+  category: string
+  /** The namespace at the provider. */
+  namespace: string | null
+  /** The id of the business account. */
+  waba_account_id: string
+  /** The id of the partner. */
+  partner_id: string | null
+  created_at: string
+  modified_at: string
+  /** Whether the provider has reported a change of the template. */
+  updated_external: boolean
+  /** The reason of a rejection, else the empty text. */
+  rejected_reason: string
+  /** The id of the template at the provider. */
+  external_id: string | null
+  created_by: {
+    [name: string]: unknown
+  } | null
+  modified_by: {
+    [name: string]: unknown
+  } | null
+  quality_score: {
+    [name: string]: unknown
+  } | null
+  /** The components as the provider gave them. */
+  components: Array<{
+    [name: string]: unknown
+  }>
+}
+
+export type TemplateById = {
+  /** The id of the family, from the template list. */
+  id: string
+  /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+  languageCode?: string
+  /** The values of the placeholders. */
+  components?: Array<TemplateComponent>
+}
+
+export type TemplateByName = {
+  /** The name of the template. */
+  name: string
+  /** The language; `en_US`, `en-US` and `en_us` are the same. Without it the service chooses one. */
+  languageCode?: string
+  /** The values of the placeholders. */
+  components?: Array<TemplateComponent>
+}
+
+export type TemplateComponent = {
+  type: "HEADER" | "BODY" | "FOOTER" | "BUTTONS"
+  parameters?: Array<TemplateParameter>
+}
+
+export type TemplateNotApproved = {
+  code: "template_not_approved"
+  message: string
+  details: {
+    /** The name of the template. */
+    name: string
+    /** The status of the template. */
+    status: string
+  }
+}
+
+export type TemplateNotFound = {
+  code: "template_not_found"
+  message: string
+  details?: {
+    /** The languages that the template has. */
+    languages: Array<string>
+  }
+}
+
+export type TemplateParameter = {
+  /** The kind, mostly `text`. Parameters of other kinds go to the provider as they are. */
+  type: string
+  text?: string
+  /** The named placeholder that the parameter fills. */
+  parameter_name?: string
+  [name: string]: unknown
+}
+
+export type TestDelivery = {
+  /** The status that the receiver answered; null when it did not answer. */
+  statusCode: number | null
+  /** The body that the receiver answered. */
+  response: string | null
+  /** Why the attempt failed; null after a success. */
+  errorMessage: string | null
+  /** The duration of the attempt in milliseconds. */
+  durationMs: number
+}
+
+export type ValidationError = {
+  code: "validation_error"
+  message: string
+  details: FieldFaults
+}

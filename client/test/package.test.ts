@@ -1,0 +1,145 @@
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startTestService } from '../../test/service.ts'
+
+const CLIENT = fileURLToPath(new URL('..', import.meta.url))
+const BIN = join(CLIENT, '..', 'node_modules', '.bin')
+const env = { ...process.env, PATH: [BIN, dirname(process.execPath), process.env.PATH].join(delimiter) }
+
+/** A project outside of the repository that installed the packed client, without a network. */
+let project: string
+const run = async (file: string, args: string[], cwd = project): Promise<string> => {
+  const { stdout } = await promisify(execFile)(file, args, { cwd, env }).catch((error) => {
+    throw new Error(`${file} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
+  })
+  return stdout
+}
+
+beforeAll(async () => {
+  project = await mkdtemp(join(tmpdir(), 'parley-client-'))
+  await writeFile(join(project, 'package.json'), '{"name":"shop","private":true}')
+  const packed = await run('npm', ['pack', '--offline', '--silent', '--pack-destination', project], CLIENT)
+  const tarball = packed.trim().split('\n').at(-1)!
+  await run('npm', ['install', '--offline', '--silent', '--no-audit', '--no-fund', join(project, tarball)])
+}, 120_000)
+afterAll(() => rm(project, { recursive: true, force: true }))
+
+async function write(name: string, text: string): Promise<string> {
+  await mkdir(dirname(join(project, name)), { recursive: true })
+  await writeFile(join(project, name), text)
+  return name
+}
+
+const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--noEmit', '--types', '']
+const compile = (file: string, ...options: string[]): Promise<string> =>
+  run('tsc', [...STRICT, '--target', 'es2022', '--lib', 'es2022,dom', ...options, file])
+
+describe('the package', () => {
+  test('has no dependency and less than 15 kB of code, compressed', () => {
+    const installed = join(project, 'node_modules/@parley/client')
+    const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+    expect([dependencies, peerDependencies]).toEqual([undefined, undefined])
+    const files = globSync('dist/esm/**/*.js', { cwd: installed })
+    const code = files.map((file) => readFileSync(join(installed, file), 'utf8')).join('')
+    expect(code).toContain('sendWhatsAppMessage')
+    expect(gzipSync(code).length).toBeLessThan(15_000)
+  })
+
+  test('is imported by an ES module, which calls the service', async () => {
+    const service = await startTestService()
+    const { key } = await service.createCompany()
+    const options = JSON.stringify({ baseUrl: service.url, apiKey: key.token })
+    const file = await write(
+      'shop.mjs',
+      `import { Parley, ParleyError } from '@parley/client'
+const parley = new Parley(${options})
+const { items } = await parley.listSenders()
+const refusal = await parley.getContact({ id: 1 }).catch((error) => error)
+console.log(items.length, refusal instanceof ParleyError, refusal.code)`,
+    )
+    expect(await run(process.execPath, [file])).toBe('1 true not_found\n')
+  })
+
+  test('is required by CommonJS', async () => {
+    const file = await write(
+      'shop.cjs',
+      `const { Parley, ParleyError, verifyWebhook } = require('@parley/client')
+console.log(typeof Parley, typeof verifyWebhook, new ParleyError('No', { code: 'timeout' }) instanceof ParleyError)
+import('@parley/client').then((other) => console.log(new other.ParleyError('No', { code: 'timeout' }) instanceof ParleyError))`,
+    )
+    expect(await run(process.execPath, [file])).toBe('function function true\ntrue\n')
+  })
+})
+
+describe('its types, in strict TypeScript', () => {
+  const SHOP = `import { type Envelope, Parley, ParleyError, type SendRequest, verifyWebhook } from '@parley/client'
+
+export async function greet(parley: Parley, recipient: string): Promise<string | null> {
+  try {
+    const { data } = await parley.sendWhatsAppMessage({ recipient, type: 'text', text: 'Hello' })
+    const id: number = data.chatId
+    for await (const message of parley.allMessages({ chatId: id })) console.log(message.text, message.status)
+    return data.wamid
+  } catch (error) {
+    if (!(error instanceof ParleyError)) throw error
+    if (error.code === 'session_window_closed') return error.details.remedy
+    if (error.code === 'parameter_mismatch') return String(error.details.expected)
+    if (error.code === 'validation_error') return error.details.fields.map(({ path }) => path).join()
+    return null
+  }
+}
+export const read = (body: string, headers: Headers): Promise<Envelope> => verifyWebhook(body, headers, 'secret')
+export const requests: SendRequest[] = [
+  { recipient: '393331234567', type: 'image', media: { link: 'https://shop.example.com/1.png', caption: 'Blue' } },
+  { recipient: '393331234567', type: 'template', template: { name: 'order_update', languageCode: 'en_US' } },
+]
+`
+
+  test.each([
+    ['an ES module', 'shop.mts', ['--module', 'nodenext']],
+    ['CommonJS', 'shop.cts', ['--module', 'node16']],
+    ['a bundler', 'shop.ts', ['--module', 'esnext', '--moduleResolution', 'bundler']],
+  ])('compile in %s', async (_, name, options) => {
+    const file = await write(name, SHOP)
+    expect(await compile(file, ...options)).toBe('')
+  })
+
+  test('refuse what the API refuses', async () => {
+    const file = await write(
+      'wrong.mts',
+      `import { type Parley, ParleyError, type SendRequest } from '@parley/client'
+export async function wrong(parley: Parley, error: unknown): Promise<void> {
+  const media = { link: 'https://shop.example.com/1.png' }
+  const text = { recipient: '393331234567', type: 'text', text: 'Hello', media } as const
+  // @ts-expect-error a text has no media
+  await parley.sendWhatsAppMessage({ recipient: '393331234567', type: 'text', text: 'Hello', media })
+  // @ts-expect-error not by a detour either
+  await parley.sendWhatsAppMessage(text)
+  // @ts-expect-error media come from a link or from the provider
+  await parley.sendWhatsAppMessage({ recipient: '393331234567', type: 'image', media: { ...media, providerMediaId: '77' } })
+  // @ts-expect-error an image needs media
+  export_({ recipient: '393331234567', type: 'image' })
+  // @ts-expect-error an order that the list does not have
+  await parley.listContacts({ sort: 'name' })
+  // @ts-expect-error the id is missing
+  await parley.getContact({})
+  if (error instanceof ParleyError && error.code === 'session_window_closed') {
+    // @ts-expect-error these details are not those of validation_error
+    error.details.fields
+  }
+  // @ts-expect-error no such code
+  if (error instanceof ParleyError && error.code === 'window_closed') throw error
+}
+declare function export_(request: SendRequest): void
+`,
+    )
+    expect(await compile(file, '--module', 'nodenext')).toBe('')
+  })
+})

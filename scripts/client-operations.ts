@@ -1,0 +1,146 @@
+import { comment, indented, type Schema, type Schemas, typeDeclarations, typeName, typeOf } from './client-types.ts'
+
+type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema }
+type Ref = { $ref: string }
+type Content = Record<string, { schema?: Schema }>
+type Operation = {
+  operationId: string
+  summary: string
+  description?: string
+  deprecated?: boolean
+  parameters?: (Parameter | Ref)[]
+  requestBody?: { content: Content }
+  responses: Record<string, { content?: Content } | Ref>
+}
+export type ApiDocument = {
+  paths: Record<string, Record<string, Operation>>
+  components: {
+    schemas: Schemas
+    parameters: Record<string, Parameter>
+    responses: Record<string, { content?: Content }>
+  }
+}
+
+const NOTICE = '// Generated from openapi.json by `npm run generate`. Do not edit.\n\n'
+
+/** The generated sources of the client: the shapes of the company API, and a method for each of its operations. */
+export function clientSources(document: ApiDocument): { schemas: string; operations: string } {
+  const methods = companyOperations(document).map(([method, path, operation]) =>
+    methodOf(document, method, path, operation),
+  )
+  const body = `export abstract class Operations {
+  protected abstract call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer>
+  protected abstract open(request: ApiRequest, options?: RequestOptions): Promise<Response>
+
+${methods.join('\n')}}
+`
+  const { schemas } = document.components
+  const code = body.replace(/\/\*\*.*?\*\//gs, '')
+  const names = reachable(`${code} Error Envelope`, schemas)
+  const imported = names.map(typeName).filter((name) => new RegExp(`\\b${name}\\b`).test(code))
+  const imports = [
+    `import type { ApiRequest, RequestOptions, TextBody } from '../request.ts'`,
+    `import type {\n${imported.map((name) => `  ${name},\n`).join('')}} from './schemas.ts'`,
+  ]
+  return {
+    schemas: `${NOTICE}${typeDeclarations(names, schemas)}`,
+    operations: `${NOTICE}${imports.join('\n')}\n\n/** One method for each operation of the API, named after its operationId. */\n${body}`,
+  }
+}
+
+/** Operations that are called with an API key, or with the token of a media address. */
+function companyOperations({ paths }: ApiDocument): [string, string, Operation][] {
+  return Object.entries(paths)
+    .filter(([path]) => !path.startsWith('/admin/') && !path.startsWith('/public/v1/webhooks/whatsapp'))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]): [string, string, Operation] => [
+        method.toUpperCase(),
+        path,
+        operation,
+      ]),
+    )
+}
+
+function methodOf(document: ApiDocument, method: string, path: string, operation: Operation): string {
+  const { schemas } = document.components
+  const parameters = parametersOf(document, operation)
+  const body = bodyOf(operation, schemas)
+  const answer = answerOf(document, operation)
+  const isOptional = !parameters.some(({ required }) => required)
+  const given = [
+    parameters.length > 0 ? `params${isOptional ? '?' : ''}: ${paramsType(parameters, schemas)}` : undefined,
+    body && `body: ${body.type}`,
+    'options?: RequestOptions',
+  ]
+  const request = [
+    `method: '${method}'`,
+    `path: '${path}'`,
+    parameters.length > 0 ? 'params' : undefined,
+    body && `${body.member}: body`,
+  ]
+  const call = `{ ${request.filter((one) => one !== undefined).join(', ')} }, options`
+  const result = answer === undefined ? 'Response' : indented(answer)
+  return `${documentation(operation)}  ${operation.operationId}(${given.filter((one) => one !== undefined).join(', ')}): Promise<${result}> {
+    return this.${answer === undefined ? 'open' : 'call'}(${call})
+  }
+`
+}
+
+function documentation({ summary, description, deprecated }: Operation): string {
+  const text = [`${summary}.`, description].filter((one) => one !== undefined).join(' ')
+  return comment(`${text}${deprecated ? ' @deprecated' : ''}`, '  ')
+}
+
+function parametersOf({ components }: ApiDocument, { parameters = [] }: Operation): Parameter[] {
+  return parameters
+    .map((one) => ('$ref' in one ? components.parameters[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)] : one))
+    .filter((one) => one !== undefined)
+    .filter((one) => one.in === 'path' || one.in === 'query')
+}
+
+function paramsType(parameters: Parameter[], schemas: Schemas): string {
+  const required = parameters.filter((one) => one.required === true).map(({ name }) => name)
+  const properties = parameters.map(({ name, description, schema }) => [
+    name,
+    { ...schema, ...(description !== undefined && { description }) },
+  ])
+  const type = typeOf(
+    { type: 'object', properties: Object.fromEntries(properties), required, additionalProperties: false },
+    schemas,
+  )
+  return indented(type)
+}
+
+function bodyOf({ requestBody }: Operation, schemas: Schemas): { member: 'json' | 'text'; type: string } | undefined {
+  if (requestBody === undefined) return undefined
+  const json = requestBody.content['application/json']?.schema
+  if (json !== undefined) return { member: 'json', type: typeOf(json, schemas) }
+  const types = Object.keys(requestBody.content).map((type) => JSON.stringify(type))
+  return { member: 'text', type: `TextBody<${types.join(' | ')}>` }
+}
+
+/** The type of the JSON that a success answers; undefined when it answers something else. */
+function answerOf({ components }: ApiDocument, { operationId, responses }: Operation): string | undefined {
+  const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1]
+  if (success === undefined) throw new Error(`The operation ${operationId} has no success`)
+  const { content = {} } =
+    '$ref' in success ? (components.responses[success.$ref.slice(success.$ref.lastIndexOf('/') + 1)] ?? {}) : success
+  const schema = content['application/json']?.schema
+  return schema && typeOf(schema, components.schemas)
+}
+
+/** The components that a text names, and those that these refer to, in alphabetical order. */
+function reachable(text: string, schemas: Schemas): string[] {
+  const found = new Set<string>()
+  const visit = (names: string[]) => {
+    for (const name of names) {
+      if (found.has(name)) continue
+      found.add(name)
+      visit(namesIn(JSON.stringify(schemas[name]), /"#\/components\/schemas\/(\w+)"/g))
+    }
+  }
+  visit(namesIn(text, /\b([A-Z]\w+)\b/g).filter((name) => name in schemas))
+  return [...found].sort()
+}
+
+const namesIn = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, name = '']) => name)
