@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Place, toCursor } from '../src/contacts/contact-cursor.ts'
+import { type Place, toCursor } from '../src/contacts/search/contact-cursor.ts'
 import { measureArrayTime } from './array-time.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'

@@ -28,7 +28,7 @@ create table contacts (
   erased_at timestamptz, -- nothing is left of the person but the row's id, its times and its place in conversations
   email_key text, -- the address in lower case: the value that is compared
   phone_identity text, -- of `phone`; never dialled
-  search_text text not null default '', -- name, email and phone, one per line, as src/contacts/contact-search.ts writes them
+  search_text text not null default '', -- name, email and phone, one per line, as src/contacts/search/contact-search.ts writes them
   primary key (company_id, id)
 );
 comment on table contacts is 'Lifetime: kept; a deleted contact until it is erased, an erased one as an id without contents';
@@ -51,7 +51,7 @@ comment on table contact_aliases is 'Lifetime: as long as its contact, until it 
 create index contact_aliases_by_contact on contact_aliases (contact_id, company_id);
 
 -- The number of living contacts of a company is contact_counts plus contact_changes: a statement that creates or ends
--- contacts adds one row, so no writer waits for another. src/contacts/contact-count-store.ts adds them up.
+-- contacts adds one row, so no writer waits for another. src/contacts/search/contact-count-store.ts adds them up.
 create table contact_changes (
   company_id bigint not null references companies (id),
   id bigint generated always as identity,

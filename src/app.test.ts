@@ -11,7 +11,7 @@ import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
 import { openFolderBlobStore } from './media/folder-blob-store.ts'
-import { createCipher } from './secrets.ts'
+import { createCipher } from './secrets/secrets.ts'
 import { createMailer } from './wiring/adapters.ts'
 import { createDeps } from './wiring/deps.ts'
 

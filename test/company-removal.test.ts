@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import { takeImport } from '../src/contacts/contact-import.ts'
+import { takeImport } from '../src/contacts/import/contact-import.ts'
 import { recordMedia } from '../src/media/copy-media.ts'
 import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createImportDeps } from '../src/wiring/import-deps.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { readContactCount } from '../src/contacts/contact-count-store.ts'
+import { readContactCount } from '../src/contacts/search/contact-count-store.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, startParley, until } from './parley-process.ts'
 import { ADMIN_TOKEN, eventually } from './service.ts'

@@ -10,7 +10,7 @@ import { emailSendKind } from '../src/emails/email-delivery.ts'
 import { insertEmails } from '../src/emails/email-store.ts'
 import type { Mailer } from '../src/mailers/mailer.ts'
 import { createSmtpMailer } from '../src/mailers/smtp.ts'
-import { createCipher } from '../src/secrets.ts'
+import { createCipher } from '../src/secrets/secrets.ts'
 import { startMailServer } from './mail-server.ts'
 import { createCompany } from './world.ts'
 

@@ -507,7 +507,7 @@ describe('what cannot be placed', () => {
   })
 
   test('is forgotten after seven days', async () => {
-    const { forgetSetAside } = await import('../src/inbound/item-store.ts')
+    const { forgetSetAside } = await import('../src/inbound/handling/item-store.ts')
     const phoneNumberId = `7${Date.now()}`
     await provider.messages(phoneNumberId, textFrom(uniquePhone(), 'a'), textFrom(uniquePhone(), 'b'))
     const age = (days: string, id: number) =>
@@ -521,7 +521,7 @@ describe('what cannot be placed', () => {
   })
 
   test('and was set aside while its number was being connected is taken up afterwards', async () => {
-    const { takeUpLatecomers } = await import('../src/inbound/take-up.ts')
+    const { takeUpLatecomers } = await import('../src/inbound/handling/take-up.ts')
     const from = uniquePhone()
     const message = textFrom(from, 'in between')
     const body = JSON.stringify(bodyOf(changeOf(company.phoneNumberId, { messages: [message] })))

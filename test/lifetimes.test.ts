@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { EXPIRING, expiry } from '../src/lifetime-store.ts'
+import { EXPIRING, expiry } from '../src/db/lifetime-store.ts'
 import { expireData } from '../src/wiring/expire-data.ts'
 import { MAIL, startMailing, uniqueAddress } from './email-world.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import { emailKey } from '../email-address.ts'
-import { phoneIdentity } from '../phone.ts'
+import { emailKey } from '../text/email-address.ts'
+import { phoneIdentity } from '../text/phone.ts'
 import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
 import {
   type ConsentSet,

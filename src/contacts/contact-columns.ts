@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../ids.ts'
-import { parseJsonText } from '../json-text.ts'
+import { parseJsonText } from '../text/json-text.ts'
 import { formToWriteBody } from './contact-form.ts'
 import type { Contact } from './contact-record.ts'
 

@@ -4,7 +4,7 @@ import { createTestCompany } from '../../test/api.ts'
 import { caller, contactsApp, type KeyOf, type TestCaller } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import type { Pool } from '../db/connect.ts'
-import { listConsentChanges } from './consent-store.ts'
+import { listConsentChanges } from './consent/consent-store.ts'
 
 let db: Pool
 let app: FastifyInstance

@@ -8,16 +8,22 @@ import { completeKey } from '../http/idempotency.ts'
 import { limitQuery, parsePage } from '../http/paging.ts'
 import { nullableInteger, pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import { textFaults } from '../storable-text.ts'
+import { textFaults } from '../text/storable-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
-import { parseCursor } from './contact-cursor.ts'
 import { formToWriteBody } from './contact-form.ts'
-import { CONTACT_SORTS, type ContactListRequest, type ContactPage, listContacts, parseSort } from './contact-list.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
-import { SEARCH_MAX_LENGTH } from './contact-search.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
 import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './contact-write.ts'
+import { parseCursor } from './search/contact-cursor.ts'
+import {
+  CONTACT_SORTS,
+  type ContactListRequest,
+  type ContactPage,
+  listContacts,
+  parseSort,
+} from './search/contact-list.ts'
+import { SEARCH_MAX_LENGTH } from './search/contact-search.ts'
 
 /** Largest body of a contact write. */
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024

@@ -1,8 +1,8 @@
 import { arrayText } from '../db/array-text.ts'
 import type { Db } from '../db/connect.ts'
-import { emailKey } from '../email-address.ts'
+import { emailKey } from '../text/email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
-import { searchText } from './contact-search.ts'
+import { searchText } from './search/contact-search.ts'
 
 export const contactColumns = (db: Db) => db`
   contacts.id, contacts.email, contacts.phone, contacts.phone_identity, contacts.first_name, contacts.last_name,

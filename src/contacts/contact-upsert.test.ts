@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { connect, type Pool } from '../db/connect.ts'
-import { phoneIdentity } from '../phone.ts'
+import { phoneIdentity } from '../text/phone.ts'
 import { removeContact, updateContact } from './contact.ts'
-import { readContactCount } from './contact-count-store.ts'
 import type { ContactWrite } from './contact-record.ts'
 import { upsertContacts } from './contact-upsert.ts'
+import { readContactCount } from './search/contact-count-store.ts'
 
 const BY = { clientId: null, source: 'api' }
 

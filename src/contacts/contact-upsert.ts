@@ -1,13 +1,13 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { emailKey } from '../email-address.ts'
 import { validationError } from '../errors.ts'
-import { phoneIdentity } from '../phone.ts'
-import { applyItems, changesOf, type Item, type Step, type WhenFull } from './contact-batch.ts'
+import { emailKey } from '../text/email-address.ts'
+import { phoneIdentity } from '../text/phone.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactRows, type ContactState, takeContactIds } from './contact-store.ts'
-import { withMatchesLocked } from './identity-lock.ts'
-import type { Match } from './identity-store.ts'
+import { applyItems, changesOf, type Item, type Step, type WhenFull } from './matching/contact-batch.ts'
+import { withMatchesLocked } from './matching/identity-lock.ts'
+import type { Match } from './matching/identity-store.ts'
 
 /** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000

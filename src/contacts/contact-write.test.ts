@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestCompany } from '../../test/api.ts'
 import { caller, contactsApp, type KeyOf } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { emailKey, isEmail } from '../email-address.ts'
+import { emailKey, isEmail } from '../text/email-address.ts'
 import { formToWriteBody } from './contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
 

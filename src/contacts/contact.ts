@@ -1,12 +1,12 @@
 import type { Db, Pool } from '../db/connect.ts'
-import { emailKey, isEmail } from '../email-address.ts'
 import { badRequest, contactNotFound, duplicateResource, validationError } from '../errors.ts'
-import { phoneIdentity } from '../phone.ts'
+import { emailKey, isEmail } from '../text/email-address.ts'
+import { phoneIdentity } from '../text/phone.ts'
 import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactState, endContact, findContact, findContactByEmail } from './contact-store.ts'
-import { lockAlso, withMatchesLocked } from './identity-lock.ts'
-import { hasTwinWithoutEmail, type Match } from './identity-store.ts'
+import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
+import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<Contact> {

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { badRequest, type FieldFault, missingRequiredFields, validationError } from '../errors.ts'
-import { textFaults } from '../storable-text.ts'
+import { textFaults } from '../text/storable-text.ts'
 import type { CustomField } from './custom-field-store.ts'
 
 const TYPES = ['text', 'number', 'boolean', 'date', 'datetime', 'select', 'json'] as const

@@ -1,5 +1,5 @@
 import postgres from '@parley/postgres'
-import { parseJsonText } from '../json-text.ts'
+import { parseJsonText } from '../text/json-text.ts'
 import { answersProbe } from './probe.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */

@@ -1,11 +1,11 @@
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
-import type { Cipher } from '../secrets.ts'
+import type { Cipher } from '../secrets/secrets.ts'
 import {
   type EmailKey,
   type EmailToSend,

@@ -1,6 +1,6 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../errors.ts'
-import type { Cipher } from '../secrets.ts'
+import type { Cipher } from '../secrets/secrets.ts'
 import {
   type EmailSettingsRow,
   findEmailSettings,

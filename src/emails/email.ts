@@ -11,7 +11,7 @@ import {
   validationError,
 } from '../errors.ts'
 import { newEmailId } from '../ids.ts'
-import { textFaults } from '../storable-text.ts'
+import { textFaults } from '../text/storable-text.ts'
 import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'

@@ -1,5 +1,5 @@
-import { isEmail } from '../email-address.ts'
 import type { FieldFault } from '../errors.ts'
+import { isEmail } from '../text/email-address.ts'
 
 /** What could end a header line, in any reading of it: control characters, and Unicode's line and paragraph ends. */
 const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/u

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import type { Db } from '../db/connect.ts'
 import { notFound } from '../errors.ts'
 import { isMachine } from './machine-fetch.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type Bagged, createBag } from '../bag.ts'
+import { type Bagged, createBag } from '../batching/bag.ts'
 import type { Db } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 

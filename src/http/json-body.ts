@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
-import { parseJsonText } from '../json-text.ts'
+import { parseJsonText } from '../text/json-text.ts'
 import { MAX_FAULTS } from './fault.ts'
 
 declare module 'fastify' {

@@ -5,7 +5,7 @@ import {
   RateLimiterPostgres,
   RateLimiterRedis,
 } from 'rate-limiter-flexible'
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'

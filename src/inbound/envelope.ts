@@ -1,4 +1,3 @@
-import { digitsOf } from '../phone.ts'
 import {
   type ChangeItem,
   type InboundItem,
@@ -7,6 +6,7 @@ import {
   type ReactionItem,
 } from '../providers/events/event-item.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
+import { digitsOf } from '../text/phone.ts'
 
 /** An item that receivers get. */
 export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { isForwarded: true }

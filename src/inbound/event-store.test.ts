@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { storeEvents, takeEvents } from './event-store.ts'
-import { UNPROVEN } from './signature.ts'
+import { UNPROVEN } from './ingest/signature.ts'
 
 const { db } = await createTestDatabase()
 const MANY = { limit: 100, bytes: 1_000_000 }

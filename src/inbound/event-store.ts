@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { type Proof, UNPROVEN } from './signature.ts'
+import { type Proof, UNPROVEN } from './ingest/signature.ts'
 
 /** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
 export type NewEvent = {

@@ -1,4 +1,4 @@
-import { type Bag, type Bagged, createBag } from '../bag.ts'
+import { type Bag, type Bagged, createBag } from '../batching/bag.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { withDeadline } from './deadline.ts'

@@ -1,4 +1,4 @@
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'

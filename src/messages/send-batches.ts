@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import { type Clock, monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { type PreparedSend, prepareSends, type SendToPrepare, type SendToSettle, settleSends } from './message-store.ts'

@@ -18,13 +18,13 @@ import {
   templateNotApproved,
   templateNotFound,
 } from '../errors.ts'
-import { customerIdentity, USER_ID } from '../phone.ts'
 import type { Breaker } from '../providers/breaker.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
 import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
+import { customerIdentity, USER_ID } from '../text/phone.ts'
 import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
 import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
 import type { SendRequest } from './send-request.ts'

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import type { Pool } from '../db/connect.ts'
-import { type SetAsideState, setAside } from '../inbound/item-store.ts'
+import { type SetAsideState, setAside } from '../inbound/handling/item-store.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
 import { operatorCommands } from './command-line.ts'
 

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { operatorDeps } from '../../test/operator-deps.ts'
-import { forgetSetAside, type SetAsideState, setAside } from '../inbound/item-store.ts'
+import { forgetSetAside, type SetAsideState, setAside } from '../inbound/handling/item-store.ts'
 import { eventRoutes } from './event-routes.ts'
 
 const { db } = await createTestDatabase()

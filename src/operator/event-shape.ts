@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { beforeQuery } from '../http/paging.ts'
 import { nullableText } from '../http/shapes.ts'
-import type { SetAsideRow } from '../inbound/item-store.ts'
+import type { SetAsideRow } from '../inbound/handling/item-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))

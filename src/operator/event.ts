@@ -3,7 +3,7 @@ import type { Pool } from '../db/connect.ts'
 import { eventNotFound } from '../errors.ts'
 import { parseBefore } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
-import { findSetAside, listSetAside, type SetAsideState } from '../inbound/item-store.ts'
+import { findSetAside, listSetAside, type SetAsideState } from '../inbound/handling/item-store.ts'
 import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'
 
 /** A list of the operator, and the states of the events in it. */

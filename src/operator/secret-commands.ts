@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { checkSecrets } from '../check-secrets.ts'
-import { resealSecrets } from '../secret-store.ts'
+import { checkSecrets } from '../secrets/check-secrets.ts'
+import { resealSecrets } from '../secrets/secret-store.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 
 /** `parley secrets …` */

@@ -7,7 +7,7 @@ import {
 } from '../conversations/conversation-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
 import { contactNotFound } from '../errors.ts'
-import { readItems } from '../inbound/item-erasure-store.ts'
+import { readItems } from '../inbound/handling/item-erasure-store.ts'
 import {
   readConsentRows,
   readContactRow,

@@ -11,7 +11,7 @@ import {
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails } from '../emails/email-removal-store.ts'
 import { eraseAnswers } from '../http/idempotency-store.ts'
-import { eraseItems } from '../inbound/item-erasure-store.ts'
+import { eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
 import { eraseReach } from '../messages/reach-store.ts'

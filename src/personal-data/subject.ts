@@ -1,5 +1,5 @@
 import type { Person } from '../contacts/contact-erasure-store.ts'
-import { writtenForms } from '../phone.ts'
+import { writtenForms } from '../text/phone.ts'
 
 /** What the data of a person is found by, beside the contact's id. */
 export type Subject = {

@@ -1,5 +1,5 @@
+import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Db } from '../db/connect.ts'
-import { createPromiseCache } from '../promise-cache.ts'
 import { type Cipher, effectiveDailyLimit, type Sender } from './sender.ts'
 import { type SenderRow, selectSenders } from './sender-store.ts'
 

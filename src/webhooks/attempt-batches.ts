@@ -1,4 +1,4 @@
-import { createBatcher } from '../batch.ts'
+import { createBatcher } from '../batching/batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import type { Claim } from '../jobs/job.ts'

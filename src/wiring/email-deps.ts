@@ -1,5 +1,5 @@
-import { createBatcher } from '../batch.ts'
-import { hasRefusedEmail, recordConsent } from '../contacts/consent-store.ts'
+import { createBatcher } from '../batching/batch.ts'
+import { hasRefusedEmail, recordConsent } from '../contacts/consent/consent-store.ts'
 import { findContactByEmail } from '../contacts/contact-store.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import type { EmailDeps } from '../emails/email.ts'

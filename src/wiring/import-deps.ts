@@ -1,6 +1,6 @@
 import { monotonicMs } from '../clock.ts'
-import { type EnqueueImport, getImport, type ImportDeps, takeImport } from '../contacts/contact-import.ts'
-import { abandonImport, type RunDeps, runImport } from '../contacts/contact-import-run.ts'
+import { type EnqueueImport, getImport, type ImportDeps, takeImport } from '../contacts/import/contact-import.ts'
+import { abandonImport, type RunDeps, runImport } from '../contacts/import/contact-import-run.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'

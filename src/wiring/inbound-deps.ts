@@ -1,8 +1,8 @@
 import { clientAddress, trustedProxies } from '../http/client-address.ts'
-import { createAccept } from '../inbound/accept.ts'
-import { createSignatureCheck } from '../inbound/check-signature.ts'
-import type { InboundRoutesDeps } from '../inbound/inbound-routes.ts'
-import { createUnplacedBudget } from '../inbound/unplaced-budget.ts'
+import { createAccept } from '../inbound/ingest/accept.ts'
+import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
+import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
+import { createUnplacedBudget } from '../inbound/ingest/unplaced-budget.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 

@@ -1,4 +1,4 @@
-import { takeUpEvents } from '../inbound/take-up.ts'
+import { takeUpEvents } from '../inbound/handling/take-up.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { eventReader } from './adapters.ts'

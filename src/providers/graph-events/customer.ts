@@ -1,4 +1,4 @@
-import { phoneIdentity } from '../../phone.ts'
+import { phoneIdentity } from '../../text/phone.ts'
 import { NAME_LIMIT } from '../events/bounds.ts'
 import type { Customer } from '../events/event-item.ts'
 import {

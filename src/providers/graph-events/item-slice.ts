@@ -8,7 +8,7 @@ import {
   type Span,
   textOf,
   valueAt,
-} from '../../json-text.ts'
+} from '../../text/json-text.ts'
 
 /** Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. */
 export type GraphPosition = { entry: number; change: number; list: string | null; index: number }

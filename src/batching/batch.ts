@@ -1,0 +1,178 @@
+import { monotonicMs } from '../clock.ts'
+import { isContention, isDataError, isLockTimeout } from '../db/failure.ts'
+import { overloaded } from '../errors.ts'
+import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
+
+export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
+  /** Processes many items at once; returns one result per item, in their order. */
+  run: (items: Item[]) => Promise<Result[]>
+  /** Batches in flight at most; items that arrive meanwhile wait for the next one. */
+  maxRunning: number
+  /** From the start of one batch to that of the next at least, unless a full batch waits. */
+  spacingMs?: number
+  /** How long an item may wait for its start; then it is refused, and never runs. Absent: without limit. */
+  maxWaitMs?: number
+}
+
+/**
+ * Adds an item to a batch. An item whose `signal` is aborted before its batch starts is dropped and never runs.
+ * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too much waits or the item waited too long
+ */
+export type Batcher<Item, Result> = (item: Item, signal?: AbortSignal) => Promise<Result>
+
+type Waiting<Item, Result> = {
+  item: Item
+  sinceMs: number
+  signal: AbortSignal | undefined
+  resolve: (result: Result) => void
+  reject: (error: unknown) => void
+}
+
+const RUNS_AT_CONTENTION = 4
+const RETRY_AFTER_SECONDS = 1
+
+/**
+ * Shares one call among many items: items that arrive in one turn of the event loop go together, at once while fewer
+ * than `maxRunning` batches are in flight, else in the next batch. A lone item costs next to nothing; under load the
+ * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies when `companyOf` is given.
+ *
+ * When the database refuses the data of a batch of several, its items run one by one, so that a bad item fails alone.
+ * After a deadlock or a serialisation failure the batch is repeated up to three times. Every other error is every item's.
+ */
+export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
+  const { spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
+  const queue = createBatchQueue<Item, Waiting<Item, Result>>(options)
+  const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
+  let running = 0
+  let startedAtMs = Number.NEGATIVE_INFINITY
+  let isGathering = false
+  let isPausing = false
+  let isExpiring = false
+
+  const gather = (): void => {
+    if (isGathering || running === options.maxRunning) return
+    isGathering = true
+    setImmediate(() => {
+      isGathering = false
+      startNext()
+    })
+  }
+
+  const startNext = (): void => {
+    while (running < options.maxRunning && queue.size() > 0) {
+      const nowMs = needsClock ? monotonicMs() : 0
+      const waitMs = startedAtMs + spacingMs - nowMs
+      if (waitMs > 0 && queue.size() < options.maxItems) {
+        startAfter(waitMs)
+        return
+      }
+      const batch = queue.take().filter((waiting) => keepUnlessStale(waiting, nowMs))
+      if (batch.length === 0) continue
+      startedAtMs = nowMs
+      running += 1
+      void runBatch(batch)
+    }
+  }
+
+  /** Whether a caller still waits for the item; otherwise it is refused. */
+  const keepUnlessStale = (waiting: Waiting<Item, Result>, nowMs: number): boolean => {
+    const isKept = waiting.signal?.aborted !== true && nowMs - waiting.sinceMs < maxWaitMs
+    if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
+    return isKept
+  }
+
+  /** Starts the next batch before the results of this one are handed out: their callers' own work takes time. */
+  const runBatch = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    const outcomes = await outcomesOf(
+      options,
+      batch.map(({ item }) => item),
+    )
+    running -= 1
+    startNext()
+    for (const [index, outcome] of outcomes.entries()) {
+      if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
+      else batch[index]?.reject(outcome.reason)
+    }
+  }
+
+  const startAfter = (waitMs: number): void => {
+    if (isPausing) return
+    isPausing = true
+    setTimeout(() => {
+      isPausing = false
+      startNext()
+    }, waitMs)
+  }
+
+  /** Refuses items that wait too long behind batches in flight, so that what waits is bounded in time too. */
+  const expireLater = (): void => {
+    if (isExpiring || !Number.isFinite(maxWaitMs)) return
+    isExpiring = true
+    setTimeout(() => {
+      isExpiring = false
+      const nowMs = monotonicMs()
+      queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs))
+      if (queue.size() > 0) expireLater()
+    }, maxWaitMs / 4)
+  }
+
+  return (item, signal) =>
+    new Promise((resolve, reject) => {
+      const sinceMs = needsClock ? monotonicMs() : 0
+      if (!queue.add({ item, signal, sinceMs, resolve, reject })) return reject(overloaded(RETRY_AFTER_SECONDS))
+      gather()
+      expireLater()
+    })
+}
+
+/** How each of the items ended; never rejects. */
+async function outcomesOf<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+  items: Item[],
+): Promise<PromiseSettledResult<Result>[]> {
+  try {
+    const results = await runRepeatedly(options.run, items)
+    if (results.length !== items.length)
+      throw new Error(`A run of ${items.length} items gave ${results.length} results`)
+    return results.map((value) => ({ status: 'fulfilled', value }))
+  } catch (reason) {
+    const parts = partsOf(options, items, reason)
+    if (parts.length <= 1) {
+      const refusal = isLockTimeout(reason) ? overloaded(RETRY_AFTER_SECONDS) : reason
+      return items.map(() => ({ status: 'rejected', reason: refusal }))
+    }
+    const outcomes: [number, PromiseSettledResult<Result>][] = []
+    for (const part of parts) {
+      const ended = await outcomesOf(
+        options,
+        part.map(([, item]) => item),
+      )
+      outcomes.push(...ended.map((outcome, at): [number, typeof outcome] => [part[at]?.[0] ?? 0, outcome]))
+    }
+    return outcomes.sort(([one], [other]) => one - other).map(([, outcome]) => outcome)
+  }
+}
+
+/** What runs apart after a failure: bad data is one item's, a lock that another session holds one company's. */
+function partsOf<Item, Result>(
+  { companyOf }: BatcherOptions<Item, Result>,
+  items: Item[],
+  reason: unknown,
+): readonly (readonly [number, Item])[][] {
+  const numbered = [...items.entries()]
+  if (isDataError(reason)) return numbered.map((entry) => [entry])
+  if (isLockTimeout(reason) && companyOf !== undefined) {
+    return [...Map.groupBy(numbered, ([, item]) => companyOf(item)).values()]
+  }
+  return [numbered]
+}
+
+async function runRepeatedly<Item, Result>(run: (items: Item[]) => Promise<Result[]>, items: Item[]) {
+  for (let runs = 1; ; runs += 1) {
+    try {
+      return await run(items)
+    } catch (error) {
+      if (runs === RUNS_AT_CONTENTION || !isContention(error)) throw error
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { Db } from '../../db/connect.ts'
+import { keepOptOuts, recordConsent } from './consent-store.ts'
+
+/** What a customer told the provider about marketing messages. */
+export type Preference = {
+  companyId: number
+  /** Under which he may be known, the most telling first. */
+  identities: readonly string[]
+  value: boolean
+}
+
+/**
+ * Sets the WhatsApp consent of customers who stopped or resumed marketing at the provider. It is kept under all their
+ * identities, also for customers who are no contacts yet.
+ */
+export async function recordPreferences(tx: Db, preferences: readonly Preference[]): Promise<void> {
+  for (const { companyId, identities, value } of preferences) {
+    await keepOptOuts(tx, companyId, 'whatsapp', identities, value)
+    const contactId = await findContactOf(tx, companyId, identities)
+    if (contactId === undefined) continue
+    await recordConsent(tx, companyId, contactId, 'whatsapp', value, { clientId: null, source: 'provider' })
+  }
+}
+
+async function findContactOf(tx: Db, companyId: number, identities: readonly string[]): Promise<number | undefined> {
+  const rows = await tx<{ contactId: number }[]>`
+    select contact_id
+    from contact_identities
+    where company_id = ${companyId} and identity = any(${identities as string[]})
+    order by array_position(${identities as string[]}, identity)
+    limit 1
+  `
+  return rows[0]?.contactId
+}

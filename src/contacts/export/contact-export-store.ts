@@ -1,0 +1,30 @@
+import type { Db } from '../../db/connect.ts'
+import type { Contact } from '../contact-record.ts'
+import { contactColumns } from '../contact-store.ts'
+
+/** Living contacts with an email or a phone and a higher id, by id. */
+export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
+  return db<Contact[]>`
+    select ${contactColumns(db)}
+    from contacts
+    where company_id = ${companyId}
+      and id > ${id}
+      and deleted_at is null
+      and (email is not null or phone is not null)
+    order by id
+    limit ${limit}
+  `
+}
+
+/** The keys of custom fields that contacts have, in order, at most `limit`. */
+export async function readCustomKeys(db: Db, companyId: number, limit: number): Promise<string[]> {
+  const rows = await db<{ key: string }[]>`
+    select distinct key collate "C" as key
+    from contacts
+    cross join lateral jsonb_object_keys(custom_fields) as key
+    where company_id = ${companyId} and deleted_at is null and custom_fields <> '{}'
+    order by 1
+    limit ${limit}
+  `
+  return rows.map((row) => row.key)
+}

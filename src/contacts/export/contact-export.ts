@@ -1,0 +1,52 @@
+import type { Pool } from '../../db/connect.ts'
+import { validationError } from '../../errors.ts'
+import { exportColumns, toCells, toLine } from '../contact-columns.ts'
+import type { Contact } from '../contact-record.ts'
+import { type CsvStyle, toCsvRow } from '../import/csv.ts'
+import { RECORD_MAX_BYTES } from '../import/record-reader.ts'
+import { inTurn } from '../matching/contact-queue.ts'
+import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
+
+export type ListFormat = 'csv' | 'ndjson'
+
+const CSV_MAX_CUSTOM_KEYS = 1_000
+/** Read and written before other requests have their turn: some milliseconds. */
+const CONTACTS_AT_ONCE = 250
+
+/**
+ * The company's living contacts that have an email or a phone, by id, as text in parts: what an import of it would find
+ * unchanged. A contact that is there from beginning to end comes once. 422 when there are more custom fields than a
+ * table should have columns.
+ */
+export async function exportContacts(
+  db: Pool,
+  companyId: number,
+  format: ListFormat,
+  style: CsvStyle = {},
+): Promise<AsyncGenerator<string>> {
+  if (format === 'ndjson') {
+    return writePages(db, companyId, '', (contacts) => contacts.map((contact) => `${toLine(contact)}\n`).join(''))
+  }
+  const keys = await readCustomKeys(db, companyId, CSV_MAX_CUSTOM_KEYS + 1)
+  const header = toCsvRow(exportColumns(keys), style)
+  if (keys.length > CSV_MAX_CUSTOM_KEYS || Buffer.byteLength(header) > RECORD_MAX_BYTES) {
+    throw validationError([{ path: 'format', message: 'must be ndjson: there are too many custom fields for a table' }])
+  }
+  return writePages(db, companyId, header, (contacts) =>
+    contacts.map((contact) => toCsvRow(toCells(contact, keys), style)).join(''),
+  )
+}
+
+/** Pages of one company are read one at a time, however many exports it asks for. */
+async function* writePages(db: Pool, companyId: number, head: string, write: (contacts: Contact[]) => string) {
+  if (head !== '') yield head
+  for (let after = 0; ; ) {
+    const page = await inTurn(db, companyId, ['export'], async () => {
+      const contacts = await readContactsAfter(db, companyId, after, CONTACTS_AT_ONCE)
+      return { text: write(contacts), lastId: contacts.at(-1)?.id, isLast: contacts.length < CONTACTS_AT_ONCE }
+    })
+    if (page.text !== '') yield page.text
+    if (page.isLast || page.lastId === undefined) return
+    after = page.lastId
+  }
+}

@@ -1,0 +1,92 @@
+import { type Static, Type } from 'typebox'
+import { nullableText, nullableTime } from '../../http/shapes.ts'
+import type { ContactImport, ImportStatus, Refusal } from './contact-import-store.ts'
+
+const progress = {
+  id: Type.Integer({ description: 'The id of the import.' }),
+  status: Type.Unsafe<ImportStatus>({
+    type: 'string',
+    enum: ['queued', 'running', 'completed', 'failed', 'cancelled'],
+    description: 'After `failed` and `cancelled` the rows that were imported before stay.',
+  }),
+  failure: nullableText('Why the import failed.'),
+  format: Type.Unsafe<'csv' | 'ndjson'>({ type: 'string', enum: ['csv', 'ndjson'] }),
+  rows: Type.Integer({ description: 'The number of rows of the list.' }),
+  rows_read: Type.Integer({ description: 'The number of rows that were created, updated, unchanged or refused.' }),
+  created: Type.Integer({ description: 'The number of contacts that were created.' }),
+  updated: Type.Integer({ description: 'The number of rows that changed a contact.' }),
+  unchanged: Type.Integer({ description: 'The number of rows that changed nothing.' }),
+  refused: Type.Integer({ description: 'The number of rows that were refused.' }),
+  created_at: Type.String({ format: 'date-time' }),
+  started_at: nullableTime('The time at which the first row was read.'),
+  ended_at: nullableTime('The time at which the import ended.'),
+}
+const EXAMPLE = {
+  id: 12,
+  status: 'completed',
+  failure: null,
+  format: 'csv',
+  rows: 250,
+  rows_read: 250,
+  created: 200,
+  updated: 40,
+  unchanged: 9,
+  refused: 1,
+  created_at: '2026-03-01T08:00:00.000Z',
+  started_at: '2026-03-01T08:00:01.000Z',
+  ended_at: '2026-03-01T08:00:03.000Z',
+}
+
+/** An import as the list shows it: without its refusals. */
+export const ListedImportShape = Type.Object(progress, { title: 'ListedImport', example: EXAMPLE })
+
+/** The progress of an import. */
+export const ImportReplyShape = Type.Intersect(
+  [
+    ListedImportShape,
+    Type.Object({
+      refusals: Type.Array(Type.Object({ line: Type.Integer(), reason: Type.String() }), {
+        description: 'The first 100 refused rows; `/public/v1/contacts/imports/{id}/refused` has all of them.',
+      }),
+      ignored_columns: Type.Optional(
+        Type.Array(Type.String(), {
+          description: 'Columns without a meaning, only in the answer to the import itself.',
+        }),
+      ),
+    }),
+  ],
+  {
+    title: 'ContactImport',
+    example: { ...EXAMPLE, refusals: [{ line: 17, reason: 'email must be one address such as ada@example.com' }] },
+  },
+)
+
+export const toImportReply = (
+  given: ContactImport,
+  refusals: readonly Refusal[],
+  ignored?: readonly string[],
+): Static<typeof ImportReplyShape> => ({
+  id: given.id,
+  status: given.status,
+  failure: given.failure,
+  format: given.format,
+  rows: given.rows,
+  rows_read: rowsRead(given),
+  created: given.created,
+  updated: given.updated,
+  unchanged: given.unchanged,
+  refused: given.refused,
+  refusals: refusals.map(({ line, reason }) => ({ line, reason })),
+  ...(ignored !== undefined && { ignored_columns: [...ignored] }),
+  created_at: given.createdAt.toISOString(),
+  started_at: given.startedAt?.toISOString() ?? null,
+  ended_at: given.endedAt?.toISOString() ?? null,
+})
+
+export function toListedImport(given: ContactImport): Static<typeof ListedImportShape> {
+  const { refusals, ignored_columns, ...listed } = toImportReply(given, [])
+  return listed
+}
+
+export const rowsRead = ({ created, updated, unchanged, refused }: ContactImport): number =>
+  created + updated + unchanged + refused

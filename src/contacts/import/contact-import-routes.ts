@@ -1,0 +1,241 @@
+import { Readable } from 'node:stream'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { badRequest, importNotFound, validationError } from '../../errors.ts'
+import { completeKey } from '../../http/idempotency.ts'
+import { beforeQuery, parseBefore } from '../../http/paging.ts'
+import { fileContent, pathId, Success } from '../../http/shapes.ts'
+import { parseId } from '../../ids.ts'
+import { exportContacts, type ListFormat } from '../export/contact-export.ts'
+import {
+  cancelImport,
+  discardList,
+  getImport,
+  IMPORT_MAX_ROWS,
+  type ImportDeps,
+  type ImportReceipt,
+  listImports,
+  queueList,
+  type ReceivedList,
+  receiveList,
+  writeRefused,
+} from './contact-import.ts'
+import { ImportReplyShape, ListedImportShape, toImportReply, toListedImport } from './contact-import-reply.ts'
+import { readRefusals } from './contact-import-store.ts'
+
+const TAGS = ['Contacts']
+const CALLERS = { takesLong: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+/** How many refused rows are named with the progress; all of them are in the file. */
+const REFUSALS_SHOWN = 100
+const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
+
+const FORMATS: readonly ListFormat[] = ['csv', 'ndjson']
+const LIMITS = { defaultSize: 25, maxSize: 100 }
+
+const ById = Type.Object({ id: pathId('ImportId', 'The id of the import.') })
+const CSV_EXAMPLE = 'email,first_name,custom_fields.LOYALTY_TIER\r\nada.rossi@example.com,Ada,gold\r\n'
+const NDJSON_EXAMPLE = '{"email":"ada.rossi@example.com","first_name":"Ada"}\n'
+const REFUSED_EXAMPLES = {
+  'text/csv': `line,reason,${CSV_EXAMPLE.replace('\r\n', '\r\n17,no email,')}`,
+  'application/x-ndjson': NDJSON_EXAMPLE.replace('{', '{"line":17,"reason":"no email",'),
+}
+const listOf = (example: string) => ({
+  schema: Type.String({
+    description: `A list of up to ${IMPORT_MAX_ROWS} contacts: CSV whose first line names the columns, or one JSON object on each line. The columns are those of the export: id, email, phone, first_name, last_name, status, source, source_type, tags (separated by semicolons), marketing_consent.email, marketing_consent.whatsapp, and custom_fields.<key>. An empty cell changes nothing.`,
+    title: 'ContactList',
+    example,
+  }),
+})
+const ImportBody = { content: { 'text/csv': listOf(CSV_EXAMPLE), 'application/x-ndjson': listOf(NDJSON_EXAMPLE) } }
+
+/** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
+export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    const lists = new WeakMap<FastifyRequest, ReceivedList>()
+    for (const format of FORMATS) {
+      // A list is stored as it comes. Its digest stands for it where an Idempotency-Key is compared.
+      app.addContentTypeParser(MIME_TYPES[format], async (request: FastifyRequest, payload: Readable) => {
+        const { companyId, clientId } = request.caller
+        const list = await receiveList(deps, companyId, format, payload, clientId)
+        lists.set(request, list)
+        request.bodyBytes = list.digest
+      })
+    }
+    // The list of a request that is answered otherwise: a repeated one, or a key with another list.
+    app.addHook('onResponse', async (request) => {
+      const list = lists.get(request)
+      if (list !== undefined) await discardList(deps, request.caller.companyId, list)
+    })
+
+    app.post(
+      '/public/v1/contacts/import',
+      {
+        config: CALLERS,
+        // The body is a stream.
+        validatorCompiler: () => () => true,
+        schema: {
+          tags: TAGS,
+          operationId: 'importContacts',
+          summary: 'Import a list of contacts',
+          description:
+            'Answers as soon as the list is stored. Its rows are then applied in their order, as by create-or-update; a row at fault is refused alone.',
+          body: ImportBody,
+          response: { 202: Type.Object({ data: ImportReplyShape }, { description: 'The list was stored.' }) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const list = lists.get(request)
+        if (list === undefined) throw badRequest('The body must be text/csv or application/x-ndjson')
+        lists.delete(request)
+        const toAnswer = ({ started, ignored }: ImportReceipt) => ({ data: toImportReply(started, [], ignored) })
+        const receipt = await queueList(deps, companyId, list, (tx, received) =>
+          completeKey(tx, request, reply, 202, toAnswer(received)),
+        )
+        return reply.code(202).send(toAnswer(receipt))
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/imports',
+      {
+        config: { ...CALLERS, errors: ['validation_error'] },
+        schema: {
+          tags: TAGS,
+          operationId: 'listImports',
+          summary: 'List imports',
+          description: 'Returns the newest imports first. `before` is the id of the last import of the page before.',
+          querystring: Type.Object(beforeQuery(LIMITS)),
+          response: {
+            200: Type.Object({ data: Type.Array(ListedImportShape) }, { description: 'One page of imports.' }),
+          },
+        },
+      },
+      async (request) => {
+        const { before, limit } = parseBefore(request.query, LIMITS)
+        const imports = await listImports(deps.db, request.caller.companyId, before, limit)
+        return { data: imports.map(toListedImport) }
+      },
+    )
+
+    app.delete(
+      '/public/v1/contacts/imports/:id',
+      {
+        config: CALLERS,
+        schema: {
+          tags: TAGS,
+          operationId: 'cancelImport',
+          summary: 'Cancel an import',
+          description: 'Rows that were imported before stay. An import that has ended does not change.',
+          params: ById,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        await cancelImport(deps.db, request.caller.companyId, importId(request.params.id))
+        return { success: true as const }
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/imports/:id',
+      {
+        config: CALLERS,
+        schema: {
+          tags: TAGS,
+          operationId: 'getImport',
+          summary: 'Read the progress of an import',
+          description: 'Returns the counts of rows and the first refused rows.',
+          params: ById,
+          response: { 200: Type.Object({ data: ImportReplyShape }, { description: 'The import.' }) },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const found = await getImport(deps.db, companyId, importId(request.params.id))
+        const refusals = await readRefusals(deps.db, companyId, found.id, 0, REFUSALS_SHOWN)
+        return { data: toImportReply(found, refusals) }
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/imports/:id/refused',
+      {
+        config: CALLERS,
+        schema: {
+          tags: TAGS,
+          operationId: 'downloadRefusedRows',
+          summary: 'Download the refused rows of an import',
+          description:
+            'Returns the refused rows in the format of the list, each with its line and the reason. After a correction the file can be imported again.',
+          params: ById,
+          response: { 200: fileContent('The refused rows.', REFUSED_EXAMPLES) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId } = request.caller
+        const found = await getImport(deps.db, companyId, importId(request.params.id))
+        return reply
+          .type(`${MIME_TYPES[found.format]}; charset=utf-8`)
+          .header('content-disposition', `attachment; filename="refused-${found.id}.${found.format}"`)
+          .send(Readable.from(writeRefused(deps.db, companyId, found)))
+      },
+    )
+
+    app.get(
+      '/public/v1/contacts/export',
+      {
+        config: { ...CALLERS, errors: ['validation_error'] },
+        schema: {
+          tags: TAGS,
+          operationId: 'exportContacts',
+          summary: 'Export all contacts',
+          description:
+            'Returns all contacts with an email or a phone, in the columns of the import; an import of the answer changes nothing.',
+          querystring: Type.Object({
+            format: Type.Optional(
+              Type.Unsafe<string>({
+                type: 'string',
+                enum: [...FORMATS],
+                description: 'The format; without it the Accept header decides, and `csv` is the default.',
+                'x-lenient': true,
+              }),
+            ),
+            raw: Type.Optional(
+              Type.Boolean({
+                description:
+                  "CSV cells that a spreadsheet takes for formulas are written with a leading ', which the import removes. `true` leaves them as they are.",
+              }),
+            ),
+          }),
+          response: {
+            200: fileContent('The contacts.', { 'text/csv': CSV_EXAMPLE, 'application/x-ndjson': NDJSON_EXAMPLE }),
+          },
+        },
+      },
+      async (request, reply) => {
+        const format = readFormat(request.query.format, request.headers.accept)
+        const parts = await exportContacts(deps.db, request.caller.companyId, format, {
+          isRaw: request.query.raw === true,
+        })
+        return reply
+          .type(`${MIME_TYPES[format]}; charset=utf-8`)
+          .header('content-disposition', `attachment; filename="contacts.${format}"`)
+          .send(Readable.from(parts))
+      },
+    )
+  }
+}
+
+function importId(text: string): number {
+  const id = parseId(text)
+  if (id === undefined) throw importNotFound()
+  return id
+}
+
+function readFormat(asked: string | undefined, accept: string | undefined): ListFormat {
+  if (asked === 'csv' || asked === 'ndjson') return asked
+  if (asked !== undefined) throw validationError([{ path: 'format', message: 'must be csv or ndjson' }])
+  return accept?.includes(MIME_TYPES.ndjson) ? 'ndjson' : 'csv'
+}

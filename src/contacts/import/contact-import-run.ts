@@ -1,0 +1,193 @@
+import { isUtf8 } from 'node:buffer'
+import type { Readable } from 'node:stream'
+import { setImmediate } from 'node:timers/promises'
+import type { Db, Pool } from '../../db/connect.ts'
+import type { BlobStore } from '../../media/blob-store.ts'
+import { createRowReader, lineToBody, type RowBody } from '../contact-columns.ts'
+import type { ContactWrite } from '../contact-record.ts'
+import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../contact-upsert.ts'
+import { readContactRow } from '../contact-write.ts'
+import { toText, withoutBlank } from './contact-import.ts'
+import {
+  type BegunImport,
+  beginImport,
+  type ContactImport,
+  endImport,
+  findImport,
+  type Refusal,
+  recordListGone,
+  recordProgress,
+} from './contact-import-store.ts'
+import { parseCsvRow } from './csv.ts'
+import { createRecordReader, type ListRecord } from './record-reader.ts'
+
+/** As many as the server's table of locks has room for beside everybody else's. */
+const ROWS_AT_ONCE = 1_000
+/** Read and checked before anything else may happen: a millisecond. */
+const ROWS_AT_A_STRETCH = 25
+
+export type RunDeps = {
+  db: Pool
+  blobStore: BlobStore
+  /** What contacts have that the service made by itself: a row that says so says nothing. */
+  sourceType: string
+}
+
+/**
+ * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
+ * whatever is killed when. Answers whether it is over; it is not when `pause` says that others should have their turn.
+ * Throws when `signal` tells it to end, and what the blob store and the database throw.
+ */
+export async function runImport(
+  deps: RunDeps,
+  companyId: number,
+  id: number,
+  { signal, pause = () => false }: { signal: AbortSignal; pause?: () => boolean },
+): Promise<boolean> {
+  const begun = await beginImport(deps.db, companyId, id)
+  if (begun === undefined) return true
+  let place: Place = { readBytes: begun.readBytes, readLines: begun.readLines }
+  let writing: Promise<void> = Promise.resolve()
+  const read = createRecordParser(begun)
+  // The next rows are read and checked while these are being written.
+  for await (const records of readBatches(deps, begun)) {
+    const batch = await checkBatch(deps, read, records, place)
+    await writing
+    signal.throwIfAborted()
+    if (pause()) return false
+    writing = writeBatch(deps, companyId, begun, batch, signal)
+    // Awaited above or below; until then its failure is nobody's.
+    writing.catch(() => {})
+    place = batch.to
+  }
+  await writing
+  await endImport(deps.db, companyId, id, null)
+  await forgetList(deps, companyId, id, begun.storageKey)
+  return true
+}
+
+/** Gives an import up: what was written of it stays. */
+export async function abandonImport(deps: RunDeps, companyId: number, id: number, reason: string): Promise<void> {
+  const given = await findImport(deps.db, companyId, id)
+  await endImport(deps.db, companyId, id, reason)
+  // What cannot be taken away now is swept away later.
+  if (given?.storageKey) await forgetList(deps, companyId, id, given.storageKey).catch(() => {})
+}
+
+async function forgetList(
+  { db, blobStore }: RunDeps,
+  companyId: number,
+  id: number,
+  storageKey: string,
+): Promise<void> {
+  await blobStore.remove(storageKey)
+  await recordListGone(db, companyId, id)
+}
+
+type Place = { readBytes: number; readLines: number }
+
+async function* readBatches({ blobStore }: RunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
+  if (begun.readBytes >= begun.sizeBytes) return
+  const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
+  const bytes: Readable | undefined = await blobStore.open(begun.storageKey, range)
+  if (bytes === undefined) throw new Error('The list is not in the blob store')
+  const reader = createRecordReader(begun.format === 'csv', { byte: begun.readBytes, line: begun.readLines + 1 })
+  let waiting: ListRecord[] = []
+  for await (const chunk of bytes) {
+    waiting = [...waiting, ...withoutBlank(begun.format, reader.push(chunk))]
+    const ready = waiting.length - (waiting.length % ROWS_AT_ONCE)
+    for (let at = 0; at < ready; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+    waiting = waiting.slice(ready)
+  }
+  waiting = [...waiting, ...withoutBlank(begun.format, reader.end())]
+  for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
+}
+
+type Row = {
+  readonly line: number
+  readonly fields: readonly string[]
+  readonly write: ContactWrite
+  readonly id?: number | undefined
+}
+type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refusals: Refusal[] }
+
+/** Now and then the rows before have their turn, which wait for the next of their statements. */
+async function checkBatch(
+  deps: RunDeps,
+  read: ParseRecord,
+  records: readonly ListRecord[],
+  from: Place,
+): Promise<Batch> {
+  const rows: Row[] = []
+  const refusals: Refusal[] = []
+  for (const [place, record] of records.entries()) {
+    if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
+    const { fields, ...row } = read(record)
+    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body))
+    const id = 'id' in row ? row.id : undefined
+    if ('write' in checked) rows.push({ line: record.line, fields, write: checked.write, id })
+    else refusals.push({ line: record.line, reason: checked.reason, fields })
+  }
+  return { from, to: placeAfter(records, from), rows, prepared: await prepareRows(deps.db, rows), refusals }
+}
+
+function placeAfter(records: readonly ListRecord[], from: Place): Place {
+  const last = records.at(-1)
+  return last === undefined ? from : { readBytes: last.end, readLines: last.nextLine - 1 }
+}
+
+type ParseRecord = (record: ListRecord) => (RowBody | { reason: string }) & { fields: readonly string[] }
+
+function createRecordParser({ format, columns }: ContactImport): ParseRecord {
+  const toBody = createRowReader(columns)
+  return (record) => {
+    if (record.isTooLong) return { reason: 'is too long', fields: [] }
+    if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
+    const text = toText(record)
+    if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
+    const { fields, fault } = parseCsvRow(text)
+    return fault === undefined ? { ...toBody(fields), fields } : { reason: fault, fields }
+  }
+}
+
+/** The service's own `source_type` cannot be written: a list that was exported has it all the same. */
+function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body
+  const given = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
+  if (given !== sourceType) return body
+  return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'source_type'))
+}
+
+async function writeBatch(
+  deps: RunDeps,
+  companyId: number,
+  begun: ContactImport,
+  batch: Batch,
+  signal: AbortSignal,
+): Promise<void> {
+  const by = { clientId: begun.clientId, source: 'import' }
+  const keep = async (tx: Db, outcomes: readonly RowOutcome[]) => {
+    const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
+    const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
+      const fault = outcomes[place]?.fault
+      return fault === undefined ? [] : [{ line, fields, reason: `custom_fields ${fault}` }]
+    })
+    const isMine = await recordProgress(tx, companyId, begun.id, {
+      from: batch.from.readBytes,
+      ...batch.to,
+      created: count('created'),
+      updated: count('updated'),
+      unchanged: count('unchanged'),
+      refusals: [...batch.refusals, ...full].map(storable),
+    })
+    if (!isMine) throw new Error('Another process went on with this import')
+  }
+  await upsertRows(deps.db, companyId, batch.prepared, by, keep, signal)
+}
+
+/** PostgreSQL keeps no NUL. */
+const storable = ({ line, reason, fields }: Refusal): Refusal => ({
+  line,
+  reason: reason.replaceAll('\0', '\uFFFD').toWellFormed(),
+  fields: fields.map((field) => field.replaceAll('\0', '\uFFFD').toWellFormed()),
+})

@@ -1,0 +1,281 @@
+import type { Db } from '../../db/connect.ts'
+
+/** As shown. Before, it is `receiving`: the list is on its way into the blob store. */
+export type ImportStatus = 'queued' | 'running' | 'completed' | 'failed' | 'cancelled'
+
+export type ContactImport = {
+  readonly id: number
+  readonly format: 'csv' | 'ndjson'
+  readonly columns: readonly string[]
+  /** Of the list in the blob store, as long as there may be one. */
+  readonly storageKey: string | null
+  readonly sizeBytes: number
+  readonly rows: number
+  readonly clientId: string | null
+  readonly status: ImportStatus
+  readonly failure: string | null
+  /** How far its rows are written: where the next one begins. */
+  readonly readBytes: number
+  readonly readLines: number
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refused: number
+  readonly createdAt: Date
+  readonly startedAt: Date | null
+  readonly endedAt: Date | null
+}
+
+export type BegunImport = ContactImport & { readonly storageKey: string }
+
+export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
+
+const columns = (db: Db) => db`
+  id, format, columns, storage_key, size_bytes, rows, client_id, status, failure, read_bytes, read_lines,
+  created, updated, unchanged, refused, created_at, started_at, ended_at
+`
+
+/** Says that a list comes into the blob store, before it does: whatever happens then, it is known where it is. */
+export async function insertImport(
+  db: Db,
+  companyId: number,
+  given: { format: ContactImport['format']; storageKey: string; clientId: string | null },
+): Promise<number> {
+  const [created] = await db<{ id: number }[]>`
+    insert into contact_imports (
+      company_id, format, storage_key, client_id, status, columns, size_bytes, rows, read_bytes, read_lines
+    )
+    values (${companyId}, ${given.format}, ${given.storageKey}, ${given.clientId}, 'receiving', '{}', 0, 0, 0, 0)
+    returning id
+  `
+  if (created === undefined) throw new Error('The import was not recorded')
+  return created.id
+}
+
+/** Lets one list of a company at a time decide whether it may wait, until the transaction ends. */
+export async function lockWaiting(tx: Db, companyId: number): Promise<void> {
+  await tx`select pg_advisory_xact_lock(advisory_key('waiting import', ${String(companyId)}))`
+}
+
+/** A request brings its list within a minute: what is received for longer was left by a process that died. */
+const RECEIVING_MINUTES = 2
+
+/** Lists of the company that are not imported to their end, without the one with the id. */
+export async function readWaiting(
+  db: Db,
+  companyId: number,
+  exceptId: number = 0,
+): Promise<{ lists: number; bytes: number }> {
+  const [row] = await db<{ lists: number; bytes: number }[]>`
+    select count(*) as lists, coalesce(sum(size_bytes), 0)::bigint as bytes
+    from contact_imports
+    where company_id = ${companyId}
+      and id <> ${exceptId}
+      and storage_key is not null
+      and (
+        status in ('queued', 'running')
+        or (status = 'receiving' and created_at > now() - make_interval(mins => ${RECEIVING_MINUTES}))
+      )
+  `
+  return row ?? { lists: 0, bytes: 0 }
+}
+
+/** Imports with a lower id, newest first. */
+export async function readImports(db: Db, companyId: number, before: number, limit: number): Promise<ContactImport[]> {
+  return db<ContactImport[]>`
+    select ${columns(db)}
+    from contact_imports
+    where company_id = ${companyId} and id < ${before} and status <> 'receiving'
+    order by id desc
+    limit ${limit}
+  `
+}
+
+/** Ends an import that is not over; false when there is none. The worker notices it at its next rows. */
+export async function endCancelled(db: Db, companyId: number, id: number): Promise<boolean> {
+  const ended = await db`
+    update contact_imports
+    set status = 'cancelled', ended_at = now()
+    where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
+    returning id
+  `
+  return ended.length > 0
+}
+
+/** The list is in the blob store: from now on it waits to be worked off. */
+export async function queueImport(tx: Db, companyId: number, id: number, list: TakenList): Promise<ContactImport> {
+  const [queued] = await tx<ContactImport[]>`
+    update contact_imports
+    set
+      status = 'queued',
+      columns = ${[...list.columns]},
+      size_bytes = ${list.sizeBytes},
+      rows = ${list.rows},
+      read_bytes = ${list.readBytes},
+      read_lines = ${list.readLines}
+    where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
+    returning ${columns(tx)}
+  `
+  if (queued === undefined) throw new Error('The import took so long that it was swept away')
+  return queued
+}
+
+/** Locks an import until the transaction ends, and returns whether its list is still being received. */
+export async function lockReceiving(tx: Db, companyId: number, id: number): Promise<boolean> {
+  const rows = await tx`
+    select from contact_imports
+    where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'
+    for update`
+  return rows.count === 1
+}
+
+/** Forgets an import of which no list was kept. */
+export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
+  await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
+}
+
+/** The list is no longer in the blob store. */
+export async function recordListGone(db: Db, companyId: number, id: number): Promise<void> {
+  await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
+}
+
+/** Lists that are nobody's any more: of imports that are over, and of those that broke off as the list came in. */
+export async function readLeftovers(
+  db: Db,
+  limit: number,
+): Promise<{ companyId: number; id: number; storageKey: string; isReceiving: boolean }[]> {
+  return db`
+    select company_id, id, storage_key, status = 'receiving' as is_receiving
+    from contact_imports
+    where storage_key is not null
+      and (
+        (status = 'receiving' and created_at < now() - interval '1 day')
+        or ended_at < now() - interval '1 minute'
+      )
+    limit ${limit}
+  `
+}
+
+export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
+  const [found] = await db<ContactImport[]>`
+    select ${columns(db)}
+    from contact_imports
+    where (company_id, id) = (${companyId}, ${id}) and status <> 'receiving'
+  `
+  return found
+}
+
+/** Marks an import that is not over as running and answers how far it is. */
+export async function beginImport(db: Db, companyId: number, id: number): Promise<BegunImport | undefined> {
+  const [begun] = await db<BegunImport[]>`
+    update contact_imports
+    set status = 'running', started_at = coalesce(started_at, now())
+    where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
+    returning ${columns(db)}
+  `
+  return begun
+}
+
+/** A row that was not written, and why. */
+export type Refusal = { readonly line: number; readonly reason: string; readonly fields: readonly string[] }
+
+export type Progress = {
+  readonly from: number
+  readonly readBytes: number
+  readonly readLines: number
+  readonly created: number
+  readonly updated: number
+  readonly unchanged: number
+  readonly refusals: readonly Refusal[]
+}
+
+/**
+ * Counts rows in the transaction that writes them, whose commit need not wait for the disk: what a power failure takes
+ * away is rows and count alike, and the import goes on from there. False when another has gone on from the same place.
+ */
+export async function recordProgress(tx: Db, companyId: number, id: number, progress: Progress): Promise<boolean> {
+  const refusals = progress.refusals.map(({ line, reason, fields }) => ({ line, reason, fields: [...fields] }))
+  const moved = await tx`
+    with at_ease as materialized (
+      select set_config('synchronous_commit', 'off', true)
+    ),
+    refused as (
+      insert into contact_import_refusals (company_id, import_id, line, reason, fields)
+      select ${companyId}, ${id}, refusal.line, refusal.reason, refusal.fields
+      from jsonb_to_recordset(${tx.json(refusals)}) as refusal (line integer, reason text, fields text[])
+      on conflict do nothing
+    )
+    update contact_imports
+    set
+      read_bytes = ${progress.readBytes},
+      read_lines = ${progress.readLines},
+      created = created + ${progress.created},
+      updated = updated + ${progress.updated},
+      unchanged = unchanged + ${progress.unchanged},
+      refused = refused + ${progress.refusals.length}
+    where (company_id, id) = (${companyId}, ${id}) and read_bytes = ${progress.from} and status = 'running'
+      and exists (select from at_ease)
+    returning id
+  `
+  return moved.length > 0
+}
+
+/** Ends an import, with a failure when it could not be read to its end. */
+export async function endImport(db: Db, companyId: number, id: number, failure: string | null): Promise<void> {
+  await db`
+    update contact_imports
+    set status = ${failure === null ? 'completed' : 'failed'}, failure = ${failure}, ended_at = now()
+    where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
+  `
+}
+
+/** Refused rows after a line, in order. */
+export async function readRefusals(
+  db: Db,
+  companyId: number,
+  id: number,
+  afterLine: number,
+  limit: number,
+): Promise<Refusal[]> {
+  return db<Refusal[]>`
+    select line, reason, fields
+    from contact_import_refusals
+    where (company_id, import_id) = (${companyId}, ${id}) and line > ${afterLine}
+    order by line
+    limit ${limit}
+  `
+}
+
+/** How long an import is listed after its end, with its refused rows. */
+const IMPORT_DAYS = 90
+const IMPORTS_AT_ONCE = 100
+
+/** Deletes up to `limit` refused rows of imports that ended 90 days ago, and the imports that have none left; returns how many rows. */
+export async function expireImports(db: Db, limit: number): Promise<number> {
+  const old = db`
+    select company_id, id
+    from contact_imports
+    where ended_at < now() - make_interval(days => ${IMPORT_DAYS}) and storage_key is null
+    order by ended_at
+    limit ${IMPORTS_AT_ONCE}
+  `
+  const refusals = await db`
+    delete from contact_import_refusals
+    where (company_id, import_id, line) in (
+      select refusal.company_id, refusal.import_id, refusal.line
+      from (${old}) as old
+      join contact_import_refusals refusal on (refusal.company_id, refusal.import_id) = (old.company_id, old.id)
+      limit ${limit}
+    )
+  `
+  const imports = await db`
+    delete from contact_imports
+    where (company_id, id) in (${old})
+      and not exists (
+        select
+        from contact_import_refusals refusal
+        where (refusal.company_id, refusal.import_id) = (contact_imports.company_id, contact_imports.id)
+      )
+  `
+  return Math.max(refusals.count, imports.count === IMPORTS_AT_ONCE ? limit : 0)
+}

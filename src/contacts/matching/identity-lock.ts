@@ -1,0 +1,84 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { monotonicMs } from '../../clock.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { isContention, sqlState } from '../../db/failure.ts'
+import { serviceUnavailable } from '../../errors.ts'
+import { takeContactIds } from '../contact-store.ts'
+import { inTurn } from './contact-queue.ts'
+import { type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
+
+/** A write with more names than this takes the place of a large batch. */
+const SMALL_BATCH = 25
+const GIVE_UP_AFTER_MS = 20_000
+const WAIT_MS = { first: 4, longest: 128 }
+const LOCK_NOT_AVAILABLE = '55P03'
+
+/** Thrown by work when a lock that it needs is taken: it is rolled back and begins again later. */
+class Busy extends Error {}
+
+/** Locks more identities within the work. @throws Busy when one of them is taken */
+export async function lockAlso(tx: Db, companyId: number, identities: readonly string[]): Promise<void> {
+  if (!(await tryLockContacts(tx, companyId, identities, null))) throw new Busy()
+}
+
+/** The identities that a write names: its address and its phone's. */
+export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
+  [emailKey === null ? null : `mailto:${emailKey}`, phoneIdentity].filter((identity) => identity !== null)
+
+export type LockOptions = {
+  lane?: BatchLane
+  /** Ids that a small write may need for new contacts: taken along with the locks, as nothing is known of the matches yet. */
+  ids?: number
+  /** Until this aborts, the work waits as long as it takes; without it, 20 seconds. */
+  signal?: AbortSignal
+}
+
+/**
+ * Runs the work in one transaction that holds the locks of the named identities, which sends and inbound messages to
+ * the same customers take, too, and of the rows of the contacts that they can match: the work gets these.
+ *
+ * Work of this process waits in front of the pool. When another process has one of the locks, the transaction ends and
+ * begins again after a pause: waiting holds no connection, and no two transactions wait for each other.
+ * 503 when the locks are taken for 20 seconds.
+ */
+export async function withMatchesLocked<T>(
+  db: Pool,
+  companyId: number,
+  named: readonly Named[],
+  work: (tx: Db, matches: readonly Match[], ids: readonly number[]) => Promise<T>,
+  { lane = 'array', ids: idCount = 0, signal }: LockOptions = {},
+): Promise<T> {
+  const identities = [...new Set(named.flatMap(identitiesOf))]
+  const large = named.length > SMALL_BATCH ? lane : null
+  const ids = named.flatMap(({ id }) => (id === undefined || large !== null ? [] : [`id:${id}`]))
+  const keys = [...identities, ...ids, ...(large === null ? [] : [large])]
+  const attempt = () =>
+    db.begin('isolation level read committed', async (tx) => {
+      // Sent at once; the server looks in a statement of its own, after it has the locks.
+      const [isLocked, matches, newIds] = await Promise.all([
+        tryLockContacts(tx, companyId, identities, large),
+        readMatches(tx, companyId, named),
+        takeContactIds(tx, large === null ? idCount : 0),
+      ])
+      if (!isLocked || matches === undefined) throw new Busy()
+      return { value: await work(tx, matches, newIds) }
+    })
+  return inTurn(db, companyId, keys, async () => {
+    const startedAtMs = monotonicMs()
+    for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {
+      const outcome = await attempt().catch(asBusy)
+      if ('value' in outcome) return outcome.value as T
+      signal?.throwIfAborted()
+      if (signal === undefined && monotonicMs() - startedAtMs > GIVE_UP_AFTER_MS) throw tooBusy()
+      // At a random moment, so that those who wait for each other don't meet again.
+      await sleep(waitMs * (0.5 + Math.random()))
+    }
+  })
+}
+
+const tooBusy = () => serviceUnavailable('These contacts are being changed by too many requests at once: try again')
+
+function asBusy(error: unknown): object {
+  if (error instanceof Busy || isContention(error) || sqlState(error) === LOCK_NOT_AVAILABLE) return {}
+  throw error
+}

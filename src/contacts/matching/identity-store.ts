@@ -1,0 +1,140 @@
+import { arrayText } from '../../db/array-text.ts'
+import type { Db } from '../../db/connect.ts'
+import type { Contact } from '../contact-record.ts'
+import { contactColumns, emailPlace } from '../contact-store.ts'
+
+/** What a write names: an address in lower case, a phone's identity, a contact's id. */
+export type Named = {
+  readonly emailKey: string | null
+  readonly phoneIdentity: string | null
+  readonly id?: number | undefined
+}
+
+/** Which batches of a company exclude each other: arrays of one request, and lists that are imported. */
+export type BatchLane = 'array' | 'import'
+
+/**
+ * Locks customers by identity until the transaction ends, without waiting: false when another transaction has one of
+ * them. With a lane it takes a place for a large batch, too: one per company and lane, and as many in all as the lock
+ * table of the server has room for.
+ */
+export async function tryLockContacts(
+  tx: Db,
+  companyId: number,
+  identities: readonly string[],
+  lane: BatchLane | null,
+): Promise<boolean> {
+  const [row] = await tx<{ isLocked: boolean }[]>`
+    select try_lock_contacts(${companyId}, ${arrayText(identities)}::text[], ${lane}) as is_locked
+  `
+  return row?.isLocked ?? false
+}
+
+/** A contact, and the named phone identities by which it is known without having them. */
+export type Match = Contact & { readonly emailKey: string | null; readonly aliases: readonly string[] }
+
+/**
+ * Every living contact that the named can match, one after another, whatever they make of each other: the contacts with
+ * the emails, the ids and the aliases; and of each phone as many others, oldest first, as there are names with it, since
+ * each of them can move at most one away. At most three for each name.
+ *
+ * Their rows stay locked until the transaction ends. Undefined when one of them changed since it was found.
+ *
+ * @throws PostgresError 55P03 when another transaction has locked one of the rows.
+ */
+export async function readMatches(
+  tx: Db,
+  companyId: number,
+  named: readonly Named[],
+): Promise<readonly Match[] | undefined> {
+  const rows = await tx<(Match & { isChanged: boolean })[]>`
+    with given as materialized (
+      select *
+      from unnest(
+        ${arrayText(named.map(({ emailKey }) => emailKey))}::text[],
+        ${arrayText(named.map(({ phoneIdentity }) => phoneIdentity))}::text[],
+        ${named.map(({ id }) => id ?? null)}::bigint[]
+      ) as given (email_key, phone, id)
+    ),
+    phone as materialized (
+      select given.phone as identity, count(*) as names from given where given.phone is not null group by given.phone
+    ),
+    alias as materialized (
+      select known.identity, known.contact_id
+      from phone
+      cross join lateral (
+        select contact_aliases.identity, contact_aliases.contact_id
+        from contact_aliases
+        where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, phone.identity)
+        limit 1
+      ) as known
+    ),
+    direct as materialized (
+      select named.id, array_agg(named.alias) filter (where named.alias is not null) as aliases
+      from (
+        select known.id, null as alias
+        from (select distinct email_key from given where email_key is not null) as email
+        cross join lateral (
+          select contacts.id
+          from contacts
+          where contacts.company_id = ${companyId} and ${emailPlace(tx)} = email.email_key and contacts.deleted_at is null
+          limit 1
+        ) as known
+        union all
+        select id, null from given where id is not null
+        union all
+        select contact_id, identity from alias
+      ) as named
+      group by named.id
+    ),
+    found as materialized (
+      select id, aliases from direct
+      union all
+      select holder.id, null
+      from phone
+      cross join lateral (
+        select contacts.id
+        from contacts
+        where (contacts.company_id, contacts.phone_identity) = (${companyId}, phone.identity)
+          and contacts.deleted_at is null
+          and contacts.id not in (select direct.id from direct)
+        order by contacts.id
+        limit phone.names
+      ) as holder
+    ),
+    seen as materialized (
+      select found.id, version.xmin, coalesce(found.aliases, '{}') as aliases
+      from found
+      cross join lateral (
+        select contacts.xmin
+        from contacts
+        where (contacts.company_id, contacts.id) = (${companyId}, found.id) and contacts.deleted_at is null
+        limit 1
+      ) as version
+    )
+    select ${contactColumns(tx)}, contacts.email_key, seen.aliases, contacts.xmin <> seen.xmin as is_changed
+    from seen
+    join contacts on (contacts.company_id, contacts.id) = (${companyId}, seen.id)
+    for no key update of contacts nowait
+  `
+  return rows.some(({ isChanged }) => isChanged) ? undefined : rows
+}
+
+/** Whether another living contact has this phone and no email. */
+export async function hasTwinWithoutEmail(
+  tx: Db,
+  companyId: number,
+  phoneIdentity: string,
+  id: number,
+): Promise<boolean> {
+  const twins = await tx`
+    select id
+    from contacts
+    where (company_id, phone_identity) = (${companyId}, ${phoneIdentity})
+      and deleted_at is null
+      and email_key is null
+      and id <> ${id}
+    limit 1
+  `
+  return twins.length > 0
+}

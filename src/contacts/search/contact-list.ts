@@ -1,0 +1,138 @@
+import type { Db } from '../../db/connect.ts'
+import type { Contact } from '../contact-record.ts'
+import { readContactCount } from './contact-count-store.ts'
+import { type SortColumn, toCursor } from './contact-cursor.ts'
+import {
+  countMatches,
+  findWalkEnd,
+  type ListedContact,
+  type PageRequest,
+  readContactPage,
+  type SearchMethod,
+  sampleMatches,
+} from './contact-list-store.ts'
+import { isIndexed, type SearchTerm, searchTerms } from './contact-search.ts'
+
+export const CONTACT_SORTS = ['created_at', '-created_at', 'updated_at', '-updated_at', 'email', '-email'] as const
+export type ContactSort = (typeof CONTACT_SORTS)[number]
+
+export type ContactListRequest = {
+  /** From 1. */
+  readonly page: number
+  readonly limit: number
+  readonly search: string
+  readonly sort: ContactSort
+  /** Contacts that come before or after this place in the value that is sorted by, nearest first, instead of a page. */
+  readonly cursor?: PageRequest['cursor']
+}
+
+export type ContactPage = {
+  readonly contacts: readonly Contact[]
+  readonly total: number
+  /** False when not all contacts were looked at: at least `total` match then. */
+  readonly totalIsExact: boolean
+  readonly hasNext: boolean
+  readonly hasPrevious: boolean
+  /** Where the next page begins; null when there is none. */
+  readonly nextCursor: string | null
+  readonly previousCursor: string | null
+}
+
+/**
+ * One page of the company's living contacts. A cursor costs the same at any depth; the total is never counted out. A
+ * search looks at 10,000 contacts at most: a page may then be short, and the next cursor goes on behind them.
+ */
+export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
+  const terms = searchTerms(request.search)
+  const found = await count(db, companyId, terms)
+  const stretch = toStretch(request, found)
+  // Newest first, the page is among the contacts that were counted.
+  const isCounted = found.isExact || request.sort === '-created_at'
+  const isPastEnd = isCounted && request.cursor === undefined && stretch.skipped >= found.total
+  const { column } = parseSort(request.sort)
+  const page = { ...stretch, terms, column, method: found.method, cursor: request.cursor }
+  const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
+  const mayGoOn = terms.length > 0 && found.method === 'walk' && !found.isExact && rows.length <= request.limit
+  const end = mayGoOn ? await findWalkEnd(db, companyId, page) : undefined
+  const { contacts, ...around } = cut(request, rows, stretch.isTurned, found, end !== undefined)
+  const [first, last] = [contacts.at(0), contacts.at(-1)].map((one) => one && { value: one.place, id: one.id })
+  const [previous, next] = stretch.isTurned ? [end ?? first, last] : [first, end ?? last]
+  return {
+    total: found.total,
+    totalIsExact: found.isExact,
+    contacts,
+    ...around,
+    nextCursor: around.hasNext && next ? toCursor(column, next) : null,
+    previousCursor: around.hasPrevious && previous ? toCursor(column, previous) : null,
+  }
+}
+
+type Found = { readonly total: number; readonly isExact: boolean; readonly method: SearchMethod }
+
+/** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
+async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): Promise<Found> {
+  if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
+  const hasRuns = isIndexed(terms)
+  const { matches, areAll, areMany } = await sampleMatches(db, companyId, terms, hasRuns)
+  if (areAll) return { total: matches, isExact: true, method: 'walk' }
+  const method = hasRuns && !areMany ? 'index' : 'walk'
+  const counted = await countMatches(db, companyId, terms, method)
+  return { total: counted.matches, isExact: counted.isExact, method: counted.isExact ? method : 'walk' }
+}
+
+/**
+ * Where to read. One contact more than asked for tells whether there is another page. The far half of a list of known
+ * length is read from its end: turned round.
+ */
+function toStretch(request: ContactListRequest, { total, isExact }: Found) {
+  const { descending } = parseSort(request.sort)
+  const { cursor, limit } = request
+  if (cursor !== undefined) {
+    const isDown = cursor.side === 'before'
+    return { skipped: 0, offset: 0, limit: limit + 1, descending: isDown, isTurned: isDown !== descending }
+  }
+  const skipped = (request.page - 1) * limit
+  const left = Math.max(0, total - skipped - limit)
+  const isFar = isExact && skipped > left
+  return {
+    skipped,
+    offset: isFar ? left : skipped,
+    limit: isFar ? Math.max(0, Math.min(limit, total - skipped)) : limit + 1,
+    descending: isFar ? !descending : descending,
+    isTurned: isFar,
+  }
+}
+
+export function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean } {
+  switch (sort) {
+    case 'created_at':
+    case '-created_at':
+      return { column: 'created_at', descending: sort.startsWith('-') }
+    case 'updated_at':
+    case '-updated_at':
+      return { column: 'updated_at', descending: sort.startsWith('-') }
+    case 'email':
+    case '-email':
+      return { column: 'email', descending: sort.startsWith('-') }
+  }
+}
+
+function cut(
+  request: ContactListRequest,
+  rows: readonly ListedContact[],
+  isTurned: boolean,
+  { total, isExact }: Found,
+  goesOn: boolean,
+) {
+  const { cursor, limit } = request
+  const isMore = goesOn || rows.length > limit
+  const contacts = isTurned ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
+  if (cursor === undefined) {
+    const hasNext = isExact ? request.page * limit < total : isMore
+    return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
+  }
+  const isAny = contacts.length > 0
+  return isTurned
+    ? { contacts, hasNext: isAny, hasPrevious: isMore }
+    : { contacts, hasNext: isMore, hasPrevious: isAny }
+}

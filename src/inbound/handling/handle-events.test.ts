@@ -1,0 +1,157 @@
+import { beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { connectNumber } from '../../../test/world.ts'
+import { systemClock } from '../../clock.ts'
+import { connect } from '../../db/connect.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import { listBusyLanes } from '../event-store.ts'
+import { acceptBodies, toEvents } from '../ingest/accept.ts'
+import { UNPROVEN } from '../ingest/signature.ts'
+import { ALL_LANES } from '../lane.ts'
+import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
+
+let db: TestDatabase['db']
+let url: string
+let deps: HandleEventsDeps
+beforeAll(async () => {
+  ;({ db, url } = await createTestDatabase())
+  deps = {
+    db,
+    events: eventReader,
+    clock: systemClock,
+    sourceType: 'parley',
+    decrypt: (sealed) => sealed,
+    forward: async () => () => {},
+    copyMedia: async () => () => {},
+    onUnplaced: () => {},
+  }
+})
+beforeEach(async () => {
+  await db`truncate inbound_events`
+})
+
+/** As the worker does: the lanes of which something fails after the others. */
+async function handle(deps: HandleEventsDeps, lanes: number[]): Promise<number> {
+  let { handled, failing } = await handleLanes(deps, lanes)
+  for (const lane of failing) handled += await handleApart(deps, lane)
+  return handled
+}
+
+/** Numbers of lanes that differ. */
+async function connectNumbers(count: number): Promise<{ number: string; lane: number }[]> {
+  const found = new Map<number, string>()
+  while (found.size < count) {
+    const number = await connectNumber(db)
+    found.set(laneOf(number), number)
+  }
+  return [...found].map(([lane, number]) => ({ lane, number }))
+}
+
+const bodyOf = (number: string, wamid: string, text = 'Hello') =>
+  Buffer.from(
+    JSON.stringify({
+      entry: [
+        {
+          changes: [
+            {
+              field: 'messages',
+              value: {
+                metadata: { phone_number_id: number },
+                messages: [{ from: '393331', id: wamid, timestamp: '1760000000', type: 'text', text: { body: text } }],
+              },
+            },
+          ],
+        },
+      ],
+    }),
+  )
+const laneOf = (number: string): number => toEvents(eventReader, bodyOf(number, 'w'))[0]!.lane
+const accept = (...bodies: Buffer[]) =>
+  acceptBodies(
+    db,
+    eventReader,
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
+  )
+const wamids = async (prefix: string) =>
+  (await db<{ wamid: string }[]>`select wamid from messages where wamid like ${`${prefix}%`} order by id`).map(
+    ({ wamid }) => wamid,
+  )
+
+test('events of several lanes are handled in one transaction, each number in its order', async () => {
+  const [one, other] = await connectNumbers(2)
+  await accept(bodyOf(one!.number, 'a1'), bodyOf(other!.number, 'a2'), bodyOf(one!.number, 'a3'))
+  expect(await handle(deps, [one!.lane, other!.lane])).toBe(3)
+  expect(await wamids('a')).toEqual(['a1', 'a2', 'a3'])
+  const written = await db`select distinct xmin::text from messages where wamid like 'a%'`
+  expect(written).toHaveLength(1)
+  expect(await listBusyLanes(db, ALL_LANES, 10)).toEqual([])
+})
+
+test('a lane that another worker has is left to it, the others are handled', async () => {
+  const [held, free] = await connectNumbers(2)
+  await accept(bodyOf(held!.number, 'b1'), bodyOf(free!.number, 'b2'))
+  const lanes = [held!.lane, free!.lane]
+  const begun = Promise.withResolvers<void>()
+  const mayEnd = Promise.withResolvers<void>()
+  const copyMedia = async () => {
+    begun.resolve()
+    await mayEnd.promise
+    return () => {}
+  }
+  const other = handle({ ...deps, copyMedia }, [held!.lane])
+  await begun.promise
+  expect(await handle(deps, lanes)).toBe(1)
+  expect(await wamids('b')).toEqual(['b2'])
+  mayEnd.resolve()
+  expect(await other).toBe(1)
+  expect(await handle(deps, lanes)).toBe(0)
+  expect(await wamids('b')).toEqual(['b1', 'b2'])
+})
+
+test('an item that the database refuses fails alone among the lanes of its transaction', async () => {
+  const [one, other] = await connectNumbers(2)
+  await db`alter table messages add constraint refused check (text <> 'refuse me')`
+  await accept(
+    bodyOf(one!.number, 'c1'),
+    bodyOf(other!.number, 'c2', 'refuse me'),
+    bodyOf(one!.number, 'c3'),
+    bodyOf(other!.number, 'c4'),
+  )
+  expect(await handle(deps, [one!.lane, other!.lane])).toBe(4)
+  expect(await wamids('c')).toEqual(['c1', 'c3', 'c4'])
+  const aside = await db<{ state: string; body: Buffer }[]>`select state, body from inbound_items`
+  expect(aside.map(({ state, body }) => [state, String(body).includes('c2')])).toEqual([['failed', true]])
+  await db`alter table messages drop constraint refused`
+})
+
+test('busy lanes are listed by their oldest event, counted up to the limit', async () => {
+  const [one, other] = await connectNumbers(2)
+  await accept(...['d1', 'd2', 'd3'].map((wamid) => bodyOf(one!.number, wamid)), bodyOf(other!.number, 'd4'))
+  expect(await listBusyLanes(db, ALL_LANES, 2)).toEqual([
+    { lane: one!.lane, waiting: 2 },
+    { lane: other!.lane, waiting: 1 },
+  ])
+})
+
+test('a customer that another transaction has locked delays his own lane only, and fails no item', async () => {
+  const [held, free] = await connectNumbers(2)
+  const hurried = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
+  await accept(bodyOf(held!.number, 'e1'), bodyOf(free!.number, 'e2'))
+  const ended = Promise.withResolvers<void>()
+  const locked = Promise.withResolvers<void>()
+  const lock = db.begin(async (tx) => {
+    const [route] = await tx`select company_id from sender_routes where phone_number_id = ${held!.number}`
+    await tx`select lock_customers(array[${route!.companyId}::bigint], array['393331'])`
+    locked.resolve()
+    await ended.promise
+  })
+  await locked.promise
+  const { failing } = await handleLanes({ ...deps, db: hurried }, [held!.lane, free!.lane])
+  expect([await wamids('e'), failing]).toEqual([['e2'], [held!.lane]])
+  await expect(handleApart({ ...deps, db: hurried }, held!.lane)).rejects.toMatchObject({ code: '55P03' })
+  ended.resolve()
+  await lock
+  expect(await handleApart({ ...deps, db: hurried }, held!.lane)).toBe(1)
+  expect(await wamids('e')).toEqual(['e2', 'e1'])
+  await hurried.end()
+})

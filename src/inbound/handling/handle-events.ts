@@ -1,0 +1,138 @@
+import type { Clock } from '../../clock.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { isOwnWait, isTemporary } from '../../db/failure.ts'
+import type { EventReader } from '../../providers/events/event-reader.ts'
+import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from '../event-store.ts'
+import { isIsolated, isolatedLane } from '../lane.ts'
+import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
+import type { HandleDeps } from './handle-items.ts'
+import { keepUnplaced, type Unplaced } from './keep-unplaced.ts'
+import { leaveFrom, type Owned, openEvents } from './open-event.ts'
+
+/** What one transaction takes at most. With the body that exceeds `bytes`, at most 8 MiB are taken. */
+export type Bounds = { limit: number; bytes: number; items: number }
+export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 500 }
+/** Few items, since each of them may fail. */
+const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32 }
+
+export type HandleEventsDeps = HandleDeps & {
+  events: Pick<EventReader, 'parse'>
+  db: Pool
+  clock: Clock
+  /** Called after the commit with the items of one transaction that could not be placed or processed. */
+  onUnplaced: (unplaced: readonly Unplaced[]) => void
+}
+
+/** `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. */
+export type Handled = { handled: number; failing: number[] }
+
+/**
+ * Handles the oldest events of some lanes: one transaction takes them and writes everything that follows from them, so
+ * that a crash at any line leaves either all or nothing. When it fails, each lane has a transaction of its own. `handled` is
+ * the number of events taken; 0 when other workers hold the lanes.
+ *
+ * @throws when the database is away; then the call may be repeated
+ */
+export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number[]): Promise<Handled> {
+  try {
+    return { handled: await handleOnce(deps, lanes, EVENTS_AT_ONCE, handleTogether), failing: [] }
+  } catch (error) {
+    if (isTemporary(error) && !isOwnWait(error)) throw error
+  }
+  if (lanes.length === 1) return { handled: 0, failing: [...lanes] }
+  const all: Handled = { handled: 0, failing: [] }
+  for (const lane of lanes) {
+    const one = await handleLanes(deps, [lane])
+    all.handled += one.handled
+    all.failing.push(...one.failing)
+  }
+  return all
+}
+
+/**
+ * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number, each
+ * item that fails being kept as failed. A number with more failing items than one transaction tries moves to its isolated
+ * lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane some items of
+ * one event are handled. What cannot be written, not even as failed, goes to the end of the isolated lane.
+ *
+ * @throws when the database is away, another transaction is in the way, or an isolated event cannot be written; then the
+ * call may be repeated
+ */
+export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
+  try {
+    if (isIsolated(lane)) return await handleOnce(deps, [lane], ISOLATED_AT_ONCE, handleInHalves)
+    return await handleOnce(deps, [lane], EVENTS_AT_ONCE, numberByNumber)
+  } catch (error) {
+    if (isTemporary(error)) throw error
+    if (!isIsolated(lane)) return isolate(deps.db, lane)
+    await requeueOldest(deps.db, lane)
+    throw error
+  }
+}
+
+/** Moves the oldest events of a lane to where each is handled alone. */
+const isolate = (db: Pool, lane: number): Promise<number> =>
+  db.begin(async (tx) => {
+    const events = await takeEvents(tx, [lane], EVENTS_AT_ONCE)
+    await putBackEvents(
+      tx,
+      events.map((event) => ({ ...event, lane: isolatedLane(lane) })),
+    )
+    return events.length
+  })
+
+type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<Outcome>
+
+/** What other rooms want done after the commit is done then. */
+async function handleOnce(
+  deps: HandleEventsDeps,
+  lanes: readonly number[],
+  bounds: Bounds,
+  handle: Handle,
+): Promise<number> {
+  const { count, outcome } = await deps.db.begin(async (tx) => {
+    const events = await takeEvents(tx, lanes, bounds)
+    const { owned, unplaced, rest } = openEvents(deps.events, events, bounds.items)
+    const outcome = await handle(deps, tx, owned, deps.clock.now())
+    await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
+    const all = [...unplaced.filter(isBefore(outcome.left)), ...outcome.unplaced]
+    await keepUnplaced(tx, all)
+    return { count: events.length, outcome: { ...outcome, unplaced: all } }
+  })
+  for (const act of outcome.afterwards) act()
+  if (outcome.unplaced.length > 0) deps.onUnplaced(outcome.unplaced)
+  return count
+}
+
+/** Whether an item stands before those that are left of its event: a later transaction finds the others again. */
+function isBefore(left: readonly StoredEvent[]): (item: Unplaced) => boolean {
+  const firstLeft = new Map(left.map(({ id, done }) => [id, done]))
+  return ({ event, index }) => index < (firstLeft.get(event.id) ?? Number.POSITIVE_INFINITY)
+}
+
+/** Of an event that is there twice the last counts, from which more items are left. */
+const uniqueOf = (events: readonly StoredEvent[]): StoredEvent[] => [
+  ...new Map(events.map((event) => [event.id, event])).values(),
+]
+
+/**
+ * Each number's items by themselves, the numbers with fewest items first. Once a number has used up the attempts of this
+ * transaction, the rest of its items goes to its isolated lane, and the other numbers are left for the next transaction.
+ */
+const numberByNumber: Handle = async (deps, tx, owned, at) => {
+  const numbers = [...Map.groupBy(owned, ({ event }) => event.part).values()]
+  const all: Outcome = { unplaced: [], afterwards: [], left: [] }
+  let isSpent = false
+  for (const items of numbers.toSorted((one, other) => one.length - other.length)) {
+    if (isSpent) {
+      all.left.push(...leaveFrom(items))
+      continue
+    }
+    const outcome = await handleInHalves(deps, tx, items, at)
+    all.unplaced.push(...outcome.unplaced)
+    all.afterwards.push(...outcome.afterwards)
+    isSpent = outcome.left.length > 0
+    all.left.push(...outcome.left.map((event) => ({ ...event, lane: isolatedLane(event.lane) })))
+  }
+  return all
+}

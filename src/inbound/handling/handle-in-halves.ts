@@ -1,0 +1,67 @@
+import type { Db } from '../../db/connect.ts'
+import { isTemporary } from '../../db/failure.ts'
+import type { StoredEvent } from '../event-store.ts'
+import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
+import type { Unplaced } from './keep-unplaced.ts'
+import { leaveFrom, type Owned } from './open-event.ts'
+import { savepoint } from './savepoint.ts'
+
+/** Failed attempts after which the rest of the items is left to a later transaction. */
+const MAX_FAILURES = 40
+
+export type Outcome = {
+  unplaced: Unplaced[]
+  /** What other rooms want done after the commit. */
+  afterwards: AfterCommit[]
+  /** Events of which items are left, as they are to be put back. */
+  left: StoredEvent[]
+}
+
+/** All items in one go; when one of them fails, none is handled. */
+export async function handleTogether(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
+  if (owned.length === 0) return { unplaced: [], afterwards: [], left: [] }
+  const afterwards: AfterCommit[] = []
+  const notHandled = await handleItems({ ...deps, afterwards }, tx, owned, at)
+  const owners = new Map(owned.map((one) => [one.item, one]))
+  const unplaced = notHandled.flatMap(({ item, state, reason }) => {
+    const owner = owners.get(item)
+    return owner === undefined ? [] : [{ ...owner, state, reason }]
+  })
+  return { unplaced, afterwards, left: [] }
+}
+
+/** All items in one go; when that fails, one half after the other, so that an item that fails does so alone. */
+export async function handleInHalves(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
+  const unplaced: Unplaced[] = []
+  const afterwards: AfterCommit[] = []
+  const left: Owned[] = []
+  let failures = 0
+
+  const handle = async (items: readonly Owned[]): Promise<void> => {
+    const [first] = items
+    if (first === undefined) return
+    if (failures === MAX_FAILURES) {
+      left.push(...items)
+      return
+    }
+    try {
+      const outcome = await savepoint(tx, (inner) => handleTogether(deps, inner, items, at))
+      unplaced.push(...outcome.unplaced)
+      afterwards.push(...outcome.afterwards)
+    } catch (error) {
+      if (isTemporary(error)) throw error
+      failures += 1
+      if (items.length === 1) {
+        unplaced.push({ ...first, state: 'failed', reason: reasonOf(error) })
+        return
+      }
+      const half = Math.ceil(items.length / 2)
+      await handle(items.slice(0, half))
+      await handle(items.slice(half))
+    }
+  }
+  await handle(owned)
+  return { unplaced, afterwards, left: leaveFrom(left) }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')

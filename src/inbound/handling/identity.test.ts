@@ -1,0 +1,177 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, createSender, messageFrom } from '../../../test/world.ts'
+import { type InboundRecord, recordInbound } from '../../conversations/record-store.ts'
+import { prepareSends } from '../../messages/message-store.ts'
+import { changeNumber, changeUserId } from './identity-store.ts'
+
+const { db } = await createTestDatabase()
+
+const SENDERS = 2
+const PEOPLE = 4
+const PHONES = 5
+const START = Date.parse('2026-11-01T12:00:00Z')
+
+/** `to` and `phone` are places in the list of numbers; people and senders are numbers as well. */
+type Step =
+  | { kind: 'writes'; person: number; sender: number; shows: 'both' | 'phone' | 'user'; isSameBatch: boolean }
+  | { kind: 'changes number'; person: number; to: number }
+  | { kind: 'takes a number'; person: number; phone: number }
+  | { kind: 'changes user id'; person: number }
+  | { kind: 'is delivered again'; message: number }
+
+const person = fc.nat(PEOPLE - 1)
+const phone = fc.nat(PHONES - 1)
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('writes' as const),
+      person,
+      sender: fc.nat(SENDERS - 1),
+      shows: fc.constantFrom('both' as const, 'both' as const, 'phone' as const, 'user' as const),
+      isSameBatch: fc.boolean(),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('changes number' as const), person, to: phone }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('takes a number' as const), person, phone }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('changes user id' as const), person }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('is delivered again' as const), message: fc.nat(20) }) },
+)
+
+/** What happens in the world, and the events that a provider makes of it. */
+async function play(steps: readonly Step[]) {
+  const companyId = await createCompany(db)
+  const senderIds = [await createSender(db, companyId), await createSender(db, companyId)]
+  const numbers = Array.from({ length: PHONES }, (_, place) => `39333${companyId}00${place}`)
+  const people = Array.from({ length: PEOPLE }, (_, place) => ({
+    phone: place < PHONES - 1 ? numbers[place]! : null,
+    userId: `US.${companyId}x${place}`,
+    isKnown: false,
+  }))
+  /** The person whom the provider last reported with a number. */
+  const holders = new Map<string, number>()
+  const sent: { record: InboundRecord; person: number }[] = []
+  let waiting: InboundRecord[] = []
+  let ids = 0
+
+  const now = () => new Date(START + ids * 1000)
+  const flush = async () => {
+    const batch = waiting
+    waiting = []
+    if (batch.length > 0) await db.begin((tx) => recordInbound(tx, batch, now()))
+  }
+  for (const one of steps) {
+    ids += 1
+    if (one.kind === 'writes') {
+      const writer = people[one.person]!
+      const shows = writer.phone === null ? 'user' : one.shows
+      // A number alone names its last known holder: another writer is seen by the user id only.
+      if (shows === 'phone' && holders.get(writer.phone!) !== one.person) continue
+      const hasPhone = shows !== 'user'
+      const record: InboundRecord = {
+        ...messageFrom(companyId, senderIds[one.sender]!, hasPhone ? writer.phone! : writer.userId),
+        phone: hasPhone ? writer.phone : null,
+        other: shows === 'both' ? writer.userId : null,
+        wamid: `wamid.${companyId}.${ids}`,
+        text: String(one.person),
+        sentAt: now(),
+      }
+      if (!one.isSameBatch) await flush()
+      waiting.push(record)
+      sent.push({ record, person: one.person })
+      if (shows === 'both') hold(one.person, writer.phone!)
+      writer.isKnown ||= shows === 'both'
+    } else if (one.kind === 'changes number') {
+      const { phone: from, isKnown } = people[one.person]!
+      const to = numbers[one.to]!
+      if (from === null || from === to || !isKnown || holders.get(from) !== one.person) continue
+      await flush()
+      const wamid = `wamid.${companyId}.${ids}`
+      await changeNumber(db, { companyId, from, to, phone: to, wamid, sentAt: now() }, now())
+      give(to, one.person)
+      holders.delete(from)
+      hold(one.person, to)
+    } else if (one.kind === 'takes a number') {
+      give(numbers[one.phone]!, one.person)
+    } else if (one.kind === 'changes user id') {
+      await flush()
+      const former = people[one.person]!.userId
+      const next = `US.${companyId}y${ids}`
+      await changeUserId(db, { companyId, from: former, to: next, sentAt: now() })
+      people[one.person]!.userId = next
+    } else {
+      const again = sent[one.message]
+      if (again !== undefined) waiting.push(again.record)
+    }
+  }
+  await flush()
+  return { companyId, senderIds, holders, now }
+
+  function give(number: string, to: number): void {
+    for (const other of people) if (other.phone === number) other.phone = null
+    people[to]!.phone = number
+  }
+
+  function hold(holder: number, number: string): void {
+    for (const [known, by] of holders) if (by === holder && known !== number) holders.delete(known)
+    holders.set(number, holder)
+  }
+}
+
+test('no conversation holds messages of two people, and contact.phone is of the last writer', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 24 }), async (steps) => {
+      const { companyId, holders, now } = await play(steps)
+      const conversations = await db<
+        { id: number; senderId: number; phone: string | null; writers: string[]; last: string }[]
+      >`
+        select
+          conversation.id, conversation.sender_id, contact.phone,
+          array_agg(distinct message.text) as writers,
+          (array_agg(message.text order by message.seq desc))[1] as last
+        from conversations conversation
+        join contacts contact on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+        join messages message
+          on (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
+        where conversation.company_id = ${companyId}
+        group by conversation.company_id, conversation.id, contact.company_id, contact.id
+        order by conversation.id
+      `
+      for (const { id, senderId, phone: number, writers, last } of conversations) {
+        expect(writers).toHaveLength(1)
+        if (number === null) continue
+        expect([number, String(holders.get(number))]).toEqual([number, last])
+        const [send] = await prepareSends(db, [sendTo(companyId, senderId, number)], now())
+        if (send?.refusal !== null) throw new Error('refused')
+        const [{ last: reached } = { last: undefined }] = await db<{ last: string | undefined }[]>`
+          select text as last from messages
+          where company_id = ${companyId} and conversation_id = ${send.conversationId} and direction = 'inbound'
+          order by seq desc
+          limit 1
+        `
+        expect([id, reached]).toEqual([id, last])
+      }
+    }),
+    { numRuns: 120 },
+  )
+}, 240_000)
+
+const sendTo = (companyId: number, senderId: number, number: string) => ({
+  companyId,
+  senderId,
+  customer: number,
+  phone: number,
+  contactSource: 'WhatsApp',
+  sourceType: 'service',
+  needsWindow: false,
+  needsConsent: false,
+  dailyLimit: null,
+  slotSeconds: null,
+  type: 'text',
+  text: 'answer',
+  media: null,
+  senderName: 'Shop key',
+  idempotencyId: null,
+})

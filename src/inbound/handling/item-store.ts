@@ -1,0 +1,183 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+
+export type SetAsideState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
+
+/** An item that could not be placed or processed, with the provider's JSON for it alone. */
+export type SetAside = {
+  state: SetAsideState
+  reason: string
+  phoneNumberId: string | null
+  wabaAccountId: string | null
+  /** The provider's app, by id or name. */
+  app: string | null
+  body: Buffer
+  receivedAt: Date
+  /** The event whose whole body is kept. */
+  eventId: number | null
+}
+
+/** `bodyBytes`: the length of the whole body. */
+export type SetAsideRow = Omit<SetAside, 'eventId'> & { id: number; createdAt: Date; bodyBytes: number }
+
+/** What is taken out again, to be handled once more. */
+export type TakenUp = { body: Buffer; receivedAt: Date }
+
+const REASON_LENGTH = 500
+
+/** Keeps items by themselves; their siblings go on. */
+export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
+  if (items.length === 0) return
+  const rows = items.map((item) => ({
+    state: item.state,
+    reason: item.reason.replaceAll('\0', '').slice(0, REASON_LENGTH).toWellFormed(),
+    phone_number_id: item.phoneNumberId,
+    waba_account_id: item.wabaAccountId,
+    app: item.app,
+    body: item.body.toString('hex'),
+    received_at: item.receivedAt,
+    event_id: item.eventId,
+  }))
+  await db`
+    insert into inbound_items (state, reason, phone_number_id, waba_account_id, app, body, received_at, event_id)
+    select
+      item.state, item.reason, item.phone_number_id, item.waba_account_id, item.app, decode(item.body, 'hex'),
+      item.received_at, item.event_id
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as item (
+      state text, reason text, phone_number_id text, waba_account_id text, app text, body text, received_at timestamptz,
+      event_id bigint
+    )
+  `
+}
+
+/** How much of a body a list shows. */
+export const LISTED_BYTES = 4 * 1024
+
+/** A page of the items in some states, newest first, each with the first 4 KiB of its body. */
+export function listSetAside(
+  db: Db,
+  states: readonly SetAsideState[],
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<SetAsideRow[]> {
+  return db<SetAsideRow[]>`
+    select item.*
+    from unnest(${states as SetAsideState[]}::text[]) as wanted (state)
+    cross join lateral (
+      select
+        id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at,
+        substring(body for ${LISTED_BYTES}) as body, octet_length(body) as body_bytes
+      from inbound_items known
+      where known.state = wanted.state and known.id < ${before ?? Number.MAX_SAFE_INTEGER}
+      order by known.id desc
+      limit ${limit}
+    ) as item
+    order by item.id desc
+    limit ${limit}
+  `
+}
+
+/** One item with its whole body; undefined when there is none of that id in these states. */
+export async function findSetAside(
+  db: Db,
+  states: readonly SetAsideState[],
+  id: number,
+): Promise<SetAsideRow | undefined> {
+  const rows = await db<SetAsideRow[]>`
+    select
+      id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at, body,
+      octet_length(body) as body_bytes
+    from inbound_items
+    where id = ${id} and state = any(${states as SetAsideState[]})
+  `
+  return rows[0]
+}
+
+/** Takes a failed item out of the list; undefined when there is none. */
+export async function takeFailed(db: Db, id: number): Promise<TakenUp | undefined> {
+  const rows = await db<TakenUp[]>`
+    delete from inbound_items where id = ${id} and state in ('failed', 'unreadable') returning body, received_at
+  `
+  return rows[0]
+}
+
+export type Waited = { phoneNumberId: string; wabaAccountId: string; appId: string | null; appName: string | null }
+
+/** An item waits for its number; one without a number waits for its account or its app. */
+export const waitsFor = (tx: Db, { phoneNumberId, wabaAccountId, appId, appName }: Waited) => tx`(
+  item.phone_number_id = ${phoneNumberId}
+  or (item.phone_number_id is null and item.waba_account_id = ${wabaAccountId})
+  or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
+)`
+
+/** Takes out the unroutable items that wait for a number, its account or its app, oldest first. */
+export async function takeUnroutable(tx: Db, sender: Waited): Promise<TakenUp[]> {
+  const rows = await tx<Numbered[]>`
+    delete from inbound_items item
+    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+    returning item.id, item.body, item.received_at
+  `
+  return inOrder(rows)
+}
+
+/** Takes out the items of these events, whose origin is proven, oldest first. */
+export async function takeVerified(tx: Db, sender: Waited, eventIds: readonly number[]): Promise<TakenUp[]> {
+  const rows = await tx<Numbered[]>`
+    delete from inbound_items item
+    where item.event_id = any(${eventIds as number[]}::bigint[])
+      and item.state in ('unroutable', 'unverified')
+      and ${waitsFor(tx, sender)}
+    returning item.id, item.body, item.received_at
+  `
+  return inOrder(rows)
+}
+
+/** What still waits for a number whose secrets were checked is listed as unverified. */
+export async function markUnverified(tx: Db, sender: Waited): Promise<void> {
+  await tx`
+    update inbound_items item
+    set state = 'unverified', reason = 'neither signature nor secret proves where it is from'
+    where item.state = 'unroutable' and ${waitsFor(tx, sender)}
+  `
+}
+
+const MOST_SENDERS = 100
+
+/** Connected senders that unroutable items wait for; those with secrets first, so that none is passed by. */
+export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: number; id: number })[]> {
+  return db`
+    select sender.company_id, sender.id, sender.phone_number_id, sender.waba_account_id, sender.app_id, sender.app_name
+    from senders sender
+    where (sender.company_id, sender.id) in (
+      select route.company_id, route.sender_id
+      from inbound_items item
+      join sender_routes route on route.phone_number_id = item.phone_number_id
+      where item.state = 'unroutable'
+      union
+      select other.company_id, other.id
+      from inbound_items item
+      join senders other on other.waba_account_id = item.waba_account_id and other.deleted_at is null
+      where item.state = 'unroutable' and item.phone_number_id is null
+      union
+      select other.company_id, other.id
+      from inbound_items item
+      join senders other on (other.app_id = item.app or other.app_name = item.app) and other.deleted_at is null
+      where item.state = 'unroutable'
+    )
+    order by coalesce(sender.app_secret, sender.webhook_secret) is null, sender.company_id, sender.id
+    limit ${MOST_SENDERS}
+  `
+}
+
+type Numbered = TakenUp & { id: number }
+
+const inOrder = (rows: readonly Numbered[]): TakenUp[] => rows.toSorted((one, other) => one.id - other.id)
+
+/** Deletes items that arrived more than seven days ago, at most `most` of them. */
+export async function forgetSetAside(db: Db, most: number): Promise<number> {
+  const result = await db`
+    delete from inbound_items
+    where id in (
+      select id from inbound_items where received_at < now() - interval '7 days' order by received_at limit ${most}
+    )
+  `
+  return result.count
+}

@@ -1,0 +1,124 @@
+import type { Db } from '../../db/connect.ts'
+import { isTemporary } from '../../db/failure.ts'
+import type { InboundItem, Route } from '../../providers/events/event-item.ts'
+import type { StoredEvent } from '../event-store.ts'
+import { countUnplaced, type UnplacedCount } from '../ingest/unplaced-store.ts'
+import { keepBodies } from './body-store.ts'
+import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
+import { savepoint } from './savepoint.ts'
+
+/** An item that could not be placed or processed; null: the whole body. */
+export type Unplaced = {
+  event: StoredEvent
+  item: InboundItem | null
+  /** Among the items of the event. */
+  index: number
+  state: SetAsideState
+  reason: string
+}
+
+/** Of one body so many items are kept each by itself, further ones together with those of their list. */
+const ALONE = 100
+const STATEMENT_BYTES = 4 * 1024 * 1024
+
+/** Keeps what could not be placed or processed, and counts what could not be placed, as the last step of a transaction. */
+export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
+  await keepBodies(tx, [...new Set(unplaced.filter(needsBody).map(({ event }) => event))])
+  const counts = new Map<number, UnplacedCount>()
+  let batch: SetAside[] = []
+  let bytes = 0
+  for (const group of Map.groupBy(unplaced, groupOf).values()) {
+    const row = toRow(group)
+    count(counts, group, row)
+    if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
+      await keep(tx, batch)
+      batch = []
+      bytes = 0
+    }
+    batch.push(row)
+    bytes += row.body.length
+  }
+  await keep(tx, batch)
+  await countUnplaced(tx, [...counts.values()])
+}
+
+/**
+ * Adds a group to the count of its event: of a body no more bytes count than it has. What failed for a connected number is
+ * not counted, nor what was requeued.
+ */
+function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], row: SetAside): void {
+  const event = group[0]?.event
+  if (event === undefined || event.address === null || row.state === 'failed') return
+  const known = counts.get(event.id)
+  const bytes = Math.min((known?.bytes ?? 0) + row.body.length, event.body.length)
+  counts.set(event.id, { address: event.address, bytes, items: (known?.items ?? 0) + group.length })
+}
+
+/** How many items could not be placed or processed, by state, and the first reason: one log line for all of them. */
+export function describeUnplaced(unplaced: readonly Unplaced[]): object {
+  const states = Map.groupBy(unplaced, ({ state }) => state)
+  const counts = [...states].map(([state, items]) => [state, items.length])
+  return { ...Object.fromEntries(counts), reason: unplaced[0]?.reason }
+}
+
+/** Under a savepoint; a row that the database refuses is kept without ids. */
+async function keep(tx: Db, rows: readonly SetAside[]): Promise<void> {
+  if (rows.length === 0) return
+  try {
+    await savepoint(tx, (inner) => setAside(inner, rows))
+  } catch (error) {
+    if (isTemporary(error)) throw error
+    const [only] = rows
+    if (rows.length > 1) for (const row of rows) await keep(tx, [row])
+    else if (only !== undefined) await setAside(tx, [withoutIds(only)])
+  }
+}
+
+const withoutIds = (row: SetAside): SetAside => ({
+  ...row,
+  reason: 'it could not be kept with its ids',
+  phoneNumberId: null,
+  wabaAccountId: null,
+  app: null,
+})
+
+function groupOf({ event, item, index, state, reason }: Unplaced): string {
+  if (item === null || index < ALONE) return `${event.id} ${index} ${item?.key}`
+  return JSON.stringify([event.id, state, reason, item.position.group, idOf(item.route)])
+}
+
+const idOf = (route: Route): string | null => {
+  if (route.by === 'sender') return route.phoneNumberId
+  if (route.by === 'account') return route.wabaAccountId
+  return route.by === 'app' ? route.appId : null
+}
+
+function toRow([first, ...others]: Unplaced[]): SetAside {
+  if (first === undefined) throw new Error('A group has an item')
+  const { event, item, state, reason } = first
+  const route = item?.route
+  return {
+    state,
+    reason,
+    phoneNumberId: route?.by === 'sender' ? route.phoneNumberId : null,
+    wabaAccountId: route?.by === 'account' ? route.wabaAccountId : null,
+    app: route?.by === 'app' ? route.appId : null,
+    body: textOf(event, item, others),
+    receivedAt: event.receivedAt,
+    eventId: needsBody(first) ? event.id : null,
+  }
+}
+
+/** The whole body is checked when the number is connected. A requeued item has lost it. */
+const needsBody = ({ event, state }: Unplaced): boolean =>
+  (state === 'unroutable' || state === 'unverified') && !event.isChecked
+
+/** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as known. */
+function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unplaced[]): Buffer {
+  try {
+    const siblings = others.flatMap((other) => (other.item === null ? [] : [other.item]))
+    return item === null ? event.body : Buffer.from(item.raw(siblings))
+  } catch {
+    return event.body
+  }
+}

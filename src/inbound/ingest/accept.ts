@@ -1,0 +1,87 @@
+import { createBatcher } from '../../batching/batch.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import type { EventReader } from '../../providers/events/event-reader.ts'
+import { type NewEvent, storeEvents } from '../event-store.ts'
+import { laneOf } from '../lane.ts'
+import type { Proof } from './signature.ts'
+
+/** What one statement carries. */
+const MAX_EVENTS = 500
+const MAX_BYTES = 8 * 1024 * 1024
+/** What comes while one commits goes together: two at a time would each be half as large. */
+const MAX_RUNNING = 1
+
+/** A body is here once for each of its numbers: so many at most, and no more bytes in all than one statement carries. */
+const MAX_PARTS = 64
+
+/** Bodies that wait while the database does not take them; beyond it they are refused at once. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** As long as any request waits for its answer: after it, the client has been told to send the body again. */
+const MAX_WAIT_MS = 3_500
+
+/** A posted body, what proves its origin, and the address of the client that posted it. */
+export type Posted = { body: Buffer; proof: Proof; address: string }
+
+/**
+ * Makes the function that stores one posted body: when it resolves, the bytes are on disk. Bodies that arrive at the same
+ * time share one commit, of at most 8 MiB.
+ *
+ * @throws {AppError} 503 when too much waits, or the body waited for 3.5 s; then it is not stored
+ */
+export function createAccept(db: Pool, events: RouteKeys): (posted: Posted) => Promise<void> {
+  return createBatcher<Posted, void>({
+    run: async (posted) => {
+      await acceptBodies(db, events, posted.map(arrivedNow))
+      return posted.map(() => undefined)
+    },
+    maxItems: MAX_EVENTS,
+    maxBytes: MAX_BYTES,
+    maxRunning: MAX_RUNNING,
+    maxWaitingBytes: MAX_WAITING_BYTES,
+    maxWaitMs: MAX_WAIT_MS,
+    bytesOf: ({ body }) => body.length,
+  })
+}
+
+/** Finds the numbers that a body names. */
+type RouteKeys = Pick<EventReader, 'routeKeys'>
+
+export type Arrival = {
+  body: Buffer
+  /** Null: now. */
+  receivedAt: Date | null
+  /** Null: its origin was checked, and need not be checked again when its number is known. */
+  proof: Proof | null
+  /** The client that posted it; null: it is requeued. */
+  address: string | null
+}
+
+const arrivedNow = (posted: Posted): Arrival => ({ ...posted, receivedAt: null })
+
+/** Keeps bodies, in the order given, in the caller's transaction when it has one. */
+export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arrival[]): Promise<void> =>
+  storeEvents(
+    db,
+    arrivals.flatMap((arrival) => toEvents(events, arrival.body).map((event) => ({ ...arrival, ...event }))),
+  )
+
+/**
+ * One event for each number that the body speaks of, found without reading the body as JSON: it may not be any.
+ * What names no number goes with the first, and so do the numbers beyond the limit.
+ */
+export function toEvents(events: RouteKeys, body: Buffer): Pick<NewEvent, 'lane' | 'part' | 'others' | 'body'>[] {
+  const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES / (body.length + 1))))
+  const [first = '', ...others] = events.routeKeys(body, limit)
+  return [first, ...others].map((number) => ({
+    lane: laneOf(number),
+    part: number,
+    others: number === first ? others : ['*'],
+    body,
+  }))
+}
+
+/** The first number's part also holds every item of no number; the other parts hold their own number's only. */
+export const belongsToPart = (
+  event: { part: string; others: readonly string[] },
+  phoneNumberId: string | null,
+): boolean => phoneNumberId === event.part || (event.others[0] !== '*' && !event.others.includes(phoneNumberId ?? ''))

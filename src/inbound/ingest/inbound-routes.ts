@@ -1,0 +1,155 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { forbidden, rateLimitExceeded, unauthorized } from '../../errors.ts'
+import { fileContent, Success } from '../../http/shapes.ts'
+import type { EventReader } from '../../providers/events/event-reader.ts'
+import type { Posted } from './accept.ts'
+import type { SignatureCheck } from './check-signature.ts'
+import { createProof } from './signature.ts'
+
+const PATH = '/public/v1/webhooks/whatsapp'
+/** For providers that do not sign: the secret as the last segment. */
+const PATH_WITH_SECRET = `${PATH}/:secret`
+const BODY_LIMIT = 4 * 1024 * 1024
+
+/** A member that comes twice is an array, and refused like a wrong one. */
+const Word = (description: string) =>
+  Type.Optional(Type.Unsafe<unknown>({ type: 'string', description, 'x-lenient': true }))
+
+const ProviderBody = Type.Optional(
+  Type.Object(
+    {},
+    {
+      title: 'ProviderEvents',
+      additionalProperties: true,
+      description: 'The events as the provider writes them.',
+      example: { object: 'whatsapp_business_account', entry: [{ id: '102290129340398', changes: [] }] },
+    },
+  ),
+)
+
+const PROVIDER_DESCRIPTION = `The body is stored before the answer, whatever it says, and processed afterwards. The answer
+is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
+X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour belongs to no connected number
+or is unreadable; 503 when the body could not be stored, so that the provider sends it again.`
+
+export type InboundRoutesDeps = {
+  verifyToken: string | undefined
+  /** Resolves when the bytes are on disk. */
+  accept: (posted: Posted) => Promise<void>
+  addressOf: (request: IncomingMessage) => string
+  /** Seconds for which a client that posted too much that could not be placed is refused; 0: it is not refused. */
+  refusedFor: (address: string) => number | Promise<number>
+  checkSignature: SignatureCheck
+  signatureOf: EventReader['signatureOf']
+  /** Called after events were stored, to wake the worker of this process. */
+  onStored: () => void
+}
+
+/** The provider-facing webhook (spec: Provider-facing webhook; decisions 11). Not part of the API-key surface. */
+export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.removeAllContentTypeParsers()
+    // By name too: what has none of its own is looked up anew for each request.
+    app.addContentTypeParser(['application/json', '*'], { parseAs: 'buffer' }, (_request, bytes, done) =>
+      done(null, bytes),
+    )
+
+    app.get(
+      PATH,
+      {
+        config: { surface: 'provider' },
+        schema: {
+          tags: ['Provider'],
+          operationId: 'verifyProviderWebhook',
+          summary: 'Answer the verification handshake',
+          description: 'Answers the challenge when the verify token is right.',
+          querystring: Type.Object({
+            'hub.mode': Word('The word `subscribe`.'),
+            'hub.verify_token': Word('The verify token of the service.'),
+            'hub.challenge': Word('The text to answer.'),
+          }),
+          response: { 200: fileContent('The challenge, verbatim.', { 'text/plain': '1158201444' }) },
+        },
+      },
+      async (request, reply) => {
+        const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge = '' } = request.query
+        const isRight = mode === 'subscribe' && typeof token === 'string' && isSame(token, deps.verifyToken)
+        if (!isRight || typeof challenge !== 'string') throw forbidden('The verify token is wrong')
+        return reply.type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(challenge)
+      },
+    )
+
+    /** Before the body is read. */
+    const refuseSpent = async (request: FastifyRequest) => {
+      const seconds = await deps.refusedFor(deps.addressOf(request.raw))
+      if (seconds > 0) throw rateLimitExceeded(seconds, 'Too much of what you posted could not be placed')
+    }
+
+    const receive = async (request: FastifyRequest, secret: string | undefined) => {
+      const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const proof = createProof(body, { signature: deps.signatureOf(request.headers), secret })
+      const isGenuine = deps.checkSignature(body, proof)
+      if (isGenuine !== true && !(await isGenuine)) {
+        throw unauthorized('The signature or secret of the body is missing or wrong')
+      }
+      await deps.accept({ body, proof, address: deps.addressOf(request.raw) })
+      deps.onStored()
+      return { success: true as const }
+    }
+
+    app.post(
+      PATH,
+      {
+        config: { surface: 'provider', errors: ['unauthorized'] },
+        bodyLimit: BODY_LIMIT,
+        // The bytes are stored as they come.
+        validatorCompiler: () => () => true,
+        onRequest: refuseSpent,
+        schema: {
+          tags: ['Provider'],
+          operationId: 'receiveProviderEvents',
+          summary: 'Receive events',
+          description: PROVIDER_DESCRIPTION,
+          body: ProviderBody,
+          response: { 200: Success },
+        },
+      },
+      (request) => receive(request, headerOf(request, 'x-webhook-secret')),
+    )
+
+    app.post(
+      PATH_WITH_SECRET,
+      {
+        config: { surface: 'provider', errors: ['unauthorized'] },
+        bodyLimit: BODY_LIMIT,
+        // The bytes are stored as they come.
+        validatorCompiler: () => () => true,
+        onRequest: refuseSpent,
+        schema: {
+          tags: ['Provider'],
+          operationId: 'receiveProviderEventsWithSecret',
+          summary: 'Receive events, with the secret in the path',
+          description: 'For providers that can neither sign a body nor send a header.',
+          params: Type.Object({ secret: Type.String({ description: 'The `webhookSecret` of the sender.' }) }),
+          body: ProviderBody,
+          response: { 200: Success },
+        },
+      },
+      (request) => receive(request, request.params.secret),
+    )
+  }
+}
+
+const headerOf = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const isSame = (given: string, expected: string | undefined): boolean =>
+  expected !== undefined && timingSafeEqual(digest(given), digest(expected))

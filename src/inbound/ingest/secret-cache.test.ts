@@ -1,0 +1,63 @@
+import { beforeAll, expect, it } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, createSender } from '../../../test/world.ts'
+import { connect, type Pool } from '../../db/connect.ts'
+import { createSecretCache } from './secret-cache.ts'
+
+let db: Pool
+let url: string
+let companyId: number
+let phoneNumberId: string
+
+const decrypt = (sealed: string) => `open ${sealed}`
+const none = { appSecrets: [], webhookSecrets: [] }
+const setSecrets = (appSecret: string | null, webhookSecret: string | null = null) =>
+  db`update senders set app_secret = ${appSecret}, webhook_secret = ${webhookSecret} where company_id = ${companyId}`
+
+beforeAll(async () => {
+  ;({ db, url } = await createTestDatabase())
+  companyId = await createCompany(db)
+  const senderId = await createSender(db, companyId)
+  const [row] = await db<{ phoneNumberId: string }[]>`
+    select phone_number_id from senders where company_id = ${companyId} and id = ${senderId}
+  `
+  phoneNumberId = row!.phoneNumberId
+})
+
+it('knows the secrets of a sender by its number and by its account, and none of an unknown name', async () => {
+  await setSecrets('app', 'webhook')
+  const cache = createSecretCache({ db, decrypt })
+  const required = { appSecrets: ['open app'], webhookSecrets: ['open webhook'] }
+  expect(await cache.isAny()).toBe(true)
+  expect(await cache.requiredBy([phoneNumberId])).toEqual(required)
+  expect(await cache.requiredBy(['WABA1', phoneNumberId, 'unknown'])).toEqual(required)
+  expect(await cache.requiredBy(['unknown'])).toEqual(none)
+})
+
+it('a secret set by another process counts within seconds', async () => {
+  await setSecrets(null)
+  const cache = createSecretCache({ db, decrypt })
+  expect([await cache.isAny(), await cache.requiredBy([phoneNumberId])]).toEqual([false, none])
+  await setSecrets('elsewhere')
+  expect([await cache.isAny(), await cache.requiredBy([phoneNumberId])]).toEqual([false, none])
+  await expect.poll(async () => cache.isAny(), { timeout: 10_000 }).toBe(true)
+  await expect
+    .poll(() => cache.requiredBy([phoneNumberId]), { timeout: 10_000 })
+    .toEqual({ appSecrets: ['open elsewhere'], webhookSecrets: [] })
+})
+
+it('keeps no answer of a query that was running when it was told to forget', async () => {
+  await setSecrets(null)
+  // One connection: statements run in the order in which they were given.
+  const single = connect(url, { max: 1 })
+  const cache = createSecretCache({ db: single, decrypt })
+  const early = [cache.isAny(), cache.requiredBy([phoneNumberId])]
+  cache.drop()
+  await single`update senders set app_secret = 'first' where company_id = ${companyId}`
+  expect(await cache.isAny()).toBe(true)
+  expect(await cache.requiredBy([phoneNumberId])).toEqual({ appSecrets: ['open first'], webhookSecrets: [] })
+  expect(await Promise.all(early)).toEqual([false, none])
+  expect(await cache.isAny()).toBe(true)
+  expect(await cache.requiredBy([phoneNumberId])).toEqual({ appSecrets: ['open first'], webhookSecrets: [] })
+  await single.end()
+})

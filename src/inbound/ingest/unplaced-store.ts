@@ -1,0 +1,42 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+
+/** What a client posted that could not be placed. */
+export type UnplacedCount = { address: string; bytes: number; items: number }
+
+/** Adds to the counts of the hour of each client. As the last statement of a transaction it makes others wait least. */
+export async function countUnplaced(tx: Db, counts: readonly UnplacedCount[]): Promise<void> {
+  if (counts.length === 0) return
+  await tx`
+    insert into unplaced_counts as kept (address, bytes, items, window_ends_at)
+    select given.address, sum(given.bytes), sum(given.items), now() + interval '1 hour'
+    from jsonb_to_recordset(${jsonRows(tx, counts)}) as given (address text, bytes bigint, items bigint)
+    group by given.address
+    order by given.address -- in one order for all transactions, so that none waits for another in a circle
+    on conflict (address) do update set
+      bytes = excluded.bytes + case when kept.window_ends_at > now() then kept.bytes else 0 end,
+      items = excluded.items + case when kept.window_ends_at > now() then kept.items else 0 end,
+      window_ends_at = case when kept.window_ends_at > now() then kept.window_ends_at else excluded.window_ends_at end
+  `
+}
+
+/** Clients that are refused at a time; more are not remembered. */
+const MOST_SPENT = 10_000
+
+/** The clients whose counts are over the limit, and the seconds until their hour ends. */
+export function listSpent(db: Db): Promise<{ address: string; seconds: number }[]> {
+  return db<{ address: string; seconds: number }[]>`
+    select address, ceil(extract(epoch from window_ends_at - now()))::integer as seconds
+    from unplaced_counts
+    where is_spent and window_ends_at > now()
+    limit ${MOST_SPENT}
+  `
+}
+
+/** Deletes counts whose hour is over, at most `most` of them; returns how many. */
+export async function forgetCounts(db: Db, most: number): Promise<number> {
+  const result = await db`
+    delete from unplaced_counts
+    where address in (select address from unplaced_counts where window_ends_at <= now() limit ${most})
+  `
+  return result.count
+}

@@ -1,0 +1,45 @@
+import { messageOf } from '../start-error.ts'
+
+/** The little of a logger that starting and stopping need. */
+export type Log = {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+  fatal(fields: object, message: string): void
+}
+
+export type Component = { stop(): Promise<unknown> }
+
+/** The components that were started, to be stopped in reverse order. */
+export type Components = {
+  /** Starts one more component; it is stopped before all that were added earlier. */
+  add<T extends Component>(name: string, start: () => T | Promise<T>): Promise<T>
+  /** Stops all components, each though others fail; a second call waits for the first. */
+  stop(): Promise<void>
+}
+
+export function createComponents(log: Log): Components {
+  const started: { name: string; component: Component }[] = []
+  let stopping: Promise<void> | undefined
+  return {
+    add: async (name, start) => {
+      const component = await start()
+      started.push({ name, component })
+      return component
+    },
+    stop: () => {
+      stopping ??= stopAll(started, log)
+      return stopping
+    },
+  }
+}
+
+async function stopAll(started: { name: string; component: Component }[], log: Log): Promise<void> {
+  for (const { name, component } of started.toReversed()) {
+    try {
+      await component.stop()
+    } catch (error) {
+      log.error({ component: name, error: messageOf(error) }, 'component.stop.failed')
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { Command } from 'commander'
+import type { Config } from '../config.ts'
+import { joinDatabase, openPool } from '../db/database.ts'
+import { migrate } from '../db/migrate.ts'
+
+/**
+ * `parley migrate`: brings the schema of the database to this version and ends (decisions: Starting). With it, the
+ * service itself can run as a role without DDL rights (`MIGRATE=off`).
+ */
+export function migrateCommand(program: Command, readSettings: () => Config): void {
+  program
+    .command('migrate')
+    .description('bring the schema of the database to this version, and end')
+    .action(async () => {
+      const database = await joinDatabase(readSettings())
+      const { db, stop } = openPool(database.url, { max: 1 })
+      try {
+        const applied = await migrate(db, undefined, (message) => console.error(message))
+        for (const name of applied) console.log(`Applied ${name}`)
+        console.log('The schema is up to date')
+      } finally {
+        await stop()
+        await database.stop()
+      }
+    })
+}

@@ -1,0 +1,112 @@
+import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { link, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { giveToFolderOwner } from '../ownership.ts'
+import { codeOf, messageOf, StartError } from '../start-error.ts'
+
+/** Encrypts what others entrusted to us (access tokens, signing secrets) before it goes into the database. */
+export type Cipher = {
+  /** The ids of its keys; the first one encrypts. */
+  readonly keyIds: readonly string[]
+  encrypt(text: string): string
+  /** @throws Error when the text was altered, or sealed with a key that is not among ours. */
+  decrypt(sealed: string): string
+}
+
+const ALGORITHM = 'aes-256-gcm'
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/**
+ * AES-256-GCM with 32-byte keys in base64: the first encrypts, all decrypt, so a key is replaced by putting a new
+ * one before it. Sealed text is `v1.<key id>.<iv>.<ciphertext and tag>`, the last two in base64url; the key id is
+ * the first 8 hex digits of the key's SHA-256.
+ */
+export function createCipher(keys: readonly string[]): Cipher {
+  const known = new Map(keys.map(toKey).map((key) => [idOf(key), key]))
+  const [first] = known
+  if (!first) throw new Error('A cipher needs at least one key')
+  return {
+    keyIds: [...known.keys()],
+    encrypt: (text) => seal(first[0], first[1], text),
+    decrypt: (sealed) => unseal(known, sealed),
+  }
+}
+
+function toKey(text: string): Buffer {
+  const key = Buffer.from(text, 'base64')
+  if (key.length !== 32) throw new Error('An encryption key must be 32 bytes in base64')
+  return key
+}
+
+const idOf = (key: Buffer): string => createHash('sha256').update(key).digest('hex').slice(0, 8)
+
+function seal(keyId: string, key: Buffer, text: string): string {
+  const head = `v1.${keyId}`
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv(ALGORITHM, key, iv).setAAD(Buffer.from(head))
+  const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()])
+  return `${head}.${iv.toString('base64url')}.${body.toString('base64url')}`
+}
+
+function unseal(keys: Map<string, Buffer>, sealed: string): string {
+  const [version, keyId = '', iv = '', body = '', ...rest] = sealed.split('.')
+  if (version !== 'v1' || rest.length > 0) throw new Error('This is not sealed text of ours')
+  const key = keys.get(keyId)
+  if (!key) throw new Error(`The secret is sealed with the key ${keyId}, which is not in ENCRYPTION_KEY: add it there`)
+  const bytes = Buffer.from(body, 'base64url')
+  const split = Math.max(bytes.length - TAG_BYTES, 0)
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
+      .setAAD(Buffer.from(`v1.${keyId}`))
+      .setAuthTag(bytes.subarray(split))
+    return Buffer.concat([decipher.update(bytes.subarray(0, split)), decipher.final()]).toString('utf8')
+  } catch (error) {
+    throw new Error('The sealed secret was altered', { cause: error })
+  }
+}
+
+/**
+ * Reads the secret `name` in the data folder, or keeps a new one there (mode 0600). It appears whole or not at all,
+ * and of several processes that make it at once all read the same.
+ */
+export async function ensureDataSecret(dataDir: string, name: string, make: () => string): Promise<string> {
+  const path = join(dataDir, name)
+  try {
+    return (await readSecret(path)) ?? (await keepSecret(path, make()))
+  } catch (error) {
+    if (error instanceof StartError) throw error
+    throw new StartError(`The secret ${path} can't be read or made: ${messageOf(error)}`, error)
+  }
+}
+
+async function readSecret(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+  if (text?.trim() === '')
+    throw new StartError(`The secret ${path} is empty: restore it, or remove it to have it made anew`)
+  return text?.trim()
+}
+
+async function keepSecret(path: string, secret: string): Promise<string> {
+  const unfinished = `${path}.${randomBytes(4).toString('hex')}`
+  try {
+    const file = await open(unfinished, 'wx', 0o600)
+    await file
+      .writeFile(`${secret}\n`)
+      .then(() => file.sync())
+      .finally(() => file.close())
+    giveToFolderOwner(unfinished)
+    await link(unfinished, path)
+    return secret
+  } catch (error) {
+    // Another process was first: its secret is the one.
+    const theirs = codeOf(error) === 'EEXIST' ? await readSecret(path) : undefined
+    if (theirs === undefined) throw error
+    return theirs
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
