@@ -27,7 +27,8 @@ test('a process that is killed while the provider is asked: the message stays, b
     return { status: response.status, headers: response.headers, body: (await response.json()) as any }
   }
   const operator = { authorization: `Bearer ${ADMIN_TOKEN}` }
-  const company = await call(first.address, '/admin/v1/companies', { name: 'Acme' }, operator)
+  const acme = { name: 'Acme', rateLimitPerMinute: 1_000_000 }
+  const company = await call(first.address, '/admin/v1/companies', acme, operator)
   const keys = `/admin/v1/companies/${company.body.id}/api-keys`
   const key = await call(first.address, keys, { name: 'Key', permissions: ['WhatsApp'] }, operator)
   await call(

@@ -59,11 +59,16 @@ export async function listLogs(
     from (
       select * from ((${firstAttempts}) union all (${otherAttempts})) as attempt order by id desc limit ${limit}
     ) as recent
-    join deliveries delivery
-      on delivery.company_id = ${companyId} and delivery.id = recent.delivery_id
-      and delivery.day = (recent.delivery_id / 1000000000)::integer
-    join envelopes envelope
-      on envelope.company_id = ${companyId} and envelope.wamid = delivery.wamid and envelope.day = delivery.day
+    cross join lateral (
+      -- One look-up for each row: a join would read all deliveries of the company.
+      select envelope.body
+      from deliveries delivery
+      join envelopes envelope
+        on envelope.company_id = delivery.company_id and envelope.wamid = delivery.wamid and envelope.day = delivery.day
+      where delivery.company_id = ${companyId} and delivery.id = recent.delivery_id
+        and delivery.day = (recent.delivery_id / 1000000000)::integer
+      limit 1
+    ) as envelope
     order by recent.id desc
   `
 }
