@@ -1,49 +1,22 @@
-import { execFile } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestService } from '../../test/service.ts'
+import { createProject, type Project } from './project.ts'
 
-const CLIENT = fileURLToPath(new URL('..', import.meta.url))
-const BIN = join(CLIENT, '..', 'node_modules', '.bin')
-const env = { ...process.env, PATH: [BIN, dirname(process.execPath), process.env.PATH].join(delimiter) }
-
-/** A project outside of the repository that installed the packed client, without a network. */
-let project: string
-const run = async (file: string, args: string[], cwd = project): Promise<string> => {
-  const { stdout } = await promisify(execFile)(file, args, { cwd, env }).catch((error) => {
-    throw new Error(`${file} ${args.join(' ')}: ${error.stdout}${error.stderr}`)
-  })
-  return stdout
-}
-
+let project: Project
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'parley-client-'))
-  await writeFile(join(project, 'package.json'), '{"name":"shop","private":true}')
-  const packed = await run('npm', ['pack', '--offline', '--silent', '--pack-destination', project], CLIENT)
-  const tarball = packed.trim().split('\n').at(-1)!
-  await run('npm', ['install', '--offline', '--silent', '--no-audit', '--no-fund', join(project, tarball)])
+  project = await createProject()
 }, 120_000)
-afterAll(() => rm(project, { recursive: true, force: true }))
+afterAll(() => project.remove())
 
-async function write(name: string, text: string): Promise<string> {
-  await mkdir(dirname(join(project, name)), { recursive: true })
-  await writeFile(join(project, name), text)
-  return name
-}
-
-const STRICT = ['--strict', '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess', '--noEmit', '--types', '']
-const compile = (file: string, ...options: string[]): Promise<string> =>
-  run('tsc', [...STRICT, '--target', 'es2022', '--lib', 'es2022,dom', ...options, file])
+const compile = (file: string, ...options: string[]) =>
+  project.compile(file, '--types', '', '--lib', 'es2022,dom', ...options)
 
 describe('the package', () => {
   test('has no dependency and less than 15 kB of code, compressed', () => {
-    const installed = join(project, 'node_modules/@parley/client')
+    const installed = join(project.folder, 'node_modules/@parley/client')
     const { dependencies, peerDependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
     expect([dependencies, peerDependencies]).toEqual([undefined, undefined])
     const files = globSync('dist/esm/**/*.js', { cwd: installed })
@@ -56,7 +29,7 @@ describe('the package', () => {
     const service = await startTestService()
     const { key } = await service.createCompany()
     const options = JSON.stringify({ baseUrl: service.url, apiKey: key.token })
-    const file = await write(
+    const file = await project.write(
       'shop.mjs',
       `import { Parley, ParleyError } from '@parley/client'
 const parley = new Parley(${options})
@@ -64,17 +37,17 @@ const { items } = await parley.listSenders()
 const refusal = await parley.getContact({ id: 1 }).catch((error) => error)
 console.log(items.length, refusal instanceof ParleyError, refusal.code)`,
     )
-    expect(await run(process.execPath, [file])).toBe('1 true not_found\n')
+    expect(await project.run(process.execPath, [file])).toBe('1 true not_found\n')
   })
 
   test('is required by CommonJS', async () => {
-    const file = await write(
+    const file = await project.write(
       'shop.cjs',
       `const { Parley, ParleyError, verifyWebhook } = require('@parley/client')
 console.log(typeof Parley, typeof verifyWebhook, new ParleyError('No', { code: 'timeout' }) instanceof ParleyError)
 import('@parley/client').then((other) => console.log(new other.ParleyError('No', { code: 'timeout' }) instanceof ParleyError))`,
     )
-    expect(await run(process.execPath, [file])).toBe('function function true\ntrue\n')
+    expect(await project.run(process.execPath, [file])).toBe('function function true\ntrue\n')
   })
 })
 
@@ -107,12 +80,12 @@ export const requests: SendRequest[] = [
     ['CommonJS', 'shop.cts', ['--module', 'node16']],
     ['a bundler', 'shop.ts', ['--module', 'esnext', '--moduleResolution', 'bundler']],
   ])('compile in %s', async (_, name, options) => {
-    const file = await write(name, SHOP)
+    const file = await project.write(name, SHOP)
     expect(await compile(file, ...options)).toBe('')
   })
 
   test('refuse what the API refuses', async () => {
-    const file = await write(
+    const file = await project.write(
       'wrong.mts',
       `import { type Parley, ParleyError, type SendRequest } from '@parley/client'
 export async function wrong(parley: Parley, error: unknown): Promise<void> {
