@@ -118,6 +118,6 @@ test('the events of the sandbox arrive although the service refuses plain HTTP',
   const { url } = await joinEmbedded(folder)
   const db = connect(url, { max: 1 })
   onTestFinished(() => db.end())
-  const isThere = async () => (await db`select from messages where direction = 'inbound'`).length === 1
+  const isThere = async () => (await db`select from messages where text = 'Hello'`).length === 1
   await until('the message is recorded', isThere)
 }, 120_000)

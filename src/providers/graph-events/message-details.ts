@@ -4,7 +4,7 @@ import { isObject, type JsonObject, listAt, memberAt, objectAt, textAt } from '.
 
 /** Each detail of one message; null where it is absent, or longer than 65,536 characters: then only `raw` has it. */
 export function readDetails(message: JsonObject): MessageDetails {
-  const contacts = listAt(message, 'contacts')
+  const contacts = listAt(message, 'contacts').filter(isObject)
   return {
     reply: readReply(message),
     referral: detailAt(message, 'referral'),
