@@ -1,11 +1,11 @@
 import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
 import type { ProviderName } from '../src/providers/provider-name.ts'
+import { freePort } from './free-port.ts'
 import { type Load, startLoad } from './load.ts'
 import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
 
@@ -188,13 +188,4 @@ async function call(url: string, method: string, body: unknown, token = ''): Pro
   const text = await answer.text()
   if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${text}`)
   return text === '' ? undefined : JSON.parse(text)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((listening) => server.once('listening', listening))
-  const address = server.address()
-  await new Promise((closed) => server.close(closed))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, onTestFinished } from 'vitest'
+import { freePort } from '../bench/free-port.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -92,15 +92,6 @@ export async function startParley(env: Record<string, string>, options = {}): Pr
   const parley = await runParley(env, options)
   await parley.says('Parley listens on')
   return parley
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  await new Promise((done) => server.close(done))
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
 }
 
 /** The living processes whose command names the folder: PostgreSQL, its keeper and initdb. */

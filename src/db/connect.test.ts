@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
 import { type Cut, startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import { freePort, until } from '../../test/parley-process.ts'
+import { until } from '../../test/parley-process.ts'
 import { type ConnectOptions, connect, type Db, type Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
 

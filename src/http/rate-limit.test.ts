@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { freePort } from '../../bench/free-port.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { fixedClock } from '../clock.ts'
 import { connect } from '../db/connect.ts'
@@ -156,11 +156,3 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
     expect(await pointsInDatabase(7)).toBe(120)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
-}

@@ -1,9 +1,10 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../../bench/free-port.ts'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded.ts'
-import { freePort, until } from './wait.ts'
+import { until } from './wait.ts'
 
 type Node = { folder: string; port: number; server: EmbeddedServer }
 
