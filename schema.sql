@@ -217,6 +217,17 @@ create table customer_user_ids (
   constraint customer_user_ids_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 
+create table daily_limit_entries (
+  company_id bigint not null,
+  sender_id bigint not null,
+  ordinal bigint not null,
+  customer text not null,
+  counted_at timestamp with time zone not null,
+  constraint daily_limit_entries_pkey PRIMARY KEY (company_id, sender_id, ordinal),
+  constraint daily_limit_entries_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
+);
+CREATE INDEX daily_limit_entries_by_customer ON public.daily_limit_entries USING btree (company_id, sender_id, customer, counted_at DESC);
+
 create table deliveries (
   company_id bigint not null,
   id bigint not null default (((((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date) * (1000000000)::bigint) + nextval('delivery_ids'::regclass)),
@@ -635,25 +646,14 @@ create table registrations (
 );
 CREATE INDEX registrations_living ON public.registrations USING btree (company_id, id) WHERE (deleted_at IS NULL);
 
-create table sender_reach (
+create table sender_limits (
   company_id bigint not null,
   sender_id bigint not null,
-  ordinal bigint not null,
-  customer text not null,
-  reached_at timestamp with time zone not null,
-  constraint sender_reach_pkey PRIMARY KEY (company_id, sender_id, ordinal),
-  constraint sender_reach_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
-);
-CREATE INDEX sender_reach_by_customer ON public.sender_reach USING btree (company_id, sender_id, customer, reached_at DESC);
-
-create table sender_reach_counts (
-  company_id bigint not null,
-  sender_id bigint not null,
-  reached bigint not null default 0,
-  forgotten bigint not null default 0,
+  last_ordinal bigint not null default 0,
+  expired_ordinal bigint not null default 0,
   next_slot_at timestamp with time zone,
-  constraint sender_reach_counts_pkey PRIMARY KEY (company_id, sender_id),
-  constraint sender_reach_counts_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
+  constraint sender_limits_pkey PRIMARY KEY (company_id, sender_id),
+  constraint sender_limits_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
 );
 
 create table sender_routes (

@@ -112,31 +112,31 @@ create table sender_routes (
 );
 comment on table sender_routes is 'Lifetime: until the number is removed';
 
--- The rolling daily limit. Each customer first written to outside an open window takes the sender's next ordinal;
--- the limit is reached when the row `limit` ordinals back is younger than a day. Nothing is counted, at any volume.
-create table sender_reach (
+-- The daily-limit ledger. Each customer first written to outside an open window takes the sender's next ordinal;
+-- the limit is reached when the row `limit` ordinals back is younger than a day. No statement counts rows.
+create table daily_limit_entries (
   company_id bigint not null,
   sender_id bigint not null,
   ordinal bigint not null,
   customer text not null,
-  reached_at timestamptz not null,
+  counted_at timestamptz not null,
   primary key (company_id, sender_id, ordinal),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
-comment on table sender_reach is 'Lifetime: 25 hours';
-create index sender_reach_by_customer on sender_reach (company_id, sender_id, customer, reached_at desc);
+comment on table daily_limit_entries is 'Lifetime: 25 hours';
+create index daily_limit_entries_by_customer on daily_limit_entries (company_id, sender_id, customer, counted_at desc);
 
 -- The last ordinal of each sender, and the throttle of the sender.
-create table sender_reach_counts (
+create table sender_limits (
   company_id bigint not null,
   sender_id bigint not null,
-  reached bigint not null default 0, -- the last ordinal
-  forgotten bigint not null default 0, -- ordinals up to here were older than a day and are deleted
+  last_ordinal bigint not null default 0, -- of the daily-limit ledger
+  expired_ordinal bigint not null default 0, -- ordinals up to here were older than a day and are deleted
   next_slot_at timestamptz, -- the throttle: when the next message is on time
   primary key (company_id, sender_id),
   foreign key (company_id, sender_id) references senders (company_id, id)
 );
-comment on table sender_reach_counts is 'Lifetime: as long as its sender';
+comment on table sender_limits is 'Lifetime: as long as its sender';
 
 -- A family is one template name on one business account; each language of it is a row of templates.
 create table template_families (

@@ -120,7 +120,7 @@ async function createPerson(shop: Shop) {
     values ('failed', 'of the test', ${phoneNumberId}, ${Buffer.from(JSON.stringify(first))}, now())
   `
   await db`
-    insert into sender_reach (company_id, sender_id, ordinal, customer, reached_at)
+    insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
     values (${companyId}, ${shop.sender.channelId}, ${randomInt(1e9)}, ${phone}, now())
   `
   await eventually(async () => {

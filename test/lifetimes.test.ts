@@ -111,11 +111,11 @@ async function live({ api, companyId, phoneNumberId, phone, email, authorization
     async () => (await api('GET', `/contacts/imports/${taken.body.data.id}`)).body.data.status === 'completed',
   )
   await db`
-    insert into sender_reach (company_id, sender_id, ordinal, customer, reached_at)
+    insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
     values (${companyId}, ${sender.channelId}, ${day + 1}, ${phone}, now())
   `
   await db`
-    update sender_reach_counts set reached = ${day + 1} where (company_id, sender_id) = (${companyId}, ${sender.channelId})
+    update sender_limits set last_ordinal = ${day + 1} where (company_id, sender_id) = (${companyId}, ${sender.channelId})
   `
   await db`
     insert into jobs (kind, lane, subject_id, failed_at, last_error) values ('of the test', 'test', ${day}, now(), 'given up')
@@ -146,7 +146,7 @@ describe('many days, with a compressed clock', () => {
       'message_status_events',
       'idempotency_keys',
       'contact_imports',
-      'sender_reach',
+      'daily_limit_entries',
     ]
     expect(emptied.map((name) => [name, last.get(name)])).toEqual(emptied.map((name) => [name, 0]))
     // Five years of consents in steps of 100 days.

@@ -17,9 +17,9 @@ test('a number that its company removed and connects again keeps channel, conver
   const template = { recipient: uniquePhone(), type: 'template', template: { name: 'shipping_notice' } }
   expect((await company.api('POST', '/templates/whatsapp/send', template)).status).toBe(200)
   const before = await inbox.find(from)
-  const ledger = () => service.db`select * from sender_reach where company_id = ${companyId} order by ordinal`
-  const reached = await ledger()
-  expect(reached).toHaveLength(1)
+  const ledger = () => service.db`select * from daily_limit_entries where company_id = ${companyId} order by ordinal`
+  const recorded = await ledger()
+  expect(recorded).toHaveLength(1)
 
   const path = `/companies/${companyId}/senders`
   await service.operator('DELETE', `${path}/${sender.channelId}`)
@@ -37,7 +37,7 @@ test('a number that its company removed and connects again keeps channel, conver
   expect(again.body.phoneName).toBe('Acme again')
   await provider.handled()
   expect(await inbox.texts(from)).toEqual(['before', 'meanwhile'])
-  expect(await ledger()).toEqual(reached)
+  expect(await ledger()).toEqual(recorded)
   const answer = { recipient: from, type: 'text', text: 'The window is open' }
   const sent = await company.api('POST', '/templates/whatsapp/send', answer)
   expect([sent.status, sent.body.data?.chatId]).toEqual([200, before.chatId])

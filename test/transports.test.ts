@@ -509,7 +509,7 @@ describe('the pace of a sender', () => {
     )
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
     const [after] = await service.db`
-      select clock_timestamp() as now, next_slot_at from sender_reach_counts where company_id = ${companyId}
+      select clock_timestamp() as now, next_slot_at from sender_limits where company_id = ${companyId}
     `
     // Four turns of 200 ms were given out, and the last of them was waited for.
     expect(after!.nextSlotAt - before!.now).toBeGreaterThanOrEqual(799)

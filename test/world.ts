@@ -20,7 +20,7 @@ export async function createSender(db: Pool, companyId: number, wabaAccountId = 
     )
     returning id
   `
-  await db`insert into sender_reach_counts (company_id, sender_id) values (${companyId}, ${row!.id})`
+  await db`insert into sender_limits (company_id, sender_id) values (${companyId}, ${row!.id})`
   return row!.id
 }
 

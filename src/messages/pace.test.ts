@@ -46,12 +46,12 @@ async function world() {
   const many = (count: number, changes: Partial<SendToPrepare> = {}) =>
     Array.from({ length: count }, () => send(changes))
   const written = async () => {
-    const [row] = await db<{ contacts: number; conversations: number; messages: number; reached: number }[]>`
+    const [row] = await db<{ contacts: number; conversations: number; messages: number; ledger: number }[]>`
       select
         (select count(*)::int from contacts where company_id = ${companyId}) as contacts,
         (select count(*)::int from conversations where company_id = ${companyId}) as conversations,
         (select count(*)::int from messages where company_id = ${companyId}) as messages,
-        (select count(*)::int from sender_reach where company_id = ${companyId}) as reached
+        (select count(*)::int from daily_limit_entries where company_id = ${companyId}) as ledger
     `
     return row!
   }
@@ -72,7 +72,7 @@ describe('the throughput of a sender', () => {
       ...[0, 1, 2, 3, 4, 5].map((seconds) => ({ refusal: null, seconds })),
       ...[6, 7, 8].map((seconds) => ({ refusal: 'pace', seconds })),
     ])
-    expect(await written()).toEqual({ contacts: 6, conversations: 6, messages: 6, reached: 6 })
+    expect(await written()).toEqual({ contacts: 6, conversations: 6, messages: 6, ledger: 6 })
   })
 
   test('turns go on where the last batch stopped, and refused ones took none', async () => {

@@ -75,13 +75,13 @@ test('lock_send_customers leaves out a send whose customer another transaction h
   await other.end()
 })
 
-test('lock_sender_counts locks the counts of senders with a limit or a throttle only', async () => {
+test('lock_sender_limits locks the sender_limits rows of senders with a limit or a throttle only', async () => {
   const place = await createPlace()
   const held = async (item: Item): Promise<number> => {
     const other = connect(url, { max: 1 })
     const rows = await db.begin(async (tx) => {
-      await tx`select lock_sender_counts(${given(tx, place, [item])})`
-      return other`select from sender_reach_counts where company_id = ${place.companyId} for update skip locked`
+      await tx`select lock_sender_limits(${given(tx, place, [item])})`
+      return other`select from sender_limits where company_id = ${place.companyId} for update skip locked`
     })
     await other.end()
     return 1 - rows.length
@@ -136,7 +136,7 @@ test('record_sends writes accepted sends with their contacts, and nothing of a r
     select
       (select count(*) from contacts where company_id = ${place.companyId}) as contacts,
       (select message_count from conversations where company_id = ${place.companyId}) as messages,
-      (select next_slot_at > now() - interval '1 second' from sender_reach_counts where company_id = ${place.companyId})
+      (select next_slot_at > now() - interval '1 second' from sender_limits where company_id = ${place.companyId})
         as has_slot
   `
   expect(counts).toEqual({ contacts: 1, messages: 2, hasSlot: true })

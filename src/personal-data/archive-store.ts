@@ -145,14 +145,14 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
   `
 }
 
-export function readReachRows(db: Db, companyId: number, identities: readonly string[]) {
+export function readDailyLimitRows(db: Db, companyId: number, identities: readonly string[]) {
   return db<{ row: string }[]>`
-    select jsonb_build_object('sender_id', reach.sender_id, 'customer', reach.customer, 'reached_at', reach.reached_at)::text
+    select jsonb_build_object('sender_id', entry.sender_id, 'customer', entry.customer, 'counted_at', entry.counted_at)::text
       as row
     from senders sender
-    join sender_reach reach on (reach.company_id, reach.sender_id) = (sender.company_id, sender.id)
-    where sender.company_id = ${companyId} and reach.customer = any(${[...identities]}::text[])
-    order by reach.reached_at
+    join daily_limit_entries entry on (entry.company_id, entry.sender_id) = (sender.company_id, sender.id)
+    where sender.company_id = ${companyId} and entry.customer = any(${[...identities]}::text[])
+    order by entry.counted_at
   `
 }
 

@@ -12,11 +12,11 @@ import {
   readConsentRows,
   readContactRow,
   readConversationRows,
+  readDailyLimitRows,
   readDeliveryRows,
   readEmailRows,
   readMessageRows,
   readOptOutRows,
-  readReachRows,
   readRefusalRows,
 } from './archive-store.ts'
 import { textsOf, toSubject, writersOf } from './subject.ts'
@@ -66,7 +66,7 @@ async function* writeArchive(archive: Archive, contact: string): Lines {
   yield* emails(archive)
   yield* refusals(archive)
   yield* items(archive)
-  for (const { row } of await readReachRows(db, companyId, person.identities)) yield toLine('daily_limit', row)
+  for (const { row } of await readDailyLimitRows(db, companyId, person.identities)) yield toLine('daily_limit', row)
 }
 
 async function* consents({ db, companyId, contactId }: Archive): Lines {

@@ -14,7 +14,7 @@ import { eraseAnswers } from '../http/idempotency-store.ts'
 import { eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
-import { eraseReach } from '../messages/reach-store.ts'
+import { eraseDailyLimitEntries } from '../messages/daily-limit-store.ts'
 import { eraseDeliveries } from '../webhooks/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
@@ -59,7 +59,7 @@ export async function runPass(
   for (const erase of [conversations, emails, consents, changes, refusals, items, answers]) {
     for await (const _ of erase(pass)) if (signal.aborted) return false
   }
-  await eraseReach(deps.db, companyId, subject.identities)
+  await eraseDailyLimitEntries(deps.db, companyId, subject.identities)
   return !signal.aborted
 }
 

@@ -82,7 +82,7 @@ export async function selectSenderPage(
   return { rows, total: counted[0].total }
 }
 
-/** Inserts a sender that is not preferred, with its empty count of customers reached. */
+/** Inserts a sender that is not preferred, with its empty daily-limit ledger. */
 export async function insertSender(tx: Db, companyId: number, values: SenderValues): Promise<SenderRow> {
   const [row] = await tx<[SenderRow]>`
     insert into senders (
@@ -98,7 +98,7 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
     )
     returning ${columns(tx)}`
   await tx`
-    insert into sender_reach_counts (company_id, sender_id)
+    insert into sender_limits (company_id, sender_id)
     values (${companyId}, ${row.id})`
   return row
 }

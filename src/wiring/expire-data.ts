@@ -6,7 +6,7 @@ import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { forgetBodies } from '../inbound/handling/body-store.ts'
 import { forgetSetAside } from '../inbound/handling/item-store.ts'
 import { forgetCounts } from '../inbound/ingest/unplaced-store.ts'
-import { expireReach } from '../messages/reach-store.ts'
+import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
 import type { Deps } from './deps.ts'
 
 /** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */
@@ -41,7 +41,7 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   await repeat(BODIES, () => forgetSetAside(db, BODIES))
   await repeat(BODIES, () => forgetBodies(db, BODIES))
   await repeat(ROWS, () => forgetCounts(db, ROWS))
-  await repeat(1, () => expireReach(db, COMPANIES))
+  await repeat(1, () => expireDailyLimitEntries(db, COMPANIES))
   await repeat(ROWS, () => expireImports(db, ROWS))
   if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))
   if (messageDays !== undefined) {

@@ -36,7 +36,7 @@ begin
       paired.*,
       case
         when (item).slot_seconds is null then 0
-        else extract(epoch from greatest(counts.next_slot_at, present) - present)::double precision
+        else extract(epoch from greatest(limits.next_slot_at, present) - present)::double precision
           + (item).slot_seconds * (
             row_number() over (
               partition by (item).company_id, (item).sender_id, refusal is null and pair_wait <= longest_wait
@@ -45,8 +45,8 @@ begin
           )
       end as slot_wait
     from paired
-    left join sender_reach_counts counts
-      on (counts.company_id, counts.sender_id) = ((item).company_id, (item).sender_id)
+    left join sender_limits limits
+      on (limits.company_id, limits.sender_id) = ((item).company_id, (item).sender_id)
   )
   select array_agg(
     (

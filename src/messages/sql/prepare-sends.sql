@@ -38,7 +38,7 @@ begin
   select array_agg(item order by item.ord) into given from jsonb_populate_recordset(null::send_item, items) as item;
   keyed := lock_send_keys(given);
   locked := lock_send_customers(keyed);
-  perform lock_sender_counts(locked);
+  perform lock_sender_limits(locked);
 
   present := clock_timestamp();
   judged := judge_sends(locked, at, present, pair_seconds, pair_burst, longest_wait);
@@ -46,7 +46,7 @@ begin
     select from unnest(judged) as send
     where send.refusal is null and send.is_outside and (send.item).daily_limit is not null
   ) then
-    judged := count_reach(judged, at);
+    judged := check_daily_limit(judged, at);
   end if;
 
   return query

@@ -23,7 +23,7 @@ begin
     ));
   end if;
 
-  update sender_reach_counts counts
+  update sender_limits limits
   set next_slot_at = latest.next_slot_at
   from (
     select
@@ -33,7 +33,7 @@ begin
     from unnest(accepted) as send
     group by 1, 2
   ) as latest
-  where (counts.company_id, counts.sender_id) = (latest.company_id, latest.sender_id)
+  where (limits.company_id, limits.sender_id) = (latest.company_id, latest.sender_id)
     and latest.next_slot_at is not null;
 
   threads := record_send_threads(accepted, at, present, pair_seconds);
