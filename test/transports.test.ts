@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PAIR_BURST } from '../src/messages/pace.ts'
+import { PAIR_BURST } from '../src/messages/throttle.ts'
 import type { ProviderName } from '../src/providers/provider-name.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -485,7 +485,7 @@ describe('events of a number that has a webhook secret', () => {
   })
 })
 
-describe('the pace of a sender', () => {
+describe('the throughput of a sender', () => {
   const template = { name: 'parcel_left' }
 
   test('one message too many to one customer: 429 with the time to wait, nothing written', async () => {

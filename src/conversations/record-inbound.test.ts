@@ -43,7 +43,7 @@ describe('match_inbound', () => {
   test('finds nothing of a new customer', async () => {
     const nothing = { conversationId: null, contactId: null }
     expect(await match(await createPlace(), [{ customer: '39333', other: 'IT.1' }])).toMatchObject([
-      { isNew: true, thread: '39333', contactIdentity: '39333', ...nothing },
+      { isNew: true, customerKey: '39333', contactIdentity: '39333', ...nothing },
     ])
   })
 
@@ -70,10 +70,10 @@ describe('match_inbound', () => {
     const place = await createPlace()
     const [known] = await record(place, [{ customer: 'IT.1' }])
     const [found] = await match(place, [{ customer: '39333', other: 'IT.1' }])
-    expect(found).toMatchObject({ conversationId: known!.conversationId, thread: 'IT.1', contactIdentity: 'IT.1' })
+    expect(found).toMatchObject({ conversationId: known!.conversationId, customerKey: 'IT.1', contactIdentity: 'IT.1' })
     await record(place, [{ customer: '39333' }])
     const [own] = await match(place, [{ customer: '39333', other: 'IT.1' }])
-    expect(own).toMatchObject({ thread: '39333', contactIdentity: '39333' })
+    expect(own).toMatchObject({ customerKey: '39333', contactIdentity: '39333' })
     expect(own!.conversationId).not.toBe(known!.conversationId)
   })
 })
@@ -135,10 +135,10 @@ test('join_identities leads the second identity to the contact and the conversat
   expect(aliases).toEqual([{ identity: 'IT.1', customer: '39333' }])
 })
 
-describe('sum_inbound_threads', () => {
+describe('sum_inbound_conversations', () => {
   const sum = async (place: Place, items: readonly Item[]) => {
     const list = given(place, items)
-    return db`select * from sum_inbound_threads(${list}, match_inbound(${list}), 5, ${AT})`
+    return db`select * from sum_inbound_conversations(${list}, match_inbound(${list}), 5, ${AT})`
   }
 
   test('counts as unread what comes after the last echo, and takes the last text', async () => {

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './throttle.ts'
 
 /** One send, before the provider is called. */
 export type SendToPrepare = {
@@ -33,7 +33,7 @@ export type PreparedSend =
   /** Another transaction holds the lock of its customer. */
   | { refusal: 'busy' }
   /** Its turn comes later than anyone is kept waiting. */
-  | { refusal: 'pace'; waitSeconds: number }
+  | { refusal: 'throttle'; waitSeconds: number }
   /** It may go out when it has waited. */
   | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }
 
@@ -71,7 +71,7 @@ export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: 
 }
 
 type PreparedRow = {
-  refusal: 'consent' | 'window' | 'limit' | 'pace' | 'key' | 'busy' | null
+  refusal: 'consent' | 'window' | 'limit' | 'throttle' | 'key' | 'busy' | null
   lastInboundAt: Date | null
   retryAt: Date | null
   waitSeconds: number
@@ -83,7 +83,7 @@ function toPrepared(row: PreparedRow): PreparedSend {
   if (row.refusal === 'consent' || row.refusal === 'key' || row.refusal === 'busy') return { refusal: row.refusal }
   if (row.refusal === 'window') return { refusal: 'window', lastInboundAt: row.lastInboundAt }
   if (row.refusal === 'limit' && row.retryAt !== null) return { refusal: 'limit', retryAt: row.retryAt }
-  if (row.refusal === 'pace') return { refusal: 'pace', waitSeconds: row.waitSeconds }
+  if (row.refusal === 'throttle') return { refusal: 'throttle', waitSeconds: row.waitSeconds }
   if (row.conversationId === null || row.messageId === null) throw new Error('A send was neither refused nor written')
   const { conversationId, messageId, waitSeconds } = row
   return { refusal: null, conversationId, messageId, waitSeconds }

@@ -89,22 +89,22 @@ test('lock_sender_limits locks the sender_limits rows of senders with a limit or
   expect([await held({}), await held({ daily_limit: 1 }), await held({ slot_seconds: 1 })]).toEqual([0, 1, 1])
 })
 
-describe('judge_sends', () => {
-  const judge = (place: Place, items: readonly Item[]) => db`
+describe('decide_sends', () => {
+  const decide = (place: Place, items: readonly Item[]) => db`
     select (item).ord, refusal, is_outside, has_contact, wait_seconds, slot_wait
-    from unnest(judge_sends(${given(db, place, items)}, ${AT}, now(), 6, 2, 5)) order by (item).ord
+    from unnest(decide_sends(${given(db, place, items)}, ${AT}, now(), 6, 2, 5)) order by (item).ord
   `
 
   test('throttles the third message to a customer when two are the burst', async () => {
     const items = Array.from({ length: 3 }, () => ({ slot_seconds: 0.01 }))
-    const judged = await judge(await createPlace(), items)
-    expect(judged.map(({ refusal }) => refusal)).toEqual([null, null, 'pace'])
+    const decided = await decide(await createPlace(), items)
+    expect(decided.map(({ refusal }) => refusal)).toEqual([null, null, 'throttle'])
   })
 
   test('gives slots of the sender to the accepted sends alone, in their order', async () => {
     const items = ['39333', '39333', '39333', '39444'].map((customer) => ({ customer, slot_seconds: 0.5 }))
-    const judged = await judge(await createPlace(), items)
-    const accepted = judged.filter(({ refusal }) => refusal === null)
+    const decided = await decide(await createPlace(), items)
+    const accepted = decided.filter(({ refusal }) => refusal === null)
     expect(accepted.map(({ slotWait }) => slotWait)).toEqual([0, 0.5, 1])
   })
 })
@@ -112,19 +112,19 @@ describe('judge_sends', () => {
 test('match_sends finds window, contact and consent of each send', async () => {
   const place = await createPlace()
   const rows = await db`
-    select thread, is_outside, has_contact, refusal from match_sends(${given(db, place, [{}])}, ${AT})
+    select customer_key, is_outside, has_contact, refusal from match_sends(${given(db, place, [{}])}, ${AT})
   `
-  expect(rows).toEqual([{ thread: '39333', isOutside: true, hasContact: false, refusal: null }])
+  expect(rows).toEqual([{ customerKey: '39333', isOutside: true, hasContact: false, refusal: null }])
 })
 
 test('record_sends writes accepted sends with their contacts, and nothing of a refused one', async () => {
   const place = await createPlace()
   const items = [{ slot_seconds: 0.01, text: 'one' }, { slot_seconds: 0.01, text: 'two' }, { slot_seconds: 9 }]
   const recorded = await db`
-    with judged as (
-      select judge_sends(${given(db, place, items)}, ${AT}, now(), 6, 2, 5) as sends
+    with decided as (
+      select decide_sends(${given(db, place, items)}, ${AT}, now(), 6, 2, 5) as sends
     )
-    select recorded.* from judged cross join lateral record_sends(judged.sends, ${AT}, now(), 6) as recorded order by ord
+    select recorded.* from decided cross join lateral record_sends(decided.sends, ${AT}, now(), 6) as recorded order by ord
   `
   expect(recorded.map(({ ord }) => ord)).toEqual([0, 1])
   const messages = await db`select text, seq, status from messages where company_id = ${place.companyId} order by id`

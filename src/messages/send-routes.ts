@@ -6,11 +6,11 @@ import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { Answer } from '../http/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
-import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './pace.ts'
 import { type SendDeps, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
 import { parseSend, sendFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './throttle.ts'
 
 export const SendReplyShape = Type.Object(
   {
@@ -100,9 +100,9 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
 have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
 
-Messages go out at the pace that the provider allows: so many a second for a sender (80 unless set otherwise), and to
-one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose turn comes within ${LONGEST_WAIT_SECONDS} seconds
-waits for it; for a later one the answer is 429 with \`retry_after\`, and nothing was written.`
+Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by
+default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose slot is at most ${LONGEST_WAIT_SECONDS} seconds
+away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
 export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<Answer> {

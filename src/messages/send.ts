@@ -145,7 +145,7 @@ function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, {
       throw idempotencyKeyInUse()
     case 'busy':
       throw overloaded(1)
-    case 'pace':
+    case 'throttle':
       throw rateLimitExceeded(Math.ceil(prepared.waitSeconds), 'The sender, or this customer, gets no more at present')
     default:
       return prepared

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ask } from './client.ts'
 import type { Company } from './company.ts'
 import type { Heard } from './evidence.ts'
-import type { Pace } from './pace.ts'
+import type { Progress } from './progress.ts'
 import type { Random } from './random.ts'
 
 const WEBHOOK = '/public/v1/webhooks/whatsapp'
@@ -14,7 +14,7 @@ const POISONED = 0.02
 const LARGEST_BATCH = 6
 const RETRY_MS = 100
 
-type Load = { addresses: string[]; companies: Company[]; random: Random; pace: Pace; wanted: number }
+type Load = { addresses: string[]; companies: Company[]; random: Random; progress: Progress; wanted: number }
 
 /** The customers of a poster, and the number that they write to. */
 const customersOf = (poster: number): string[] =>
@@ -37,7 +37,7 @@ export async function postInbound(load: Load, heard: Heard[]): Promise<void> {
     if (company === undefined) return
     const own = customersOf(poster)
     while (made < load.wanted) {
-      await load.pace.wait(made / load.wanted)
+      await load.progress.wait(made / load.wanted)
       const size = random.next() < BATCHED ? 2 + random.below(LARGEST_BATCH - 1) : 1
       const messages = Array.from({ length: size }, () => textOf(random, random.pick(own), made++))
       const poison = random.next() < POISONED ? [random.pick(POISONS)(random.pick(own))] : []

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, ask } from './client.ts'
 import type { Company } from './company.ts'
 import type { Keyed } from './evidence.ts'
-import type { Pace } from './pace.ts'
+import type { Progress } from './progress.ts'
 import type { Random } from './random.ts'
 
 const CALLERS = 6
@@ -18,7 +18,7 @@ export type KeyedLoad = {
   addresses: string[]
   companies: Company[]
   random: Random
-  pace: Pace
+  progress: Progress
   wanted: number
   path: string
   recipients: string[]
@@ -28,7 +28,7 @@ export type KeyedLoad = {
 
 /** Requests with an Idempotency-Key, each repeated until its outcome is known, or known to be unknown. */
 export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]> {
-  const { random, companies, pace, wanted, recipients } = load
+  const { random, companies, progress, wanted, recipients } = load
   const asked: Keyed[] = []
   const callers = Array.from({ length: CALLERS }, async () => {
     while (asked.length < wanted) {
@@ -38,7 +38,7 @@ export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]>
       if (company === undefined || recipient === undefined) return
       const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [], answers: [] }
       asked.push(keyed)
-      await pace.wait(number / wanted)
+      await progress.wait(number / wanted)
       await settle(load, company, keyed)
       if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await settle(load, company, keyed)
     }

@@ -7,10 +7,10 @@ import { longestGap } from './gap.ts'
 import { customers, postInbound } from './inbound-load.ts'
 import { sendKeyed } from './keyed-load.ts'
 import { gather, untilQuiet } from './observe.ts'
-import { createPace, type Pace } from './pace.ts'
 import type { Plan } from './plan.ts'
 import type { Loss } from './postgres.ts'
 import type { Processes } from './processes.ts'
+import { createProgress, type Progress } from './progress.ts'
 import { createRandom, type Random } from './random.ts'
 import { onStage, type Stage } from './stage.ts'
 
@@ -24,9 +24,9 @@ export function run(plan: Plan, say: Say): Promise<Counts> {
   const { processesOfRole, sends, mails } = plan
   return onStage({ processesOfRole, keptMessages: 2 * (sends + mails) + 1_000 }, random, async (stage, undo) => {
     say('the service runs: load and faults begin')
-    const pace = createPace(faultsOf(plan).length)
-    const making = makeFaults(stage, plan, random, pace, say)
-    const loading = load({ ...stage, plan, random, pace, undo })
+    const progress = createProgress(faultsOf(plan).length)
+    const making = makeFaults(stage, plan, random, progress, say)
+    const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
     say(`${evidence.heard.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`)
     await untilQuiet(stage.postgres)
@@ -41,17 +41,17 @@ type Loading = {
   plan: Plan
   companies: Company[]
   random: Random
-  pace: Pace
+  progress: Progress
   processes: Processes
   undo: (() => unknown)[]
 }
 
-async function load({ plan, companies, random, pace, processes, undo }: Loading) {
+async function load({ plan, companies, random, progress, processes, undo }: Loading) {
   const { addresses } = processes
   const early = plan.answersEarly ? await startEarlyAnswers(addresses, random) : undefined
   if (early) undo.push(early.stop)
   const heard: Heard[] = []
-  const common = { addresses, companies, random, pace }
+  const common = { addresses, companies, random, progress }
   const inbound = postInbound({ ...common, addresses: early ? [early.url] : addresses, wanted: plan.inbound }, heard)
   const sends = sendKeyed(
     {
@@ -90,17 +90,17 @@ const faultsOf = (plan: Plan): Fault[] => [
 ]
 
 /** All faults, one after the other, in an order that the seed repeats. */
-async function makeFaults(stage: Stage, plan: Plan, random: Random, pace: Pace, say: Say): Promise<void> {
+async function makeFaults(stage: Stage, plan: Plan, random: Random, progress: Progress, say: Say): Promise<void> {
   const faults = random.shuffle(faultsOf(plan))
   for (const [index, fault] of faults.entries()) {
     await sleep(random.below(LONGEST_PAUSE_MS))
     say(`fault ${index + 1} of ${faults.length}: ${fault}`)
     const isOdd = faults.slice(0, index).filter((one) => one === fault).length % 2 === 0
     await make(fault, stage, random, isOdd, say)
-    pace.done()
+    progress.done()
   }
   await stage.processes.started()
-  pace.over()
+  progress.over()
 }
 
 /** `isOdd`: the first, third … of its kind. Kills, restarts and promotions take two forms in turn. */

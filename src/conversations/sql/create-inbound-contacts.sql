@@ -22,7 +22,7 @@ begin
   )
   select array_agg(
     (
-      entry.is_new, entry.conversation_id, entry.thread, coalesce(entry.contact_id, created.contact_id),
+      entry.is_new, entry.conversation_id, entry.customer_key, coalesce(entry.contact_id, created.contact_id),
       entry.contact_identity
     )::inbound_match
     order by entry.ord

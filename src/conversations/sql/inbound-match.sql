@@ -2,7 +2,7 @@
 create type inbound_match as (
   is_new boolean, -- false: a message or reaction with this wamid was recorded, or comes earlier in the batch
   conversation_id bigint, -- null: the customer has no conversation with the sender
-  thread text, -- the customer of the conversation, which may have another name than the item gives
+  customer_key text, -- the identity under which the conversation is stored, which may differ from the item's
   contact_id bigint, -- null: no contact is known
-  contact_identity text -- the one of the item's identities that means the contact
+  contact_identity text -- the identity of the item that the contact is known by
 );

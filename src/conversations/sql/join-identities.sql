@@ -15,10 +15,10 @@ begin
 
   insert into customer_aliases (company_id, sender_id, alias, customer)
   select distinct on (entry.company_id, entry.sender_id, identity.name)
-    entry.company_id, entry.sender_id, identity.name, entry.thread
+    entry.company_id, entry.sender_id, identity.name, entry.customer_key
   from rows from (unnest(items), unnest(matches)) as entry
   cross join lateral (values (entry.customer), (entry.other)) as identity (name)
-  where entry.is_new and entry.other is not null and identity.name <> entry.thread
+  where entry.is_new and entry.other is not null and identity.name <> entry.customer_key
   order by entry.company_id, entry.sender_id, identity.name, entry.ord
   on conflict do nothing;
 

@@ -1,16 +1,16 @@
--- The customer whose conversation with a sender an identity means (another identity of the same customer, or the identity
--- itself), that conversation, and the contact that the identity means. Always one row.
+-- Resolves an identity: the identity under which the conversation with the sender is stored (an alias leads to another
+-- identity of the same customer), the conversation, and the contact. Always one row.
 create function match_identity(company bigint, sender bigint, identity text)
-returns table (thread text, conversation_id bigint, contact_id bigint)
+returns table (customer_key text, conversation_id bigint, contact_id bigint)
 language sql stable
 as $$
   -- Each subquery is a probe of an index, whatever the statistics say.
   select
-    named.thread,
+    named.customer_key,
     (
       select known.id
       from conversations known
-      where (known.company_id, known.sender_id, known.customer) = (company, sender, named.thread)
+      where (known.company_id, known.sender_id, known.customer) = (company, sender, named.customer_key)
     ),
     (
       select known.contact_id
@@ -26,7 +26,7 @@ as $$
         where (known.company_id, known.sender_id, known.alias) = (company, sender, match_identity.identity)
       ),
       match_identity.identity
-    ) as thread
-    offset 0 -- so that it is looked for once, not wherever it is named
+    ) as customer_key
+    offset 0 -- evaluates the alias once instead of at each use
   ) as named
 $$;

@@ -31,7 +31,10 @@ begin
         )
       end is null,
       coalesce(own.conversation_id, joined.conversation_id),
-      case when own.conversation_id is null and joined.conversation_id is not null then joined.thread else own.thread end,
+      case
+        when own.conversation_id is null and joined.conversation_id is not null then joined.customer_key
+        else own.customer_key
+      end,
       coalesce(own.contact_id, joined.contact_id),
       case when own.contact_id is null and joined.contact_id is not null then item.other else item.customer end
     )::inbound_match

@@ -1,6 +1,6 @@
--- Inserts the messages and reactions among the new items of a batch. threads: the conversations of the batch.
+-- Inserts the messages and reactions among the new items of a batch. conversations: the conversations of the batch.
 create function record_inbound_messages(
-  items inbound_item[], matches inbound_match[], threads recorded_thread[], at timestamptz
+  items inbound_item[], matches inbound_match[], conversations recorded_conversation[], at timestamptz
 )
 returns table (ord integer, is_new boolean, conversation_id bigint, message_id bigint)
 language plpgsql
@@ -15,13 +15,14 @@ begin
     from (
       select
         entry.*,
-        thread.conversation_id as own_conversation,
-        thread.messages_before + count(*) filter (where entry.is_new and entry.kind <> 'reaction') over upto as seq
+        recorded.conversation_id as own_conversation,
+        recorded.messages_before + count(*) filter (where entry.is_new and entry.kind <> 'reaction') over upto as seq
       from rows from (unnest(items), unnest(matches)) as entry
-      left join unnest(threads) as thread
+      left join unnest(conversations) as recorded
         on entry.is_new
-        and (thread.company_id, thread.sender_id, thread.thread) = (entry.company_id, entry.sender_id, entry.thread)
-      window upto as (partition by entry.company_id, entry.sender_id, entry.thread order by entry.ord)
+        and (recorded.company_id, recorded.sender_id, recorded.customer_key)
+          = (entry.company_id, entry.sender_id, entry.customer_key)
+      window upto as (partition by entry.company_id, entry.sender_id, entry.customer_key order by entry.ord)
       order by entry.ord -- ids grow in the order in which messages came
     ) as ordered
   ),

@@ -13,7 +13,7 @@ as $$
 declare
   given inbound_item[];
   matches inbound_match[];
-  threads recorded_thread[];
+  conversations recorded_conversation[];
 begin
   select array_agg(item order by item.ord) into given
   from jsonb_populate_recordset(null::inbound_item, items) as item;
@@ -26,8 +26,8 @@ begin
   if exists (select from unnest(given) as item where item.other is not null) then
     perform join_identities(given, matches, at);
   end if;
-  threads := record_inbound_threads(given, matches, before, at);
-  return query select * from record_inbound_messages(given, matches, threads, at);
+  conversations := record_inbound_conversations(given, matches, before, at);
+  return query select * from record_inbound_messages(given, matches, conversations, at);
 
   if exists (
     select

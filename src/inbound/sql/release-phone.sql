@@ -5,7 +5,7 @@ returns void
 language plpgsql
 as $$
 declare
-  thread record;
+  conversation record;
 begin
   insert into contact_aliases (company_id, identity, contact_id)
   select company, former_user, known.contact_id
@@ -14,18 +14,18 @@ begin
   on conflict do nothing;
   perform take_phone(company, identity, at);
 
-  for thread in
+  for conversation in
     select
       own.id, own.sender_id, own.contact_id,
       case when own.customer ~ '^[0-9]' then '~' || own.id else own.customer end as kept
     from conversations_of(company, release_phone.identity) as own
     order by own.id
   loop
-    perform take_phone_of_deleted(company, thread.contact_id, identity);
-    perform rename_customer(company, thread.id, thread.kept, thread.kept, at);
-    if thread.kept <> former_user then
+    perform take_phone_of_deleted(company, conversation.contact_id, identity);
+    perform rename_customer(company, conversation.id, conversation.kept, conversation.kept, at);
+    if conversation.kept <> former_user then
       insert into customer_aliases (company_id, sender_id, alias, customer)
-      values (company, thread.sender_id, former_user, thread.kept)
+      values (company, conversation.sender_id, former_user, conversation.kept)
       on conflict do nothing;
     end if;
   end loop;

@@ -1,17 +1,17 @@
 -- Which of these sends begin a conversation outside the window for the first time in 24 hours, and whether each exceeds the
 -- daily limit. Those that do not take their ordinals.
-create function check_daily_limit(sends judged_send[], at timestamptz)
-returns judged_send[]
+create function check_daily_limit(sends send_decision[], at timestamptz)
+returns send_decision[]
 language plpgsql
 as $$
 declare
-  counted judged_send[];
+  counted send_decision[];
 begin
   with newly_counted as (
     select
       (send.item).company_id,
       (send.item).sender_id,
-      send.thread,
+      send.customer_key,
       min((send.item).daily_limit) as daily_limit,
       row_number() over (partition by (send.item).company_id, (send.item).sender_id order by min((send.item).ord)) as place
     from unnest(sends) as send
@@ -22,10 +22,10 @@ begin
         select
         from daily_limit_entries entry
         where (entry.company_id, entry.sender_id, entry.customer)
-            = ((send.item).company_id, (send.item).sender_id, send.thread)
+            = ((send.item).company_id, (send.item).sender_id, send.customer_key)
           and entry.counted_at > at - interval '24 hours'
       )
-    group by (send.item).company_id, (send.item).sender_id, send.thread
+    group by (send.item).company_id, (send.item).sender_id, send.customer_key
   ),
   counted_send as materialized (
     select
@@ -42,7 +42,7 @@ begin
   ),
   recorded as (
     insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
-    select counted_send.company_id, counted_send.sender_id, counted_send.ordinal, counted_send.thread, at
+    select counted_send.company_id, counted_send.sender_id, counted_send.ordinal, counted_send.customer_key, at
     from counted_send
     where not counted_send.is_over
   ),
@@ -59,16 +59,16 @@ begin
   )
   select array_agg(
     (
-      send.item, send.thread, send.is_outside, send.last_inbound_at, send.has_contact,
+      send.item, send.customer_key, send.is_outside, send.last_inbound_at, send.has_contact,
       coalesce(send.refusal, case when counted_send.is_over then 'limit' end),
       counted_send.retry_at, send.wait_seconds, send.slot_wait
-    )::judged_send
+    )::send_decision
   )
   into counted
   from unnest(sends) as send
   left join counted_send
-    on (counted_send.company_id, counted_send.sender_id, counted_send.thread)
-     = ((send.item).company_id, (send.item).sender_id, send.thread);
+    on (counted_send.company_id, counted_send.sender_id, counted_send.customer_key)
+     = ((send.item).company_id, (send.item).sender_id, send.customer_key);
   return counted;
 end
 $$;

@@ -1,7 +1,7 @@
 -- What is known about each of these sends, and whether consent or the 24-hour window refuses it.
 create function match_sends(items send_item[], at timestamptz)
 returns table (
-  item send_item, thread text, last_inbound_at timestamptz, next_message_at timestamptz, is_outside boolean,
+  item send_item, customer_key text, last_inbound_at timestamptz, next_message_at timestamptz, is_outside boolean,
   has_contact boolean, refusal text
 )
 language sql stable

@@ -4,7 +4,7 @@
 --
 -- items: an array of send_item. pair_*: one customer gets pair_burst messages at once, then one per pair_seconds. An item
 -- whose slot comes within longest_wait takes it and is told how long to wait; a later one is refused.
--- refusal: 'consent', 'window', 'limit' or 'pace'; 'key': its Idempotency-Key was released or taken over; 'busy': another
+-- refusal: 'consent', 'window', 'limit' or 'throttle'; 'key': its Idempotency-Key was released or taken over; 'busy': another
 -- transaction holds the lock of its customer. A refused item has written nothing and taken no slot.
 create function prepare_sends(
   items jsonb,
@@ -32,7 +32,7 @@ declare
   given send_item[];
   keyed send_item[];
   locked send_item[];
-  judged judged_send[];
+  decided send_decision[];
   present timestamptz;
 begin
   select array_agg(item order by item.ord) into given from jsonb_populate_recordset(null::send_item, items) as item;
@@ -41,20 +41,20 @@ begin
   perform lock_sender_limits(locked);
 
   present := clock_timestamp();
-  judged := judge_sends(locked, at, present, pair_seconds, pair_burst, longest_wait);
+  decided := decide_sends(locked, at, present, pair_seconds, pair_burst, longest_wait);
   if exists (
-    select from unnest(judged) as send
+    select from unnest(decided) as send
     where send.refusal is null and send.is_outside and (send.item).daily_limit is not null
   ) then
-    judged := check_daily_limit(judged, at);
+    decided := check_daily_limit(decided, at);
   end if;
 
   return query
   select
     (send.item).ord, send.refusal, send.last_inbound_at, send.retry_at, send.wait_seconds,
     recorded.conversation_id, recorded.message_id
-  from unnest(judged) as send
-  left join record_sends(judged, at, present, pair_seconds) as recorded on recorded.ord = (send.item).ord
+  from unnest(decided) as send
+  left join record_sends(decided, at, present, pair_seconds) as recorded on recorded.ord = (send.item).ord
   union all
   select item.ord, 'key', null, null, 0, null, null
   from unnest(given) as item

@@ -1,6 +1,6 @@
--- Inserts the pending messages of accepted sends, and notes each on the Idempotency-Key of its request. threads: the
--- conversations of these sends.
-create function record_send_messages(accepted judged_send[], threads recorded_thread[], at timestamptz)
+-- Inserts the pending messages of accepted sends, and notes each on the Idempotency-Key of its request.
+-- conversations: those of the sends.
+create function record_send_messages(accepted send_decision[], conversations recorded_conversation[], at timestamptz)
 returns table (ord integer, conversation_id bigint, message_id bigint)
 language plpgsql
 as $$
@@ -10,14 +10,14 @@ begin
   with entry as materialized (
     select
       (send.item).*,
-      thread.conversation_id,
+      recorded.conversation_id,
       nextval('messages_id_seq') as message_id,
-      thread.messages_before
-        + row_number() over (partition by thread.company_id, thread.conversation_id order by (send.item).ord) as seq
+      recorded.messages_before
+        + row_number() over (partition by recorded.company_id, recorded.conversation_id order by (send.item).ord) as seq
     from unnest(accepted) as send
-    join unnest(threads) as thread
-      on (thread.company_id, thread.sender_id, thread.thread)
-       = ((send.item).company_id, (send.item).sender_id, send.thread)
+    join unnest(conversations) as recorded
+      on (recorded.company_id, recorded.sender_id, recorded.customer_key)
+       = ((send.item).company_id, (send.item).sender_id, send.customer_key)
   ),
   message as (
     insert into messages (

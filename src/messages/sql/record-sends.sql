@@ -1,12 +1,12 @@
 -- Writes the sends that were not refused: contacts of new customers, slots, conversations and pending messages.
-create function record_sends(judged judged_send[], at timestamptz, present timestamptz, pair_seconds double precision)
+create function record_sends(decided send_decision[], at timestamptz, present timestamptz, pair_seconds double precision)
 returns table (ord integer, conversation_id bigint, message_id bigint)
 language plpgsql
 as $$
 #variable_conflict use_column
 declare
-  accepted judged_send[] := array(select send from unnest(judged) as send where send.refusal is null);
-  threads recorded_thread[];
+  accepted send_decision[] := array(select send from unnest(decided) as send where send.refusal is null);
+  conversations recorded_conversation[];
 begin
   if accepted = '{}' then
     return;
@@ -36,7 +36,7 @@ begin
   where (limits.company_id, limits.sender_id) = (latest.company_id, latest.sender_id)
     and latest.next_slot_at is not null;
 
-  threads := record_send_threads(accepted, at, present, pair_seconds);
-  return query select * from record_send_messages(accepted, threads, at);
+  conversations := record_send_conversations(accepted, at, present, pair_seconds);
+  return query select * from record_send_messages(accepted, conversations, at);
 end
 $$;

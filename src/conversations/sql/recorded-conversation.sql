@@ -1,8 +1,8 @@
 -- A conversation to which a batch added messages.
-create type recorded_thread as (
+create type recorded_conversation as (
   company_id bigint,
   sender_id bigint,
-  thread text, -- its customer
+  customer_key text, -- the identity under which it is stored
   conversation_id bigint,
   messages_before bigint -- in it before the batch
 );

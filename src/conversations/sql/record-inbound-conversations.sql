@@ -1,14 +1,14 @@
 -- Creates or updates the conversations of a batch's new items, each once, and returns them.
 -- before: the number of items in earlier calls of the same moment.
-create function record_inbound_threads(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
-returns recorded_thread[]
+create function record_inbound_conversations(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
+returns recorded_conversation[]
 language plpgsql
 as $$
 declare
-  threads recorded_thread[];
+  conversations recorded_conversation[];
 begin
   with change as materialized (
-    select * from sum_inbound_threads(items, matches, before, at)
+    select * from sum_inbound_conversations(items, matches, before, at)
   ),
   updated as (
     update conversations kept
@@ -33,7 +33,7 @@ begin
       last_direction, last_message_at, last_inbound_at, created_at, updated_at
     )
     select
-      change.company_id, change.sender_id, change.thread, change.contact_id, change.profile_name, change.unread,
+      change.company_id, change.sender_id, change.customer_key, change.contact_id, change.profile_name, change.unread,
       change.entries, change.last_text, change.last_direction, change.last_message_at, change.last_inbound_at,
       at, at
     from change
@@ -48,7 +48,8 @@ begin
     select written.company_id, written.id, change.active_at
     from written
     join change
-      on (change.company_id, change.sender_id, change.thread) = (written.company_id, written.sender_id, written.customer)
+      on (change.company_id, change.sender_id, change.customer_key)
+       = (written.company_id, written.sender_id, written.customer)
     on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
     where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
   ),
@@ -60,8 +61,8 @@ begin
     order by created.company_id
     on conflict (company_id, writer) do update set total = kept.total + excluded.total
   )
-  select array_agg(written::recorded_thread) into threads
+  select array_agg(written::recorded_conversation) into conversations
   from written;
-  return threads;
+  return conversations;
 end
 $$;

@@ -4,8 +4,8 @@ import { createCompany, createSender } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { prepareSends, type SendToPrepare } from './message-store.ts'
-import { PAIR_BURST } from './pace.ts'
 import { createSendBatches } from './send-batches.ts'
+import { PAIR_BURST } from './throttle.ts'
 
 let db: Pool
 let url: string
@@ -70,7 +70,7 @@ describe('the throughput of a sender', () => {
     const results = await waits(many(9, { slotSeconds: 1, dailyLimit: 1_000 }))
     expect(results).toEqual([
       ...[0, 1, 2, 3, 4, 5].map((seconds) => ({ refusal: null, seconds })),
-      ...[6, 7, 8].map((seconds) => ({ refusal: 'pace', seconds })),
+      ...[6, 7, 8].map((seconds) => ({ refusal: 'throttle', seconds })),
     ])
     expect(await written()).toEqual({ contacts: 6, conversations: 6, messages: 6, ledger: 6 })
   })
@@ -79,7 +79,7 @@ describe('the throughput of a sender', () => {
     const { many } = await world()
     await waits(many(9, { slotSeconds: 100 }))
     const [next] = await waits(many(1, { slotSeconds: 100 }))
-    expect(next?.refusal).toBe('pace')
+    expect(next?.refusal).toBe('throttle')
     expect(next?.seconds).toBeGreaterThan(90)
     expect(next?.seconds).toBeLessThanOrEqual(100)
   })
@@ -119,7 +119,7 @@ describe('the pair rule', () => {
     const results = await waits([...many(PAIR_BURST + 5, { customer, slotSeconds }), send({ slotSeconds })])
     expect(results.slice(0, PAIR_BURST)).toEqual(Array(PAIR_BURST).fill({ refusal: null, seconds: 0 }))
     expect(results.slice(PAIR_BURST, PAIR_BURST + 5).map(({ refusal, seconds }) => [refusal, seconds])).toEqual(
-      [6, 12, 18, 24, 30].map((seconds) => ['pace', seconds]),
+      [6, 12, 18, 24, 30].map((seconds) => ['throttle', seconds]),
     )
     expect(results[PAIR_BURST + 5]).toEqual({ refusal: null, seconds: 0 })
     expect((await written()).messages).toBe(PAIR_BURST + 1)
@@ -138,12 +138,12 @@ describe('the pair rule', () => {
     expect(third?.refusal).toBeNull()
     expect(third?.seconds).toBeGreaterThan(0)
     expect(third?.seconds).toBeLessThanOrEqual(3)
-    expect((await waits([send({ customer, slotSeconds })]))[0]?.refusal).toBe('pace')
+    expect((await waits([send({ customer, slotSeconds })]))[0]?.refusal).toBe('throttle')
     await pass(12)
     expect((await waits(many(3, { customer, slotSeconds }))).map(({ refusal }) => refusal)).toEqual([
       null,
       null,
-      'pace',
+      'throttle',
     ])
   })
 

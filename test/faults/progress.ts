@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Spreads work over the faults: no part of it is done much earlier than the same part of the faults. */
-export type Pace = { done(): void; over(): void; wait(part: number): Promise<void> }
+export type Progress = { done(): void; over(): void; wait(part: number): Promise<void> }
 
 const WAIT_MS = 50
 
-export function createPace(faults: number): Pace {
+export function createProgress(faults: number): Progress {
   let progress = 1 / (faults + 1)
   return {
     done: () => {

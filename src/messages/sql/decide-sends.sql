@@ -1,6 +1,6 @@
--- Decides whether each of these sends may go out now, except by the daily limit. A refused send takes no slot.
--- Slots are counted by the database's clock (present), the window by the caller's (at).
-create function judge_sends(
+-- Decides whether each of these sends may go out now; the daily limit is checked later. A refused send takes no slot.
+-- The clock of the slots is the database's (present), that of the window the caller's (at).
+create function decide_sends(
   items send_item[],
   at timestamptz,
   present timestamptz,
@@ -8,11 +8,11 @@ create function judge_sends(
   pair_burst integer,
   longest_wait double precision
 )
-returns judged_send[]
+returns send_decision[]
 language plpgsql
 as $$
 declare
-  judged judged_send[];
+  decided send_decision[];
 begin
   with known as materialized (
     select * from match_sends(items, at)
@@ -25,7 +25,7 @@ begin
         else greatest(0, extract(epoch from greatest(next_message_at, present) - present)::double precision
           + pair_seconds * (
             row_number() over (
-              partition by (item).company_id, (item).sender_id, thread, refusal is null order by (item).ord
+              partition by (item).company_id, (item).sender_id, customer_key, refusal is null order by (item).ord
             ) - pair_burst
           ))
       end as pair_wait
@@ -50,13 +50,13 @@ begin
   )
   select array_agg(
     (
-      item, thread, is_outside, last_inbound_at, has_contact,
-      coalesce(refusal, case when greatest(pair_wait, slot_wait) > longest_wait then 'pace' end),
+      item, customer_key, is_outside, last_inbound_at, has_contact,
+      coalesce(refusal, case when greatest(pair_wait, slot_wait) > longest_wait then 'throttle' end),
       null, greatest(pair_wait, slot_wait), slot_wait
-    )::judged_send
+    )::send_decision
   )
-  into judged
+  into decided
   from spaced;
-  return judged;
+  return decided;
 end
 $$;

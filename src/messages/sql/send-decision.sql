@@ -1,7 +1,7 @@
 -- A send and the decision about it.
-create type judged_send as (
+create type send_decision as (
   item send_item,
-  thread text, -- the customer of its conversation
+  customer_key text, -- the identity under which its conversation is stored
   is_outside boolean, -- of the 24-hour window
   last_inbound_at timestamptz,
   has_contact boolean,

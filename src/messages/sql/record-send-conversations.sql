@@ -1,18 +1,18 @@
 -- Creates or updates the conversations of accepted sends, each once, and returns them. Every customer has a contact.
-create function record_send_threads(
-  accepted judged_send[], at timestamptz, present timestamptz, pair_seconds double precision
+create function record_send_conversations(
+  accepted send_decision[], at timestamptz, present timestamptz, pair_seconds double precision
 )
-returns recorded_thread[]
+returns recorded_conversation[]
 language plpgsql
 as $$
 declare
-  threads recorded_thread[];
+  conversations recorded_conversation[];
 begin
   with change as materialized (
     select
       (send.item).company_id,
       (send.item).sender_id,
-      send.thread,
+      send.customer_key,
       min(identity.contact_id) as contact_id,
       count(*) as messages,
       (array_agg((send.item).text order by (send.item).ord desc))[1] as last_text
@@ -31,10 +31,10 @@ begin
       next_message_at, created_at, updated_at
     )
     select
-      change.company_id, change.sender_id, change.thread, change.contact_id, change.messages, change.last_text,
+      change.company_id, change.sender_id, change.customer_key, change.contact_id, change.messages, change.last_text,
       'outbound', at, present + make_interval(secs => pair_seconds * change.messages), at, at
     from change
-    order by change.company_id, change.sender_id, change.thread
+    order by change.company_id, change.sender_id, change.customer_key
     on conflict (company_id, sender_id, customer) do update set
       contact_id = excluded.contact_id,
       message_count = kept.message_count + excluded.message_count,
@@ -67,13 +67,13 @@ begin
     (
       conversation.company_id, conversation.sender_id, conversation.customer, conversation.id,
       conversation.message_count - change.messages
-    )::recorded_thread
+    )::recorded_conversation
   )
-  into threads
+  into conversations
   from conversation
   join change
-    on (change.company_id, change.sender_id, change.thread)
+    on (change.company_id, change.sender_id, change.customer_key)
      = (conversation.company_id, conversation.sender_id, conversation.customer);
-  return threads;
+  return conversations;
 end
 $$;

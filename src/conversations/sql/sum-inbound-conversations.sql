@@ -1,8 +1,8 @@
 -- What the new items of a batch change of each conversation. Unread counts from the last echo on; a reaction is no message
 -- and changes neither count nor last text.
-create function sum_inbound_threads(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
+create function sum_inbound_conversations(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
 returns table (
-  company_id bigint, sender_id bigint, thread text, conversation_id bigint, contact_id bigint, entries bigint,
+  company_id bigint, sender_id bigint, customer_key text, conversation_id bigint, contact_id bigint, entries bigint,
   is_answered boolean, is_written_to boolean, unread bigint, profile_name text, last_text text, last_direction text,
   last_message_at timestamptz, last_inbound_at timestamptz, active_at timestamptz
 )
@@ -12,14 +12,14 @@ as $$
     select
       entry.*,
       max(entry.ord) filter (where entry.kind = 'echo')
-        over (partition by entry.company_id, entry.sender_id, entry.thread) as last_echo
+        over (partition by entry.company_id, entry.sender_id, entry.customer_key) as last_echo
     from rows from (unnest(items), unnest(matches)) as entry
     where entry.is_new
   )
   select
     entry.company_id,
     entry.sender_id,
-    entry.thread,
+    entry.customer_key,
     max(entry.conversation_id),
     min(entry.contact_id),
     count(*) filter (where entry.kind <> 'reaction'),
@@ -42,5 +42,5 @@ as $$
     -- The list keeps the order of what came at one moment.
     at + (before + max(entry.ord)) * interval '1 microsecond'
   from entry
-  group by entry.company_id, entry.sender_id, entry.thread
+  group by entry.company_id, entry.sender_id, entry.customer_key
 $$;
