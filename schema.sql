@@ -371,7 +371,7 @@ create table emails (
   failure_reason text,
   handed_over_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
-  settled_at timestamp with time zone,
+  completed_at timestamp with time zone,
   open_count integer not null default 0,
   machine_open_count integer not null default 0,
   first_open_at timestamp with time zone,

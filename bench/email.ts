@@ -17,7 +17,7 @@ const LINKS = 5
 /** The service and the bare route take turns, so that both meet whatever else the machine does. */
 const SLICES = 3
 /** A fetch within three seconds of the sending counts as a machine's. */
-const SETTLED_FOR_MS = 3_500
+const IDLE_AFTER_MS = 3_500
 
 type Play = { context: BenchContext; stage: Stage; company: Company; route: Program; mailer: Program }
 type Mail = { to: string; html: string }
@@ -136,7 +136,7 @@ async function sendTracked(play: Play, uid: string): Promise<{ mails: Mail[]; se
   }
   await waitForEnd(stage)
   const mails = await countArrived(play, TRACKED)
-  await sleep(SETTLED_FOR_MS)
+  await sleep(IDLE_AFTER_MS)
   return { mails, sent }
 }
 

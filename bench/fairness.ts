@@ -135,7 +135,7 @@ async function compare(
     await sleep(LEAD_MS)
     reports.beside.push(await read(seconds))
     reports.loud.push(await full)
-    await settle(play)
+    await untilIdle(play)
   }
   const of = (part: 'quiet' | 'beside' | 'loud', pick: (one: LoadReport) => number) => medianOf(reports[part].map(pick))
   const refusals = reports.loud.map(({ failed }) => JSON.stringify(failed)).join(' ')
@@ -153,7 +153,7 @@ async function compare(
 const medianOf = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Cancels the lists that wait, and waits until nothing is left to be done. */
-async function settle({ stage, writer }: Play): Promise<void> {
+async function untilIdle({ stage, writer }: Play): Promise<void> {
   const url = `${stage.url}/public/v1/contacts/imports`
   const { authorization = '' } = writer.headers
   const lists = (await (await fetch(url, { headers: { authorization } })).json()) as { data: { id: number }[] }

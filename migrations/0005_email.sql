@@ -56,9 +56,9 @@ create table emails (
   is_marketing boolean not null,
   status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
   failure_reason text,
-  handed_over_at timestamptz, -- from then until settled_at the mail server may or may not have it
+  handed_over_at timestamptz, -- from then until completed_at the mail server may or may not have it
   created_at timestamptz not null default now(),
-  settled_at timestamptz,
+  completed_at timestamptz,
   open_count integer not null default 0,
   machine_open_count integer not null default 0,
   first_open_at timestamptz,

@@ -34,9 +34,9 @@ async function setUp(behave?: Behave) {
   const statuses = () => db<{ recipient: string; status: string; failureReason: string | null }[]>`
     select recipient, status, failure_reason from emails
   `
-  const untilSettled = () =>
+  const untilCompleted = () =>
     eventually(async () => (await statuses()).every(({ status }) => status !== 'pending'), 60_000)
-  return { db, server, parley, restart: () => startParley(env), send, statuses, untilSettled }
+  return { db, server, parley, restart: () => startParley(env), send, statuses, untilCompleted }
 }
 
 const MAILS = 120
@@ -47,7 +47,7 @@ test('a process that is killed in the middle of its mails: none is lost, none se
   const ended: string[] = []
   let isSilent = false
   let hasCrashed = false
-  const { parley, restart, send, statuses, untilSettled } = await setUp((moment, { envelope }) => {
+  const { parley, restart, send, statuses, untilCompleted } = await setUp((moment, { envelope }) => {
     if (moment !== 'END') return undefined
     ended.push(...envelope.rcptTo.map(({ address }) => address))
     isSilent = ended.length > TAKEN && !hasCrashed
@@ -59,7 +59,7 @@ test('a process that is killed in the middle of its mails: none is lost, none se
   const unanswered = new Set(ended.slice(TAKEN))
   hasCrashed = true
   const second = await restart()
-  await untilSettled()
+  await untilCompleted()
   await second.signal('SIGTERM')
 
   expect(ended.toSorted()).toEqual([...new Set(ended)].toSorted())
@@ -73,9 +73,9 @@ test('a process that is killed in the middle of its mails: none is lost, none se
 }, 120_000)
 
 test('a process that is killed in the middle of clicks: every one that it answered is counted', async () => {
-  const { db, server, parley, restart, send, untilSettled } = await setUp()
+  const { db, server, parley, restart, send, untilCompleted } = await setUp()
   await send('ada@example.com')
-  await untilSettled()
+  await untilCompleted()
   const path = /href="http:\/\/[^/]+([^"]+)"/.exec(server.mails[0]?.html ?? '')?.[1]
   let answered = 0
   let isOver = false

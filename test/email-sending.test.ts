@@ -1,19 +1,19 @@
 import { createServer } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { OUTCOME_UNKNOWN } from '../src/emails/email-delivery.ts'
-import { settleEmails } from '../src/emails/email-delivery-store.ts'
+import { completeEmails } from '../src/emails/email-delivery-store.ts'
 import { type Api, MAIL, startMailing, uniqueAddress } from './email-world.ts'
 import { startMailServer } from './mail-server.ts'
 import { eventually } from './service.ts'
 
-const { createCompany, control, operator, db, statsOf, untilSettled, received, deliver, get } = await startMailing()
+const { createCompany, control, operator, db, statsOf, untilCompleted, received, deliver, get } = await startMailing()
 
 describe('the mail server', () => {
   test('that refuses for good makes it failed, with its words', async () => {
     const { api } = await createCompany({ isConnected: false })
     await control('PUT', '/behaviour', { refuseMailWith: 550 })
     const sent = await api('POST', '/emails', MAIL)
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({
       status: 'failed',
       failureReason: expect.stringMatching(/^550 .*Mailbox unavailable/),
     })
@@ -39,7 +39,7 @@ describe('the mail server', () => {
       await db`update jobs set due_at = now() where company_id = ${companyId}`
     }
     expect(waits).toEqual([1, 2, 4])
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({ status: 'sent', failureReason: null })
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({ status: 'sent', failureReason: null })
     expect(await received(to)).toHaveLength(1)
   })
 
@@ -52,7 +52,7 @@ describe('the mail server', () => {
     )
     await db`update emails set created_at = created_at - interval '23 hours 59 minutes' where company_id = ${companyId}`
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({
       status: 'failed',
       failureReason: expect.stringMatching(/^421 /),
     })
@@ -130,7 +130,7 @@ describe('the mail server', () => {
 
     await setPassword('right')
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({ status: 'sent' })
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({ status: 'sent' })
     expect(await failing()).toBe(before)
     expect(await metric('parley_mail_servers_failing{fault="login"} 1')).toBe(false)
     await mailServer.stop()
@@ -158,7 +158,7 @@ describe('after a crash', () => {
     const [before] = await db`select message_id, handed_over_at from emails where uid = ${id}`
     expect(before?.handedOverAt).toBeNull()
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect((await untilSettled(api, id)).status).toBe('sent')
+    expect((await untilCompleted(api, id)).status).toBe('sent')
     const mails = await received(to)
     expect(mails.map(({ headers }: { headers: Record<string, string> }) => headers['message-id'])).toEqual([
       before?.messageId,
@@ -171,7 +171,7 @@ describe('after a crash', () => {
     const kept = await db`update email_contents set tracking = null where company_id = ${companyId} returning tracking`
     expect(kept).toHaveLength(1)
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect((await untilSettled(api, id)).status).toBe('sent')
+    expect((await untilCompleted(api, id)).status).toBe('sent')
     const [mail] = await received(to)
     expect(mail.html).toMatch(/<a href="[^"]*\/public\/v1\/c\/[A-Za-z0-9_-]{44}"/)
     expect(mail.html).toMatch(/<img src="[^"]*\/public\/v1\/o\/[A-Za-z0-9_-]{44}"/)
@@ -182,12 +182,12 @@ describe('after a crash', () => {
     const { to, id } = await waiting(api, companyId)
     await db`update emails set handed_over_at = now() where uid = ${id}`
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect(await untilSettled(api, id)).toMatchObject({ status: 'failed', failureReason: OUTCOME_UNKNOWN })
+    expect(await untilCompleted(api, id)).toMatchObject({ status: 'failed', failureReason: OUTCOME_UNKNOWN })
     expect(await received(to)).toEqual([])
 
     // The answer that arrives after all is the truth.
     const [row] = await db<{ id: number }[]>`select id from emails where uid = ${id}`
-    await settleEmails(db, [{ companyId, id: row!.id, status: 'sent', failureReason: null }])
+    await completeEmails(db, [{ companyId, id: row!.id, status: 'sent', failureReason: null }])
     expect(await statsOf(api, id)).toMatchObject({ status: 'sent', failureReason: null })
   })
 
@@ -219,7 +219,7 @@ describe('after a crash', () => {
       smtpUrl: `smtp://127.0.0.1:${port}`,
     })
     const sent = await api('POST', '/emails', MAIL)
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({
       status: 'failed',
       failureReason: OUTCOME_UNKNOWN,
     })
@@ -235,7 +235,7 @@ test('a mail with HTML alone goes out with a text alternative made from it, a ma
   expect((await deliver(api, { html, text: 'My own words' })).arrived.text.trim()).toBe('My own words')
 })
 
-test('what a mail says is kept no longer than until it is settled', async () => {
+test('what a mail says is kept until it is completed and no longer', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
   await deliver(api)
   expect(await db`select from email_contents where company_id = ${companyId}`).toHaveLength(0)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { settleEmails } from '../src/emails/email-delivery-store.ts'
+import { completeEmails } from '../src/emails/email-delivery-store.ts'
 import { createToken } from '../src/emails/tracking-token.ts'
 import { READER, startMailing, uniqueAddress } from './email-world.ts'
 import { eventually } from './service.ts'
 
 const mailing = await startMailing()
 const { createCompany, control, operator, db, createMailing } = mailing
-const { statsOf, untilSettled, received, deliver, linksOf, get, age } = mailing
+const { statsOf, untilCompleted, received, deliver, linksOf, get, age } = mailing
 
 describe('tracking', () => {
   test('opening and clicking show in the statistics, and every fetch counts', async () => {
@@ -132,7 +132,7 @@ describe('the statistics of a template', () => {
     })
     const to = [uniqueAddress(), uniqueAddress(), uniqueAddress()]
     const sent = await Promise.all(to.map((one) => send(one, { order: '1' })))
-    for (const { body } of sent) await untilSettled(api, body.data.id)
+    for (const { body } of sent) await untilCompleted(api, body.data.id)
     const mails = await Promise.all(to.map(async (one) => linksOf((await received(one))[0].html)))
     for (const _ of [1, 2]) for (const { pixel } of mails.slice(0, 2)) await get(pixel)
     for (const _ of [1, 2]) await get(mails[0]!.clicks[0]!)
@@ -149,17 +149,17 @@ describe('the statistics of a template', () => {
     const path = `/transactionals/${template.transactionalId}/stats`
     const rates = async () => (await api('GET', path)).body.data
     const first = await send(uniqueAddress(), { order: '1' })
-    await untilSettled(api, first.body.data.id)
+    await untilCompleted(api, first.body.data.id)
     await control('PUT', '/behaviour', { refuseMailWith: 550 })
     const second = await send(uniqueAddress(), { order: '2' })
-    await untilSettled(api, second.body.data.id)
+    await untilCompleted(api, second.body.data.id)
     const [email] = await db<{ companyId: number; id: number; secret: Buffer }[]>`
       select company_id, id, secret from emails where (company_id, uid) = (${companyId}, ${second.body.data.id})
     `
     // The server delivered a mail whose answer was lost.
     expect((await get(`/public/v1/o/${createToken(email!, 'open', 0)}`)).status).toBe(200)
     expect(await rates()).toMatchObject({ openRate: '0%', totalMessagesSent: 1 })
-    await settleEmails(db, [{ companyId, id: email!.id, status: 'sent', failureReason: null }])
+    await completeEmails(db, [{ companyId, id: email!.id, status: 'sent', failureReason: null }])
     expect(await rates()).toMatchObject({ openRate: '50%', totalMessagesSent: 2 })
 
     const removed = await operator('DELETE', `/companies/${companyId}/email-templates/${template.id}`)
@@ -170,7 +170,7 @@ describe('the statistics of a template', () => {
   test('leave out what was refused', async () => {
     const { api, template, send } = await createMailing()
     await control('PUT', '/behaviour', { refuseMailWith: 550 })
-    await untilSettled(api, (await send(uniqueAddress())).body.data.id)
+    await untilCompleted(api, (await send(uniqueAddress())).body.data.id)
     expect((await api('GET', `/transactionals/${template.transactionalId}/stats`)).body.data.totalMessagesSent).toBe(0)
   })
 
@@ -199,7 +199,7 @@ describe('marketing', () => {
     const { api, send } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()
     const created = await api('POST', '/contacts', { email, marketingConsent: { email: true } })
-    await untilSettled(api, (await send(email)).body.data.id)
+    await untilCompleted(api, (await send(email)).body.data.id)
     expect((await headersOf(email))['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
 
     const path = await wayOut(email)
@@ -226,7 +226,7 @@ describe('marketing', () => {
   test('the way out also counts for who is no contact yet', async () => {
     const { api, send } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()
-    await untilSettled(api, (await send(email)).body.data.id)
+    await untilCompleted(api, (await send(email)).body.data.id)
     expect((await get(await wayOut(email), { method: 'POST' })).status).toBe(200)
     expect((await send(email.toUpperCase())).status).toBe(403)
   })
@@ -243,7 +243,7 @@ describe('marketing', () => {
     await control('PUT', '/behaviour', { refuseMailWith: null })
     await api('POST', '/contacts', { email, marketingConsent: { email: false } })
     await db`update jobs set due_at = now() where company_id = ${companyId}`
-    expect(await untilSettled(api, sent.body.data.id)).toMatchObject({
+    expect(await untilCompleted(api, sent.body.data.id)).toMatchObject({
       status: 'failed',
       failureReason: expect.stringContaining('opted out'),
     })
@@ -256,7 +256,7 @@ describe('marketing', () => {
     await api('POST', '/contacts', { email, marketingConsent: { email: false } })
     const sent = await send(email)
     expect(sent.status).toBe(200)
-    await untilSettled(api, sent.body.data.id)
+    await untilCompleted(api, sent.body.data.id)
     expect(await headersOf(email)).not.toHaveProperty('list-unsubscribe')
   })
 })

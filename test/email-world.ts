@@ -18,7 +18,7 @@ export async function startMailing(config: Partial<Config> = {}) {
   beforeEach(() => control('PUT', '/behaviour', { refuseMailWith: null }))
 
   const statsOf = async (api: Api, id: string) => (await api('GET', `/emails/${id}/stats`)).body.data
-  const untilSettled = (api: Api, id: string) =>
+  const untilCompleted = (api: Api, id: string) =>
     eventually(async () => {
       const stats = await statsOf(api, id)
       return stats.status !== 'pending' && stats
@@ -32,7 +32,7 @@ export async function startMailing(config: Partial<Config> = {}) {
     const sent = await api('POST', '/emails', { ...MAIL, to, ...mail })
     expect(sent.status).toBe(201)
     const { id } = sent.body.data
-    await untilSettled(api, id)
+    await untilCompleted(api, id)
     const [arrived] = await received(to)
     return { id, to, arrived, links: linksOf(arrived.html) }
   }
@@ -52,7 +52,8 @@ export async function startMailing(config: Partial<Config> = {}) {
     fetch(`${url}${path}`, { redirect: 'manual', headers: READER, ...init })
 
   /** As if it had been sent a while ago, so that a fetch is not taken for a machine's. */
-  const age = () => db`update emails set settled_at = settled_at - interval '1 minute' where settled_at is not null`
+  const age = () =>
+    db`update emails set completed_at = completed_at - interval '1 minute' where completed_at is not null`
 
   async function createMailing(given: { settings?: object | null; category?: string } = {}) {
     const company = await createCompany({ isConnected: false })
@@ -77,5 +78,5 @@ export async function startMailing(config: Partial<Config> = {}) {
     return { ...company, template: template.body, send }
   }
 
-  return { ...service, statsOf, untilSettled, received, deliver, linksOf, get, age, createMailing }
+  return { ...service, statsOf, untilCompleted, received, deliver, linksOf, get, age, createMailing }
 }

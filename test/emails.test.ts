@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { MAIL, startMailing, uniqueAddress } from './email-world.ts'
 
-const { createCompany, db, untilSettled, received, deliver, createMailing } = await startMailing()
+const { createCompany, db, untilCompleted, received, deliver, createMailing } = await startMailing()
 
 describe('a one-shot email', () => {
   test('is accepted at once, sent in the background and found under its id', async () => {
@@ -20,7 +20,7 @@ describe('a one-shot email', () => {
     expect(id).toMatch(/^eml_[A-Za-z0-9]{24}$/)
     expect(status).toBe('pending')
     expect(statsUrl).toMatch(new RegExp(`/public/v1/emails/${id}/stats$`))
-    expect(await untilSettled(api, id)).toEqual({
+    expect(await untilCompleted(api, id)).toEqual({
       id,
       status: 'sent',
       to: MAIL.to,
@@ -108,7 +108,7 @@ describe('a one-shot email', () => {
     const second = await post()
     expect([second.status, second.text]).toEqual([201, first.text])
     expect(second.headers.get('idempotent-replayed')).toBe('true')
-    await untilSettled(api, first.body.data.id)
+    await untilCompleted(api, first.body.data.id)
     expect(await received(to)).toHaveLength(1)
     // Kept together with the mail: not even a crash before the answer makes it two.
     const key = createHash('sha256').update('order-17').digest('base64url')
@@ -127,7 +127,7 @@ describe('an email made from a template', () => {
       success: true,
       data: { success: true, id: expect.stringMatching(/^eml_/), statsUrl: expect.any(String) },
     })
-    await untilSettled(api, sent.body.data.id)
+    await untilCompleted(api, sent.body.data.id)
     const [mail] = await received(to)
     expect(mail).toMatchObject({
       subject: 'Order A-1',
@@ -140,7 +140,7 @@ describe('an email made from a template', () => {
   test('leaves a missing variable empty', async () => {
     const { api, send } = await createMailing()
     const to = uniqueAddress()
-    await untilSettled(api, (await send(to)).body.data.id)
+    await untilCompleted(api, (await send(to)).body.data.id)
     expect((await received(to))[0].html).toContain('<p>Hello , <a')
   })
 

@@ -14,7 +14,7 @@ import { startReceiver } from './receiver.ts'
 import { eventually, uniquePhone } from './service.ts'
 
 const service = await startMailing({ webhookAllowPrivate: true })
-const { createCompany, operator, call, url, db, deps, folder, untilSettled, get } = service
+const { createCompany, operator, call, url, db, deps, folder, untilCompleted, get } = service
 const provider = providerOf(service)
 const erasing = createErasureDeps(deps)
 
@@ -101,7 +101,7 @@ async function createPerson(shop: Shop) {
     subject: word,
     html: `<a href="https://shop.example/${word}">${word}</a>`,
   })
-  await untilSettled(api, mail.body.data.id)
+  await untilCompleted(api, mail.body.data.id)
   const [arrived] = await service.received(email.slice(3))
   for (const path of service.linksOf(arrived.html).clicks) await get(path)
 

@@ -7,7 +7,7 @@ import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts
 import { eventually, uniquePhone } from './service.ts'
 
 const service = await startMailing({ messageDays: 8, emailDays: 30 })
-const { createCompany, operator, call, url, db, deps, untilSettled, get } = service
+const { createCompany, operator, call, url, db, deps, untilCompleted, get } = service
 const provider = providerOf(service)
 const { signal } = new AbortController()
 
@@ -99,7 +99,7 @@ async function live({ api, companyId, phoneNumberId, phone, email, authorization
   await provider.messages('100000000000000', textFrom(phone, 'Nobody is connected'))
   await api('POST', '/contacts', { email, phone, marketingConsent: { email: day % 2 === 0 } })
   const mail = await api('POST', '/emails', { ...MAIL, to: email, html: '<a href="https://shop.example/">Shop</a>' })
-  await untilSettled(api, mail.body.data.id)
+  await untilCompleted(api, mail.body.data.id)
   const [arrived] = (await service.received(email)).toReversed().slice(-1)
   for (const path of service.linksOf(arrived.html).clicks) await get(path)
   const list = 'email\nnot an address\n'

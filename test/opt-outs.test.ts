@@ -4,7 +4,7 @@ import { bodyOf, changeOf, providerOf, secondsNow, textFrom } from './provider-w
 import { eventually, uniquePhone } from './service.ts'
 
 const mailing = await startMailing()
-const { createCompany, createMailing, untilSettled, received, get, call, url, db } = mailing
+const { createCompany, createMailing, untilCompleted, received, get, call, url, db } = mailing
 const provider = providerOf(mailing)
 
 type Company = Awaited<ReturnType<typeof createCompany>>
@@ -124,7 +124,7 @@ describe('an opt-out from email outlives the contact:', () => {
   test('the unsubscribe link keeps marketing away from the address when its contact is deleted', async () => {
     const { api, send, ...company } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()
-    await untilSettled(api, (await send(email)).body.data.id)
+    await untilCompleted(api, (await send(email)).body.data.id)
     const [mail] = await received(email)
     const [, path] = /<http:\/\/[^/]+(\/public\/v1\/u\/[^>]+)>/.exec(mail.headers['list-unsubscribe'])!
     expect((await get(path!, { method: 'POST' })).status).toBe(200)

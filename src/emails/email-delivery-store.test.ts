@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { newEmailId } from '../ids.ts'
-import { markHandedOver, readEmailsToSend, settleEmails } from './email-delivery-store.ts'
+import { completeEmails, markHandedOver, readEmailsToSend } from './email-delivery-store.ts'
 import { insertEmails } from './email-store.ts'
 import { newSecret } from './tracking-token.ts'
 
@@ -33,7 +33,7 @@ async function waiting(...lengths: number[]) {
   const rows = await db<{ id: number }[]>`select id from emails where company_id = ${companyId} order by id`
   return rows.map(({ id }) => ({ companyId, id }))
 }
-const settled = { status: 'sent', failureReason: null } as const
+const completed = { status: 'sent', failureReason: null } as const
 
 test('a reading brings about a megabyte, and at least one mail', async () => {
   const keys = await waiting(400_000, 400_000, 400_000, 10)
@@ -42,23 +42,23 @@ test('a reading brings about a megabyte, and at least one mail', async () => {
   expect((await readEmailsToSend(db, large)).map((email) => email?.html.length)).toEqual([3_000_000])
 })
 
-test('what is settled, another company’s or none is undefined in its place', async () => {
+test('what is completed, another company’s or none is undefined in its place', async () => {
   const [first, second, third] = await waiting(10, 10, 10)
   const [foreign] = await waiting(10)
-  await settleEmails(db, [{ ...second!, ...settled }])
+  await completeEmails(db, [{ ...second!, ...completed }])
   const wanted = [first!, second!, { companyId: first!.companyId, id: foreign!.id }, third!, { companyId: 0, id: 0 }]
   const emails = await readEmailsToSend(db, wanted)
   expect(emails.map((email) => email?.id)).toEqual([first!.id, undefined, undefined, third!.id, undefined])
 })
 
-test('one attempt may hand a mail over until it is settled, however many ask at once', async () => {
+test('one attempt may hand a mail over until it is completed, however many ask at once', async () => {
   const [key] = await waiting(10)
   const item = { ...key!, targets: ['https://shop.example/'] }
   const answers = await Promise.all([markHandedOver(db, [item, item]), markHandedOver(db, [item])])
   expect(answers.flat().filter((mayGo) => mayGo)).toHaveLength(1)
   // A temporary refusal lets it go again, an end does not.
-  await settleEmails(db, [{ ...key!, status: 'pending', failureReason: null }])
+  await completeEmails(db, [{ ...key!, status: 'pending', failureReason: null }])
   expect(await markHandedOver(db, [item])).toEqual([true])
-  await settleEmails(db, [{ ...key!, ...settled }])
+  await completeEmails(db, [{ ...key!, ...completed }])
   expect(await markHandedOver(db, [item])).toEqual([false])
 })

@@ -35,7 +35,7 @@ const READ_BYTES = 1_000_000
 
 /**
  * Of these mails in their order the first ones, as many as may be held at a time: the answer has undefined where there
- * is no such mail or it is settled, and may be shorter than what was asked for, but not empty.
+ * is no such mail or it is completed, and may be shorter than what was asked for, but not empty.
  */
 export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
   const rows = await db<(EmailToSend & { isFull: boolean })[]>`
@@ -72,7 +72,7 @@ export type HandOver = EmailKey & { targets: readonly string[] }
 
 /**
  * Marks mails as being handed over to their server now, and keeps where their links lead. Answers for each whether it
- * may be: exactly one attempt gets a yes until that one is settled.
+ * may be: exactly one attempt gets a yes until that one is completed.
  */
 export async function markHandedOver(db: Db, items: readonly HandOver[]): Promise<boolean[]> {
   const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
@@ -109,15 +109,15 @@ export async function markHandedOver(db: Db, items: readonly HandOver[]): Promis
   return items.map((item) => marked.delete(keyOf(item)))
 }
 
-export type Settlement = EmailKey & { status: EmailStatus; failureReason: string | null }
+export type EmailCompletion = EmailKey & { status: EmailStatus; failureReason: string | null }
 
 /** Writes how attempts ended; `pending` is one that may be repeated. */
-export async function settleEmails(db: Db, settlements: readonly Settlement[]): Promise<void> {
-  const items = settlements.map(({ companyId, id, status, failureReason }) => ({
+export async function completeEmails(db: Db, completions: readonly EmailCompletion[]): Promise<void> {
+  const items = completions.map(({ companyId, id, status, failureReason }) => ({
     company_id: companyId,
     id,
     status,
     failure_reason: failureReason,
   }))
-  await db`select settle_emails(${jsonRows(db, items)})`
+  await db`select complete_emails(${jsonRows(db, items)})`
 }

@@ -7,13 +7,13 @@ import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import {
+  completeEmails,
+  type EmailCompletion,
   type EmailKey,
   type EmailToSend,
   type HandOver,
   markHandedOver,
   readEmailsToSend,
-  type Settlement,
-  settleEmails,
 } from './email-delivery-store.ts'
 import { plainTextOf } from './plain-text.ts'
 import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
@@ -30,9 +30,9 @@ const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
 /** Between two writings of how attempts ended: nobody waits for them but what is claimed next. */
-const SETTLING_MS = 20
+const COMPLETE_SPACING_MS = 20
 /** An outcome that the server has told is kept for an hour of a database that is away: without it the mail counts as unknown. */
-const SETTLING = { everyMs: 1_000, goOn: (tries: number) => tries < 3_600 }
+const COMPLETE_RETRIES = { everyMs: 1_000, goOn: (tries: number) => tries < 3_600 }
 /** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
 const FIRST_WAIT_MS = 60_000
 /** After a failure of the database. */
@@ -87,11 +87,11 @@ function createSteps(db: Db) {
   const options = { maxItems: MAX_BATCH, maxRunning: 1 }
   return {
     handOver: createBatcher({ ...options, run: (items: HandOver[]) => markHandedOver(db, items) }),
-    settle: createBatcher({
+    complete: createBatcher({
       ...options,
-      spacingMs: SETTLING_MS,
-      run: async (items: Settlement[]) => {
-        await settleEmails(db, items)
+      spacingMs: COMPLETE_SPACING_MS,
+      run: async (items: EmailCompletion[]) => {
+        await completeEmails(db, items)
         return items.map(() => undefined)
       },
     }),
@@ -132,32 +132,32 @@ async function deliver(
 ): Promise<Outcome> {
   if (email === undefined) return done
   const { companyId, id } = email
-  const settle = async (status: Settlement['status'], failureReason: string | null = null) => {
-    await retryUntilAvailable(() => steps.settle({ companyId, id, status, failureReason }), SETTLING)
+  const complete = async (status: EmailCompletion['status'], failureReason: string | null = null) => {
+    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason }), COMPLETE_RETRIES)
     return done
   }
 
-  if (email.handedOverAt !== null) return settle('failed', OUTCOME_UNKNOWN)
+  if (email.handedOverAt !== null) return complete('failed', OUTCOME_UNKNOWN)
   if (email.isMarketing && (await deps.hasRefusedMarketing(companyId, email.recipient))) {
-    return settle('failed', OPTED_OUT)
+    return complete('failed', OPTED_OUT)
   }
   const outcome = await attempt(deps, steps, email, signal)
 
   switch (outcome.kind) {
     case 'accepted':
-      return settle('sent')
+      return complete('sent')
     case 'unknown':
-      return settle('failed', OUTCOME_UNKNOWN)
+      return complete('failed', OUTCOME_UNKNOWN)
     case 'withheld':
       signal.throwIfAborted()
       // Another attempt has it: whoever looks next will see how that ended.
       return retryAfter(FIRST_WAIT_MS, { counts: false })
     case 'interrupted':
       // The mark may have been written; the mail was not ended.
-      await settle('pending')
+      await complete('pending')
       return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.words })
     default:
-      return refused(deps, attempts, email, outcome, settle)
+      return refused(deps, attempts, email, outcome, complete)
   }
 }
 
@@ -194,13 +194,13 @@ async function refused(
   attempts: number,
   email: EmailToSend,
   outcome: Extract<MailOutcome, { kind: 'refused' | 'unavailable' }>,
-  settle: (status: Settlement['status'], failureReason?: string) => Promise<Outcome>,
+  complete: (status: EmailCompletion['status'], failureReason?: string) => Promise<Outcome>,
 ): Promise<Outcome> {
   const isTemporary = outcome.kind === 'unavailable' || outcome.isTemporary
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
-  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return settle('failed', outcome.words)
-  await settle('pending')
+  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.words)
+  await complete('pending')
   return retryAfter(waitMs, { error: outcome.words })
 }
 

@@ -39,8 +39,8 @@ export function inTime<T>(
     const giveUp = () => reject(serviceUnavailable('The database does not answer: try again soon', RETRY_AFTER_SECONDS))
     const wait: Wait = { sweepsLeft: Math.ceil(patienceMs / SWEEP_MS), giveUp }
     waits.add(wait)
-    const settle = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))
-    work.then(settle, (error) => waits.delete(wait) && reject(error))
+    const finish = (result: T) => (waits.delete(wait) ? resolve(result) : onLate(result))
+    work.then(finish, (error) => waits.delete(wait) && reject(error))
   })
 }
 

@@ -301,7 +301,7 @@ describe('a process that died', () => {
     expect((await dead).statusCode).toBe(409)
   })
 
-  test('settles nothing when it wakes after another took its key', async () => {
+  test('completes nothing when it wakes after another took its key', async () => {
     const request = {
       companyId: key.companyId,
       clientId: key.clientId,

@@ -33,7 +33,7 @@ declare module 'fastify' {
 }
 
 const MAX_KEY_LENGTH = 255
-const SETTLE_PATIENCE_MS = 1_000
+const RELEASE_TIMEOUT_MS = 1_000
 /** Three renewals fit into a lease. */
 const RENEW_EVERY_MS = 4_000
 // A string of structured fields (RFC 9651): visible ASCII and spaces, quotes and backslashes escaped.
@@ -43,7 +43,7 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
  * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
  * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
  * answered 503 before: then an error releases it, and a kept answer stays. `db` reserves keys in the turns of companies;
- * `pool` settles them at once.
+ * `pool` releases them at once.
  */
 export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {
   app.decorateRequest('idempotency')
@@ -104,13 +104,13 @@ async function endReservation<T>(
     return result
   } catch (error) {
     const { companyId, id } = reservation
-    const settling =
+    const releasing =
       error instanceof AppError && error.final ? storeAnswer(db, companyId, id, error) : releaseKey(db, companyId, id)
-    const settled = settling.catch((reason) =>
-      request.log.error({ requestId: request.id, reason: String(reason) }, 'idempotency.not_settled'),
+    const released = releasing.catch((reason) =>
+      request.log.error({ requestId: request.id, reason: String(reason) }, 'idempotency.not_released'),
     )
     // While the database is silent the answer does not wait for it; the lease of a key that is not released expires.
-    await Promise.race([settled, sleep(SETTLE_PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([released, sleep(RELEASE_TIMEOUT_MS, undefined, { ref: false })])
     throw error
   }
 }
@@ -221,5 +221,5 @@ const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: An
 
 const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>
   releaseKey(db, companyId, id).catch((error) =>
-    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_settled'),
+    request.log.error({ requestId: request.id, reason: String(error) }, 'idempotency.not_released'),
   )

@@ -51,13 +51,13 @@ export type Retry = {
 }
 
 /**
- * How a run ended. `done`: the worker deletes the job. `settled`: the handler has finished or rescheduled it itself,
+ * How a run ended. `done`: the worker deletes the job. `selfCompleted`: the handler has completed or rescheduled the job itself,
  * in a transaction of its own.
  */
-export type Outcome = { outcome: 'done' } | { outcome: 'settled' } | Retry
+export type Outcome = { outcome: 'done' } | { outcome: 'selfCompleted' } | Retry
 
 export const done: Outcome = { outcome: 'done' }
-export const settled: Outcome = { outcome: 'settled' }
+export const selfCompleted: Outcome = { outcome: 'selfCompleted' }
 
 export const retryAt = (at: Date, options: { counts?: boolean; error?: string } = {}): Outcome => ({
   outcome: 'retry',

@@ -3,7 +3,7 @@ import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
-import { settled } from './job.ts'
+import { selfCompleted } from './job.ts'
 import { enqueueJobs, finishJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
@@ -27,7 +27,7 @@ test('an outcome that is known when the database goes away for longer than a lea
           }
           isMade.open()
           await retryUntilAvailable(() => finishJobs(own, [job]), { everyMs: 2_000, goOn: () => true })
-          return settled
+          return selfCompleted
         },
       },
     ])

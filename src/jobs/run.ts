@@ -4,7 +4,7 @@ import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
 import type { Rescheduling } from './job-store.ts'
 
 /** What is left to write after a run: jobs to end, to give another time, and to give back as they were. */
-export type Settlement = { finish: Claim[]; reschedule: Rescheduling[]; giveBack: Claim[] }
+export type BatchResult = { finish: Claim[]; reschedule: Rescheduling[]; giveBack: Claim[] }
 
 export type RunDeps = {
   log: { error(fields: object, message: string): void }
@@ -12,13 +12,13 @@ export type RunDeps = {
 }
 
 /** Runs one unit and says what is to be written. Never throws: a handler that does has its jobs retried or failed. */
-export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<Settlement> {
+export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
   if (kind.batch === undefined) {
     const runs = jobs.map((job) => runOne(deps, kind, job, signal, () => kind.handle(job, signal)))
     return join(await Promise.all(runs))
   }
   try {
-    return settle(kind, jobs, await kind.handle(jobs, signal))
+    return toResult(kind, jobs, await kind.handle(jobs, signal))
   } catch (error) {
     if (jobs.length === 1 || signal.aborted) return join(jobs.map((job) => fail(deps, kind, job, signal, error)))
     return await runOneByOne(deps, kind, jobs, signal)
@@ -26,24 +26,24 @@ export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal:
 }
 
 /** A batch that threw: the bad job is found by running each alone. In order, the rest waits behind it. */
-async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: AbortSignal): Promise<Settlement> {
-  const settlements: Settlement[] = []
+async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
+  const results: BatchResult[] = []
   for (const [index, job] of jobs.entries()) {
-    const settlement = await runOne(deps, kind, job, signal, async () => {
+    const result = await runOne(deps, kind, job, signal, async () => {
       const outcomes = await kind.handle([job], signal)
       return outcomeFor(outcomes, 0)
     })
-    settlements.push(settlement)
-    const held = settlement.reschedule.find((one) => one.hold && !one.fail)
+    results.push(result)
+    const held = result.reschedule.find((one) => one.hold && !one.fail)
     if (held) {
       const afterMs = held.afterMs ?? 0
       const behind = jobs
         .slice(index + 1)
         .map(({ id, claimId }) => ({ id, claimId, afterMs, counts: false, hold: true }))
-      return join([...settlements, { finish: [], reschedule: behind, giveBack: [] }])
+      return join([...results, { finish: [], reschedule: behind, giveBack: [] }])
     }
   }
-  return join(settlements)
+  return join(results)
 }
 
 async function runOne(
@@ -52,25 +52,25 @@ async function runOne(
   job: Job,
   signal: AbortSignal,
   handle: () => Promise<Outcome>,
-): Promise<Settlement> {
+): Promise<BatchResult> {
   try {
-    return settle(kind, [job], await handle())
+    return toResult(kind, [job], await handle())
   } catch (error) {
     return fail(deps, kind, job, signal, error)
   }
 }
 
-function settle(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outcome[]): Settlement {
-  const settlement: Settlement = { finish: [], reschedule: [], giveBack: [] }
+function toResult(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outcome[]): BatchResult {
+  const result: BatchResult = { finish: [], reschedule: [], giveBack: [] }
   for (const [index, { id, claimId }] of jobs.entries()) {
-    const result = outcomeFor(outcomes, index)
-    if (result.outcome === 'done') settlement.finish.push({ id, claimId })
-    if (result.outcome === 'retry') {
-      const { outcome: _, ...retry } = result
-      settlement.reschedule.push({ ...retry, id, claimId, hold: limitsOf(kind).ordered })
+    const one = outcomeFor(outcomes, index)
+    if (one.outcome === 'done') result.finish.push({ id, claimId })
+    if (one.outcome === 'retry') {
+      const { outcome: _, ...retry } = one
+      result.reschedule.push({ ...retry, id, claimId, hold: limitsOf(kind).ordered })
     }
   }
-  return settlement
+  return result
 }
 
 function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outcome {
@@ -79,7 +79,7 @@ function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outc
   return outcome
 }
 
-function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): Settlement {
+function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
   // What was told to end has not failed.
   if (signal.aborted) return { finish: [], reschedule: [], giveBack: [{ id, claimId }] }
@@ -95,8 +95,8 @@ function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSi
   }
 }
 
-const join = (settlements: Settlement[]): Settlement => ({
-  finish: settlements.flatMap(({ finish }) => finish),
-  reschedule: settlements.flatMap(({ reschedule }) => reschedule),
-  giveBack: settlements.flatMap(({ giveBack }) => giveBack),
+const join = (results: BatchResult[]): BatchResult => ({
+  finish: results.flatMap(({ finish }) => finish),
+  reschedule: results.flatMap(({ reschedule }) => reschedule),
+  giveBack: results.flatMap(({ giveBack }) => giveBack),
 })

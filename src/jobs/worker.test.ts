@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { createTestKey } from '../../test/api.ts'
 import { createWorkerFixture, gate, jobs, keeping } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
-import { done, type Job, retryAfter, settled } from './job.ts'
+import { done, type Job, retryAfter, selfCompleted } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { enqueueJobs, finishJobs, listFailedJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
@@ -222,7 +222,7 @@ test('a handler may finish its job in its own transaction', async () => {
     laneCap: 5,
     handle: async (job) => {
       await db.begin(async (tx) => expect(await finishJobs(tx, [job])).toEqual(new Set([job.id])))
-      return settled
+      return selfCompleted
     },
   })
   await enqueueJobs(db, jobs(5))

@@ -6,7 +6,7 @@ import { fixedClock } from '../clock.ts'
 import { recordInbound } from '../conversations/record-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { releaseKey, reserveKey } from '../http/idempotency-store.ts'
-import { prepareSends, type SendToPrepare, settleAbandoned, settleSends } from './message-store.ts'
+import { completeAbandoned, completeSends, prepareSends, type SendToPrepare } from './message-store.ts'
 import { createSendBatches } from './send-batches.ts'
 
 let db: Pool
@@ -207,15 +207,15 @@ describe('an Idempotency-Key', () => {
     expect(await reserveKey(db, asked)).toEqual({ state: 'running' })
     const { messageId } = prepared
     const ended = { companyId, messageId, idempotencyId: id, hasProviderMedia: false, ...notSent }
-    await settleSends(db, [{ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } }], NOON)
-    await settleSends(db, [{ ...ended, answer: null }], NOON)
+    await completeSends(db, [{ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } }], NOON)
+    await completeSends(db, [{ ...ended, answer: null }], NOON)
     expect(await reserveKey(db, asked)).toMatchObject({ state: 'answered', status: 503 })
 
     const second = await reserve(companyId)
     const [again] = await prepareSends(db, [send({ idempotencyId: second.id })], NOON)
     if (again?.refusal !== null) throw new Error('refused')
     const refused = { ...ended, messageId: again.messageId, idempotencyId: second.id }
-    await settleSends(db, [{ ...refused, answer: null }], NOON)
+    await completeSends(db, [{ ...refused, answer: null }], NOON)
     expect(await reserveKey(db, second.asked)).toMatchObject({ state: 'reserved' })
   })
 })
@@ -309,8 +309,8 @@ describe('the daily limit', () => {
   })
 })
 
-describe('settling', () => {
-  const settled = (companyId: number, messageId: number) => ({
+describe('completing', () => {
+  const completed = (companyId: number, messageId: number) => ({
     companyId,
     messageId,
     status: 'sent' as const,
@@ -337,7 +337,7 @@ describe('settling', () => {
 
   test('moves a pending message to sent, with its wamid', async () => {
     const { companyId, messageId, read } = await prepareOne()
-    await settleSends(db, [settled(companyId, messageId)], NOON)
+    await completeSends(db, [completed(companyId, messageId)], NOON)
     expect(await read()).toEqual({ status: 'sent', wamid: `wamid.${companyId}.${messageId}`, error: null })
   })
 
@@ -345,27 +345,27 @@ describe('settling', () => {
     const { companyId, messageId, read } = await prepareOne()
     await db`update messages set status = 'read' where company_id = ${companyId}`
     const error = { code: 1, title: 'late', details: null }
-    await settleSends(db, [{ ...settled(companyId, messageId), status: 'failed', error }], NOON)
+    await completeSends(db, [{ ...completed(companyId, messageId), status: 'failed', error }], NOON)
     expect(await read()).toMatchObject({ status: 'read', error: null })
   })
 
   test('names another company and changes nothing', async () => {
     const { messageId, read } = await prepareOne()
     const foreign = await createCompany(db)
-    await settleSends(db, [settled(foreign, messageId)], NOON)
+    await completeSends(db, [completed(foreign, messageId)], NOON)
     expect(await read()).toMatchObject({ status: 'pending', wamid: null })
   })
 
   test('keeps the number that the provider knows as an alias: later sends to it meet in one conversation', async () => {
     const { companyId, messageId, conversationId, send } = await prepareOne()
-    await settleSends(db, [{ ...settled(companyId, messageId), customer: '390000000001' }], NOON)
+    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000001' }], NOON)
     const [next] = await prepareSends(db, [send({ customer: '390000000001', phone: '390000000001' })], NOON)
     expect(next).toMatchObject({ conversationId })
   })
 
   test('keeps it as an alias of the contact as well: the answer from it is the same person’s', async () => {
     const { companyId, messageId, conversationId, send, count } = await prepareOne()
-    await settleSends(db, [{ ...settled(companyId, messageId), customer: '390000000003' }], NOON)
+    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000003' }], NOON)
     const { senderId } = send()
     const [answer] = await recordInbound(db, [messageFrom(companyId, senderId, '390000000003')], NOON)
     expect(answer).toMatchObject({ isNew: true, conversationId })
@@ -377,7 +377,7 @@ describe('settling', () => {
     const { senderId } = send()
     const writing = { ...messageFrom(companyId, senderId, '393331234567'), other: 'US.known' }
     await recordInbound(db, [writing], NOON)
-    await settleSends(db, [{ ...settled(companyId, messageId), customer: 'US.other' }], NOON)
+    await completeSends(db, [{ ...completed(companyId, messageId), customer: 'US.other' }], NOON)
     const hidden = { ...messageFrom(companyId, senderId, 'US.other'), phone: null }
     await recordInbound(db, [hidden], NOON)
     expect([await count('conversations'), await count('contacts')]).toEqual([2, 2])
@@ -386,7 +386,7 @@ describe('settling', () => {
   test('points the dialled number to the conversation that the customer has already', async () => {
     const { companyId, messageId, send } = await prepareOne()
     const [known] = await prepareSends(db, [send({ customer: '390000000002', phone: '390000000002' })], NOON)
-    await settleSends(db, [{ ...settled(companyId, messageId), customer: '390000000002' }], NOON)
+    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000002' }], NOON)
     const [next] = await prepareSends(db, [send()], NOON)
     expect(next).toMatchObject({ conversationId: (known as { conversationId: number }).conversationId })
   })
@@ -394,10 +394,10 @@ describe('settling', () => {
   test('sends whose process died become unknown, and nothing else does', async () => {
     const { companyId, read } = await prepareOne()
     await db`update messages set created_at = now() - interval '50 seconds' where company_id = ${companyId}`
-    await settleAbandoned(db, 60)
+    await completeAbandoned(db, 60)
     expect(await read()).toMatchObject({ status: 'pending' })
     await db`update messages set created_at = now() - interval '61 seconds' where company_id = ${companyId}`
-    await settleAbandoned(db, 60)
+    await completeAbandoned(db, 60)
     expect(await read()).toMatchObject({ status: 'unknown' })
   })
 })

@@ -90,7 +90,7 @@ function toPrepared(row: PreparedRow): PreparedSend {
 }
 
 /** How a send ended. */
-export type SendToSettle = {
+export type CompletedSend = {
   companyId: number
   messageId: number
   status: 'sent' | 'failed' | 'unknown'
@@ -110,11 +110,11 @@ export type SendToSettle = {
 }
 
 /**
- * Settles many sends: one round trip. A status that came from the provider's own events in the meantime is never
+ * Completes many sends: one round trip. A status that came from the provider's own events in the meantime is never
  * moved back. The customer's other identity becomes an alias, so that his replies find this conversation; when he has
  * one already, the dialled number becomes an alias of that.
  */
-export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Date): Promise<undefined[]> {
+export async function completeSends(db: Db, sends: readonly CompletedSend[], at: Date): Promise<undefined[]> {
   const items = sends.map((send) => ({
     company_id: send.companyId,
     message_id: send.messageId,
@@ -128,12 +128,12 @@ export async function settleSends(db: Db, sends: readonly SendToSettle[], at: Da
     answer_status: send.answer?.status ?? null,
     answer_body: send.answer?.body ?? null,
   }))
-  await db`select settle_sends(${jsonRows(db, items)}, ${at})`
+  await db`select complete_sends(${jsonRows(db, items)}, ${at})`
   return sends.map(() => undefined)
 }
 
 /** Sends whose process died between the two halves: nobody knows what became of them. Answers how many. */
-export async function settleAbandoned(db: Db, olderThanSeconds: number): Promise<number> {
+export async function completeAbandoned(db: Db, olderThanSeconds: number): Promise<number> {
   const result = await db`
     update messages
     set status = 'unknown', updated_at = now()

@@ -2,7 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createBatcher } from '../batching/batch.ts'
 import { type Clock, monotonicMs } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import { type PreparedSend, prepareSends, type SendToPrepare, type SendToSettle, settleSends } from './message-store.ts'
+import {
+  type CompletedSend,
+  completeSends,
+  type PreparedSend,
+  prepareSends,
+  type SendToPrepare,
+} from './message-store.ts'
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
@@ -16,27 +22,27 @@ const MAX_RUNNING = 1
 const MAX_BUSY_MS = 2_500
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 200
-const SETTLE_ATTEMPTS = 5
-const SETTLE_PAUSE_MS = 500
+const COMPLETE_ATTEMPTS = 5
+const COMPLETE_PAUSE_MS = 500
 
 /** Notes the media of these messages, to be copied from the provider. */
 export type CopyMedia = (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
 
 /**
- * Both halves of many concurrent sends share statements. Settling is repeated while the database is away, since the
+ * Both halves of many concurrent sends share statements. Completion is repeated while the database is away, since the
  * provider has already been called: it is idempotent.
  */
 export function createSendBatches(
   db: Pool,
   clock: Clock,
   copyMedia: CopyMedia,
-): Pick<SendDeps, 'prepareSend' | 'settleSend'> {
-  const settle = (sends: readonly SendToSettle[]): Promise<undefined[]> => {
+): Pick<SendDeps, 'prepareSend' | 'completeSend'> {
+  const complete = (sends: readonly CompletedSend[]): Promise<undefined[]> => {
     const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
-    if (withMedia.length === 0) return settleSends(db, sends, clock.now())
+    if (withMedia.length === 0) return completeSends(db, sends, clock.now())
     return db.begin(async (tx) => {
       await copyMedia(tx, withMedia)
-      return settleSends(tx, sends, clock.now())
+      return completeSends(tx, sends, clock.now())
     })
   }
   const prepare = createBatcher<SendToPrepare, PreparedSend>({
@@ -49,8 +55,8 @@ export function createSendBatches(
   })
   return {
     prepareSend: (send) => untilFree(() => prepare(send)),
-    settleSend: createBatcher({
-      run: (sends) => repeatedly(() => settle(sends)),
+    completeSend: createBatcher({
+      run: (sends) => repeatedly(() => complete(sends)),
       maxItems: MAX_ITEMS,
       maxRunning: MAX_RUNNING,
       companyOf: ({ companyId }) => companyId,
@@ -73,8 +79,8 @@ async function repeatedly<T>(run: () => Promise<T>): Promise<T> {
     try {
       return await run()
     } catch (error) {
-      if (attempt === SETTLE_ATTEMPTS) throw error
-      await pause(SETTLE_PAUSE_MS)
+      if (attempt === COMPLETE_ATTEMPTS) throw error
+      await pause(COMPLETE_PAUSE_MS)
     }
   }
 }

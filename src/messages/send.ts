@@ -25,7 +25,7 @@ import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import { customerIdentity, USER_ID } from '../text/phone.ts'
-import type { PreparedSend, SendToPrepare, SendToSettle } from './message-store.ts'
+import type { CompletedSend, PreparedSend, SendToPrepare } from './message-store.ts'
 import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
 import type { SendRequest } from './send-request.ts'
 
@@ -39,11 +39,11 @@ export type SendDeps = {
   breaker: Breaker
   /** Shared runs over the stores of the same names. */
   prepareSend: (send: SendToPrepare) => Promise<PreparedSend>
-  settleSend: (send: SendToSettle) => Promise<void>
+  completeSend: (send: CompletedSend) => Promise<void>
   /** Called once for each send that reached the provider. */
   onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
   /** Called when an outcome could not be written; the message stays pending until it becomes unknown. */
-  onUnsettled: (error: unknown) => void
+  onIncomplete: (error: unknown) => void
   sourceType: string
   marketingWindow: 'strict' | 'provider'
   sessionWindow: 'strict' | 'provider'
@@ -58,7 +58,7 @@ export type SendReply = {
 
 /**
  * Sends one WhatsApp message (spec: POST templates/whatsapp/send). The message is written before the provider is
- * called and settled after it; an outcome that nobody knows stays unknown and is not repeated.
+ * called and completed afterwards. An unknown outcome stays unknown, and the call is not repeated.
  * @throws {AppError} every refusal of decisions 7
  */
 export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
@@ -78,7 +78,7 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
     return { message, outcome: await callProvider(deps, sender, toSend) }
   })
   if (attempt === undefined) throw serviceUnavailable('The provider is not reachable at present; nothing was sent')
-  return settle(
+  return complete(
     deps,
     caller,
     { ...attempt.message, recipient: request.recipient, media: outbound.media },
@@ -170,7 +170,7 @@ async function callProvider(deps: SendDeps, sender: Sender, message: OutboundMes
 type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
 type SentMessage = { conversationId: number; messageId: number; recipient: string; media: OutboundMedia | null }
 
-async function settle(
+async function complete(
   deps: SendDeps,
   caller: SendCaller,
   message: SentMessage,
@@ -178,22 +178,22 @@ async function settle(
 ): Promise<SendReply> {
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
   try {
-    await deps.settleSend(toSettle(caller, message, outcome, answer))
+    await deps.completeSend(toCompletedSend(caller, message, outcome, answer))
   } catch (error) {
     // The provider was called: whatever the database says, the caller must not be told that nothing was sent.
-    deps.onUnsettled(error)
+    deps.onIncomplete(error)
     throw outcome.kind === 'accepted' ? sendOutcomeUnknown() : answer
   }
   if ('success' in answer) return answer
   throw answer
 }
 
-function toSettle(
+function toCompletedSend(
   caller: SendCaller,
   message: SentMessage,
   outcome: SendOutcome,
   answer: SendReply | AppError,
-): SendToSettle {
+): CompletedSend {
   const isAccepted = outcome.kind === 'accepted'
   return {
     companyId: caller.companyId,
@@ -228,7 +228,7 @@ function otherIdentity({ input, waId, userId }: Accepted, recipient: string): st
 }
 
 /** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */
-function keptAnswer(answer: SendReply | AppError): SendToSettle['answer'] {
+function keptAnswer(answer: SendReply | AppError): CompletedSend['answer'] {
   if ('success' in answer) return { status: 200, body: JSON.stringify(answer) }
   return answer.final ? { status: answer.status, body: JSON.stringify(answer.body) } : null
 }

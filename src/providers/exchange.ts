@@ -46,11 +46,11 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
     const chunks: Buffer[] = []
     let size = 0
 
-    const settle = (result: Exchange) => {
+    const finish = (result: Exchange) => {
       clearTimeout(timer)
       resolve(result)
     }
-    const fail = (detail: string) => settle({ kind: started ? 'no-answer' : 'not-sent', detail })
+    const fail = (detail: string) => finish({ kind: started ? 'no-answer' : 'not-sent', detail })
     const timer = setTimeout(() => {
       fail(`no answer within ${call.timeoutMs} ms`)
       controller?.abort(new Error('deadline'))
@@ -79,7 +79,7 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
           else chunks.push(chunk)
         },
         onResponseEnd() {
-          settle({ kind: 'answered', status, headers, body: Buffer.concat(chunks) })
+          finish({ kind: 'answered', status, headers, body: Buffer.concat(chunks) })
         },
         onResponseError(_controller, error) {
           fail(reasonOf(error))

@@ -1,7 +1,7 @@
 import type { Pool } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
-import { done, type Job, type Outcome, retryAfter, settled } from '../jobs/job.ts'
+import { done, type Job, type Outcome, retryAfter, selfCompleted } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import { LeaseLost } from '../jobs/lease.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
@@ -25,8 +25,8 @@ const CONCURRENCY = 4_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
 const MAX_LEASE_EXPIRIES = 1_000
 /** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
-const SETTLE_AGAIN_MS = 1_000
-const SETTLE_TRIES = 3_600
+const COMPLETE_RETRY_MS = 1_000
+const COMPLETE_TRIES = 3_600
 
 export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   db: Pool
@@ -75,10 +75,10 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     // A database that is away must not turn an attempt that was made into one that is made again.
     const made = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
-    const goOn = (tries: number) => tries < SETTLE_TRIES && !isStopping()
-    await retryUntilAvailable(() => working.complete(made), { everyMs: SETTLE_AGAIN_MS, goOn })
+    const goOn = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
+    await retryUntilAvailable(() => working.complete(made), { everyMs: COMPLETE_RETRY_MS, goOn })
     logAttempt(working, record)
-    return settled
+    return selfCompleted
   } catch (error) {
     if (signal.aborted) return retryAfter(0, { counts: false })
     working.log.error({ companyId: job.companyId, deliveryId: job.subjectId, err: error }, 'delivery.failed')

@@ -16,7 +16,7 @@ function take(turns: ReturnType<typeof createReceiverTurns>, id: string, count: 
 const GOOD = { succeeded: true, durationMs: 5 }
 const SLOW = { succeeded: true, durationMs: 2_000 }
 const BAD = { succeeded: false, durationMs: 5 }
-const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+const flush = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describe('turns at a receiver', () => {
   /** Ends the oldest turns, one after the other; returns how many are in flight then. */
@@ -26,7 +26,7 @@ describe('turns at a receiver', () => {
       for (let n = 0; n < count; n += 1) {
         taken[ended]?.end(how)
         ended += 1
-        await settle()
+        await flush()
       }
       return taken.length - ended
     }
@@ -36,17 +36,17 @@ describe('turns at a receiver', () => {
     const turns = createReceiverTurns()
     const { taken } = take(turns, '1', 50)
     const other = take(turns, '2', 3)
-    await settle()
+    await flush()
     expect([taken.length, other.taken.length]).toEqual([4, 3])
     taken[0]?.end(undefined)
-    await settle()
+    await flush()
     expect(taken).toHaveLength(5)
   })
 
   it('double with each success to 20, grow by one with each quick success to 64, and are halved by a failure', async () => {
     const turns = createReceiverTurns()
     const { taken } = take(turns, '1', 1_000)
-    await settle()
+    await flush()
     const end = ender(taken)
     expect(await end(1, SLOW)).toBe(8)
     expect(await end(1, SLOW)).toBe(16)
@@ -65,16 +65,16 @@ describe('turns at a receiver', () => {
     onTestFinished(() => void vi.useRealTimers())
     const turns = createReceiverTurns()
     const first = take(turns, '1', 60)
-    await settle()
+    await flush()
     for (const turn of first.taken) turn.end(BAD)
-    await settle()
+    await flush()
     expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
 
     const { taken, sentAway } = take(turns, '1', 20)
     /** Lets the pause after a failure pass; returns how many attempts have started in all. */
     const startedAfter = async (ms: number) => {
       vi.advanceTimersByTime(ms)
-      await settle()
+      await flush()
       return taken.length
     }
     expect(await startedAfter(200)).toBe(1)
@@ -96,7 +96,7 @@ describe('turns at a receiver', () => {
     await new Promise((passed) => setTimeout(passed, 100))
     for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take('2'))?.end(how)
     const [failing, quick] = [take(turns, '1', 30), take(turns, '2', 30)]
-    await settle()
+    await flush()
     expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
     expect(['1', '2', '3'].map(turns.isQuick)).toEqual([false, true, false])
   })
@@ -104,9 +104,9 @@ describe('turns at a receiver', () => {
   it('are no more once closed: what waits is given back, what has begun may end', async () => {
     const turns = createReceiverTurns()
     const { taken, sentAway } = take(turns, '1', 25)
-    await settle()
+    await flush()
     turns.close()
-    await settle()
+    await flush()
     expect([taken.length, sentAway()]).toEqual([4, 21])
     taken[0]?.end(GOOD)
     expect(await turns.take('1')).toBeUndefined()

@@ -15,8 +15,8 @@ const NOT_SENT = { code: null, title: 'The database answered too late: nothing w
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
   const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
-  const { prepareSend, settleSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
-  const onUnsettled = (error: unknown) => log.error({ reason: String(error) }, 'send.unsettled')
+  const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
+  const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
   /** The caller was told that nothing was sent, and nothing is. */
   const giveUp = async ({ companyId, customer: dialled, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
@@ -32,7 +32,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
       error: NOT_SENT,
       ...nothing,
     } as const
-    await settleSend(failed).catch(onUnsettled)
+    await completeSend(failed).catch(onIncomplete)
   }
 
   return {
@@ -40,7 +40,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     senders: { listFor: (companyId) => inTime(senders.listFor(companyId)) },
     templates: { ...templates, versionsOf: (...asked) => inTime(templates.versionsOf(...asked)) },
     prepareSend: (send) => inTime(prepareSend(send), (late) => giveUp(send, late)),
-    settleSend: (send) => inTime(settleSend(send)),
+    completeSend: (send) => inTime(completeSend(send)),
     sourceType: config.serviceName.toLowerCase(),
     marketingWindow: config.marketingWindow,
     sessionWindow: config.sessionWindow,
@@ -48,6 +48,6 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
       metrics.sends.inc({ provider, outcome: outcome.kind })
       metrics.providerSeconds.observe({ provider, operation: 'send' }, durationMs / 1000)
     },
-    onUnsettled,
+    onIncomplete,
   }
 }

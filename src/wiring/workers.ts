@@ -12,7 +12,7 @@ import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import { copyMedia, recordMedia } from '../media/copy-media.ts'
-import { settleAbandoned } from '../messages/message-store.ts'
+import { completeAbandoned } from '../messages/message-store.ts'
 import { keepDeliveryDays } from '../webhooks/delivery-days.ts'
 import { DELIVER } from '../webhooks/delivery-table.ts'
 import { forwardMessages } from '../webhooks/forward-messages.ts'
@@ -131,7 +131,7 @@ function jobKinds(deps: Deps): JobKind[] {
 /** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
 async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
   const { db, blobStore, cipher, eventsStored } = deps
-  await settleAbandoned(db, ABANDONED_AFTER_SECONDS)
+  await completeAbandoned(db, ABANDONED_AFTER_SECONDS)
   const requeued = await db.begin((tx) => takeUpLatecomers({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
   await sweepLists({ db, blobStore })

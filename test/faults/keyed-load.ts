@@ -39,15 +39,15 @@ export async function sendKeyed(load: KeyedLoad, name: string): Promise<Keyed[]>
       const keyed: Keyed = { text: `${name} ${number}.`, recipient, outcome: 'unanswered', ids: [], answers: [] }
       asked.push(keyed)
       await progress.wait(number / wanted)
-      await settle(load, company, keyed)
-      if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await settle(load, company, keyed)
+      await complete(load, company, keyed)
+      if (keyed.outcome === 'acknowledged' && random.next() < REPEATED) await complete(load, company, keyed)
     }
   })
   await Promise.all(callers)
   return asked
 }
 
-async function settle(load: KeyedLoad, company: Company, keyed: Keyed): Promise<void> {
+async function complete(load: KeyedLoad, company: Company, keyed: Keyed): Promise<void> {
   const body = JSON.stringify(load.bodyOf(keyed.recipient, keyed.text))
   const headers = { authorization: `Bearer ${company.token}`, 'idempotency-key': keyed.text }
   const startedAtMs = performance.now()

@@ -14,7 +14,7 @@ as $$
         where (email_links.company_id, email_links.email_id) = (given.company_id, given.email_id)
       ) end as target,
       given.counted,
-      given.machine or email.settled_at is null or clock_timestamp() < email.settled_at + interval '3 seconds'
+      given.machine or email.completed_at is null or clock_timestamp() < email.completed_at + interval '3 seconds'
     from rows from (
       jsonb_to_recordset(fetches) as (
         company_id bigint, email_id bigint, link integer, tail text, mac text, counted boolean, machine boolean
@@ -22,7 +22,7 @@ as $$
     ) with ordinality as given (company_id, email_id, link, tail, mac, counted, machine, place)
     -- Lateral with a limit: a probe of the index for each fetch, whatever the statistics say.
     cross join lateral (
-      select emails.secret, emails.settled_at
+      select emails.secret, emails.completed_at
       from emails
       where (emails.company_id, emails.id) = (given.company_id, given.email_id)
       limit 1

@@ -1,9 +1,9 @@
--- The second half of a send: the outcomes of many sends at once; see settleSends in src/messages/message-store.ts.
+-- The second half of a send: the outcomes of many sends at once; see completeSends in src/messages/message-store.ts.
 --
 -- items: [{company_id, message_id, status, wamid, provider_message_id, dialled, customer, error, idempotency_id,
 --          answer_status, answer_body}]. idempotency_id: the key keeps the answer; without an answer nothing was sent, and the
 --          key is released, so that the request can be repeated.
-create function settle_sends(items jsonb, at timestamptz)
+create function complete_sends(items jsonb, at timestamptz)
 returns void
 language plpgsql
 set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows

@@ -1,6 +1,6 @@
 -- Writes how attempts ended. `pending`: the attempt is repeated. An email that was given up with an unknown outcome still
 -- becomes `sent` when the answer of its server arrives later; every other final status stays.
-create function settle_emails(items jsonb)
+create function complete_emails(items jsonb)
 returns void
 language sql
 -- Rows are joined by their keys: never by reading all of an index, as a plan made while the tables are empty would.
@@ -19,13 +19,13 @@ as $$
     order by emails.company_id, emails.id
     for no key update of emails
   ),
-  settled as (
+  completed as (
     update emails
     set
       status = locked.status,
       failure_reason = locked.failure_reason,
       handed_over_at = case when locked.status <> 'pending' then emails.handed_over_at end,
-      settled_at = case when locked.status <> 'pending' then clock_timestamp() end
+      completed_at = case when locked.status <> 'pending' then clock_timestamp() end
     from locked
     where (emails.company_id, emails.id) = (locked.company_id, locked.id)
       and (emails.status = 'pending' or (emails.status = 'failed' and locked.status = 'sent'))
@@ -35,18 +35,18 @@ as $$
   ),
   forgotten as (
     delete from email_contents
-    using settled
-    where (email_contents.company_id, email_contents.email_id) = (settled.company_id, settled.id)
-      and settled.status <> 'pending'
+    using completed
+    where (email_contents.company_id, email_contents.email_id) = (completed.company_id, completed.id)
+      and completed.status <> 'pending'
   ),
   sent as (
     select
-      settled.company_id, settled.template_id, count(*) as number,
+      completed.company_id, completed.template_id, count(*) as number,
       -- before the status was known; later ones are added by record_email_fetches
-      sum(settled.opened) as opened, sum(settled.clicked) as clicked
-    from settled
-    where settled.status = 'sent' and settled.template_id is not null
-    group by settled.company_id, settled.template_id
+      sum(completed.opened) as opened, sum(completed.clicked) as clicked
+    from completed
+    where completed.status = 'sent' and completed.template_id is not null
+    group by completed.company_id, completed.template_id
   ),
   counts as materialized (
     select counts.company_id, counts.template_id, sent.number, sent.opened, sent.clicked
