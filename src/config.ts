@@ -98,7 +98,9 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const isLocalWork = loopback && trustProxy.length === 0 && !givenBaseUrl?.toLowerCase().startsWith('https:')
   const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLocalWork ? 'loopback' : 'reject')
   if (plainHttp === 'loopback' && !loopback) {
-    faults.push(`PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}`)
+    faults.push(
+      `PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}: leave PLAIN_HTTP out, and set TLS_CERT_FILE and TLS_KEY_FILE, or TRUST_PROXY to the address of your proxy`,
+    )
   }
 
   const sandbox = read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on'

@@ -1,6 +1,8 @@
 import { Command } from 'commander'
 import { buildApp, buildHealthApp } from './app.ts'
-import { ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
+import { explainRefusal } from './db/refusal.ts'
+import { adviceOnHttps } from './http/https-rule.ts'
 import { createLog } from './log.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
@@ -36,7 +38,7 @@ program
     }
     process.exitCode = await runUntilStopped(async () => {
       const running = await start(config, log, build)
-      console.log(greeting(running))
+      console.log(greeting(running, config))
       // Lines to paste are a courtesy: without them the service serves all the same.
       if (deps)
         await greetNewcomer(deps, running).catch((error) => log.warn({ error: messageOf(error) }, 'demo.failed'))
@@ -47,9 +49,11 @@ program
 migrateCommand(program, () => readConfig(process.env))
 operatorCommands(program, () => openOperator(readConfig(process.env)))
 
-function greeting({ address, adminTokenFile }: Running): string {
+function greeting({ address, adminTokenFile }: Running, config: Config): string {
   const lines = [`Parley listens on ${address}; stop it with Ctrl-C.`]
   if (adminTokenFile !== undefined) lines.push(`The admin token is in ${adminTokenFile}`)
+  const advice = adviceOnHttps(config)
+  if (advice !== undefined) lines.push(advice)
   return lines.join('\n')
 }
 
@@ -69,8 +73,9 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 try {
   await program.parseAsync()
 } catch (error) {
-  const expected = error instanceof StartError || error instanceof ConfigError
-  console.error(expected ? error.message : error)
+  const told = explainRefusal(error) ?? error
+  const expected = told instanceof StartError || told instanceof ConfigError
+  console.error(expected ? told.message : told)
   process.exitCode = 1
 }
 process.exit()

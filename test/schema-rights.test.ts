@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { VERSION } from '../src/version.ts'
 import { createTestDatabase } from './database.ts'
 import { runParley, startParley } from './parley-process.ts'
+import { createRoles } from './roles.ts'
 
 const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 const settings = (url: string) => ({
@@ -12,24 +13,10 @@ const settings = (url: string) => ({
   MIGRATE: 'off',
 })
 
-/** A database with an owner, who may create tables, and a role that may only use them, as docs/operating.md says. */
-async function withRoles() {
-  const { db, url } = await createTestDatabase()
-  const name = `runtime_${randomBytes(4).toString('hex')}`
-  await db.unsafe(`
-    create role ${name} login password 'secret';
-    grant usage on schema public to ${name};
-    grant select, insert, update, delete on all tables in schema public to ${name};
-    grant usage on all sequences in schema public to ${name};
-  `)
-  const runtime = new URL(url.replace(/^postgres(ql)?:\/\/[^/]*/, 'postgres://localhost'))
-  runtime.username = name
-  runtime.password = 'secret'
-  return { db, url, runtimeUrl: runtime.href }
-}
-
-test('a role without DDL rights runs the service on a migrated database', async () => {
-  const { runtimeUrl } = await withRoles()
+test('the runtime role of deploy/roles.sql runs the service on a database that its owner migrated', async () => {
+  const { ownerUrl, runtimeUrl } = await createRoles()
+  const migrate = await runParley(settings(ownerUrl), { args: ['migrate'] })
+  expect(await migrate.exited, migrate.output()).toBe(0)
   const parley = await startParley(settings(runtimeUrl))
   const health = await fetch(`${parley.address}/healthz`)
   expect(await health.json()).toEqual({ status: 'ok', version: VERSION })
@@ -45,7 +32,7 @@ test('a role without DDL rights runs the service on a migrated database', async 
 })
 
 test('MIGRATE=off on a database without the schema ends with the command that creates it', async () => {
-  const { db, url } = await withRoles()
+  const { db, url } = await createTestDatabase()
   await db.unsafe('drop schema public cascade; create schema public')
   const parley = await runParley(settings(url))
   expect(await parley.exited).toBe(1)
@@ -53,7 +40,7 @@ test('MIGRATE=off on a database without the schema ends with the command that cr
 })
 
 test('MIGRATE=off names what the database lacks', async () => {
-  const { db, url } = await withRoles()
+  const { db, url } = await createTestDatabase()
   await db`delete from sql_objects where name = 'enqueue_jobs'`
   const functions = await runParley(settings(url))
   expect(await functions.exited).toBe(1)
@@ -66,7 +53,7 @@ test('MIGRATE=off names what the database lacks', async () => {
 })
 
 test('parley migrate creates the schema and ends, once and again', async () => {
-  const { db, url } = await withRoles()
+  const { db, url } = await createTestDatabase()
   await db.unsafe('drop schema public cascade; create schema public')
   const first = await runParley(settings(url), { args: ['migrate'] })
   expect(await first.exited).toBe(0)

@@ -1,6 +1,7 @@
 import postgres from '@parley/postgres'
 import { parseJsonText } from '../text/json-text.ts'
 import { answersProbe } from './probe.ts'
+import { type Tls, takeTls } from './tls.ts'
 
 /** A database: the pool, or a transaction on it. Every store takes one as its first argument. */
 export type Db = postgres.Sql<{ bigint: number }> | postgres.TransactionSql<{ bigint: number }>
@@ -75,15 +76,17 @@ export type ConnectOptions = {
 /**
  * Opens a pool. Bigints become numbers (every id is a safe integer), columns become camelCase; values, JSON
  * included, are left as they are. Several hosts in the address are tried in turn: use `target_session_attrs=primary`.
+ * `sslmode`, `sslrootcert`, `sslcert` and `sslkey` mean what they mean to libpq (tls.ts).
  *
  * A lost connection fails what runs on it, a whole transaction too, and nothing of it is repeated; the pool connects
  * anew by itself (docs/decisions/0005-a-driver-of-our-own.md).
  */
 export function connect(url: string, options: ConnectOptions = {}): Pool {
-  const { address, socket } = splitSocket(url)
+  const { address, socket, tls } = readAddress(url)
   const { answerTimeoutMs, limits } = options
   return postgres(address, {
     ...(socket !== undefined && { host: socket }),
+    ...(tls !== undefined && { ssl: tls }),
     max: options.max ?? 10,
     connect_timeout: 3,
     answer_timeout: answerTimeoutMs === undefined ? null : (answerTimeoutMs * (1 - PROBE_SHARE)) / 1000,
@@ -131,11 +134,19 @@ const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits)
   idle_in_transaction_session_timeout: idleInTransactionMs,
 })
 
-/** `?host=/folder`, as libpq writes it, is a Unix socket: the driver wants it apart from the address. */
-function splitSocket(url: string): { address: string; socket?: string } {
-  const parsed = URL.parse(url)
-  const socket = parsed?.searchParams.get('host')
-  if (!parsed || !socket?.startsWith('/')) return { address: url }
-  parsed.searchParams.delete('host')
-  return { address: parsed.toString(), socket }
+/**
+ * Takes out of an address what libpq reads there and the driver does not: `host=/folder`, a Unix socket, and the parameters
+ * of TLS. Addresses with several hosts are no URL to the platform's parser.
+ */
+function readAddress(url: string): { address: string; socket?: string; tls?: Tls } {
+  const [place = '', query = ''] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  const socket = parameters.get('host')
+  if (socket?.startsWith('/')) parameters.delete('host')
+  const tls = takeTls(parameters)
+  return {
+    address: parameters.size > 0 ? `${place}?${parameters}` : place,
+    ...(socket?.startsWith('/') && { socket }),
+    ...(tls !== undefined && { tls }),
+  }
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
+import { createCertificate } from '../../test/certificate.ts'
 import { dataFolder } from '../../test/parley-process.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
@@ -14,13 +15,21 @@ const TIMEOUT = 120_000
 let primary: number
 let standby: number
 let dead: number
+/** The certificate of the primary, for localhost, which has issued itself. */
+let ca: string
 
 /** A primary and a standby made of the same data, both on TCP as a database of the operator's own is. */
 beforeAll(async () => {
   const cleanups: (() => void)[] = []
   const [first, second] = [1, 2].map(() => dataFolder(tmpdir(), (clean) => cleanups.push(clean))) as [string, string]
   const hba = join(first, 'hba.conf')
-  writeFileSync(hba, 'local all all trust\nhost all stranger all scram-sha-256\nhost all all all trust\n')
+  const rules = ['local all all trust', 'host all stranger all scram-sha-256', 'hostnossl all secret all reject']
+  writeFileSync(hba, `${[...rules, 'host all all all trust'].join('\n')}\n`)
+  ca = join(first, 'cert.pem')
+  const { cert, key } = createCertificate()
+  writeFileSync(ca, cert)
+  writeFileSync(join(first, 'key.pem'), key, { mode: 0o600 })
+  const tls = { ssl: 'on', ssl_cert_file: ca, ssl_key_file: join(first, 'key.pem') }
   const onTcp = async () => {
     const port = String(await freePort())
     return { fsync: 'off', synchronous_commit: 'off', listen_addresses: '127.0.0.1', port, hba_file: hba }
@@ -29,7 +38,7 @@ beforeAll(async () => {
   cpSync(join(first, 'postgres'), join(second, 'postgres'), { recursive: true })
   writeFileSync(join(second, 'postgres', 'standby.signal'), '')
 
-  const settings = [await onTcp(), await onTcp()] as const
+  const settings = [{ ...(await onTcp()), ...tls }, await onTcp()] as const
   const servers = [await startEmbedded(first, settings[0]), await startEmbedded(second, settings[1])]
   ;[primary, standby, dead] = [Number(settings[0].port), Number(settings[1].port), await freePort()]
   return async () => {
@@ -80,4 +89,48 @@ test('what keeps the database from being used is told with its remedy', async ()
   expect(await refusal(urlOf('nowhere.invalid'))).toContain('is not known (nowhere.invalid): correct DATABASE_URL')
   expect(await refusal(urlOf(at(primary), '/other'))).toContain('has no database other: create it (createdb other)')
   expect(await refusal(`postgres://stranger:hidden@${at(primary)}/parley`)).toContain('refuses the user or password')
+}, 60_000)
+
+/** Whether the connection at an address is encrypted. */
+async function isEncrypted(databaseUrl: string): Promise<boolean> {
+  const { url } = await openDatabase({ databaseUrl, dataDir: '/nowhere' })
+  const { db, stop } = openPool(url, { max: 1 })
+  const [row] = await db<[{ ssl: boolean }]>`select ssl from pg_stat_ssl where pid = pg_backend_pid()`
+  await stop()
+  return row.ssl
+}
+
+test('sslmode and sslrootcert mean what they mean to libpq', async () => {
+  const localhost = `localhost:${primary}`
+  const root = `&sslrootcert=${encodeURIComponent(ca)}`
+  expect(await isEncrypted(urlOf(localhost))).toBe(false)
+  expect(await isEncrypted(urlOf(localhost, '/parley?sslmode=disable'))).toBe(false)
+  for (const mode of ['prefer', 'require', `require${root}`, `verify-ca${root}`, `verify-full${root}`]) {
+    expect(await isEncrypted(urlOf(localhost, `/parley?sslmode=${mode}`)), mode).toBe(true)
+  }
+  expect(await isEncrypted(urlOf(localhost, `/parley?${root}`))).toBe(true)
+  expect(await isEncrypted(urlOf(at(standby), '/parley?sslmode=prefer'))).toBe(false)
+  // The address is not in the certificate: only its name and its issuer are.
+  expect(await isEncrypted(urlOf(at(primary), `/parley?sslmode=verify-ca${root}`))).toBe(true)
+  const several = `${at(dead)},${localhost}`
+  const attribute = '&target_session_attrs=read-write'
+  expect(await isEncrypted(urlOf(several, `/parley?sslmode=verify-full${root}${attribute}`))).toBe(true)
+}, 60_000)
+
+test('a fault of TLS is told with its remedy', async () => {
+  const localhost = `localhost:${primary}`
+  const refusalOf = (hosts: string, parameters: string) => refusal(urlOf(hosts, `/parley?${parameters}`))
+  expect(await refusalOf(localhost, 'sslmode=verify-full')).toContain('add sslrootcert=/path/of/ca.pem to DATABASE_URL')
+  const root = `sslrootcert=${encodeURIComponent(ca)}`
+  expect(await refusalOf(at(primary), `sslmode=verify-full&${root}`)).toContain('names another host')
+  expect(await refusalOf(at(standby), 'sslmode=require')).toContain('takes no TLS, which sslmode in DATABASE_URL asks')
+  expect(await refusalOf(localhost, 'sslmode=always')).toContain(
+    'sslmode in DATABASE_URL must be one of disable, allow',
+  )
+  expect(await refusalOf(localhost, 'sslrootcert=/nowhere/ca.pem')).toContain(
+    "/nowhere/ca.pem of sslrootcert in DATABASE_URL can't be read (ENOENT)",
+  )
+  expect(await refusal(`postgres://secret:hidden@${localhost}/parley`)).toContain(
+    'sslmode=require if the server takes TLS only',
+  )
 }, 60_000)

@@ -72,8 +72,22 @@ function explain(error: unknown, url: string): string {
     case 'EAI_AGAIN':
       return `The host of DATABASE_URL is not known (${hosts}): correct DATABASE_URL`
     case '28P01':
+      return `PostgreSQL at ${hosts} refuses the user or password of DATABASE_URL: ${messageOf(error)}. Correct DATABASE_URL, or set the password there (alter role … password …)`
     case '28000':
-      return `PostgreSQL at ${hosts} refuses the user or password of DATABASE_URL: ${messageOf(error)}`
+      return `PostgreSQL at ${hosts} refuses the user or password of DATABASE_URL: ${messageOf(error)}. Correct DATABASE_URL (sslmode=require if the server takes TLS only), or add the user and this machine to pg_hba.conf`
+    case 'TLS_NOT_SUPPORTED':
+      return `PostgreSQL at ${hosts} takes no TLS, which sslmode in DATABASE_URL asks for: set ssl = on there, or sslmode=disable on a network that you trust`
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+      return `The certificate of PostgreSQL at ${hosts} is of an issuer that this machine does not know: add sslrootcert=/path/of/ca.pem to DATABASE_URL`
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `The certificate of PostgreSQL at ${hosts} names another host (${messageOf(error)}): use a name of the certificate in DATABASE_URL, or sslmode=verify-ca`
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return `The certificate of PostgreSQL at ${hosts} is not valid now (${messageOf(error)}): replace it, or correct the clock of this machine`
     case '3D000':
       return `PostgreSQL at ${hosts} has no database ${database}: create it (createdb ${database}), or correct DATABASE_URL`
     default:

@@ -6,7 +6,9 @@ import { messageOf, StartError } from '../start-error.ts'
 import { MIGRATE_LOCK } from './advisory-locks.ts'
 import type { Db, Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
+import { explainRefusal } from './refusal.ts'
 import { differFromFiles, readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
+import { checkTables } from './table-check-store.ts'
 
 /** The folders of the schema: numbered migrations of tables, and the rooms whose `sql/` folders hold functions. */
 export type SchemaSource = { migrations: string; objects: string }
@@ -51,6 +53,7 @@ export async function migrate(
     if (!done.has(migration.name) && (await apply(db, migration))) applied.push(migration.name)
   }
   if (!isLater) await applyObjects(db, await readSqlObjects(source.objects))
+  await checkTables(db, tablesOf(migrations))
   return applied
 }
 
@@ -74,8 +77,22 @@ export async function checkSchema(
   const isLater = checkLater(migrations, done, warn)
   const missing = migrations.filter(({ name }) => !done.has(name)).map(({ name }) => name)
   if (missing.length > 0) throw new StartError(`The database lacks ${missing.join(', ')}: ${RUN_MIGRATE}`)
-  if (isLater || !(await differFromFiles(db, await readSqlObjects(source.objects)))) return
-  throw new StartError(`The functions of the database are not this version's: ${RUN_MIGRATE}`)
+  if (!isLater && (await differFromFiles(db, await readSqlObjects(source.objects)))) {
+    throw new StartError(`The functions of the database are not this version's: ${RUN_MIGRATE}`)
+  }
+  await checkTables(db, tablesOf(migrations))
+}
+
+/** The tables that the migrations leave. */
+function tablesOf(migrations: Migration[]): string[] {
+  const names = new Set<string>()
+  for (const { text } of migrations) {
+    for (const [, verb, name = ''] of text.matchAll(/^(create|drop)(?: unlogged)? table (?:if exists )?(\w+)/gm)) {
+      if (verb === 'create') names.add(name)
+      else names.delete(name)
+    }
+  }
+  return [...names]
 }
 
 async function checkServer(db: Db): Promise<void> {
@@ -178,7 +195,10 @@ async function apply(db: Pool, { name, text, checksum, breaking }: Migration): P
   } catch (error) {
     // It may have been committed: the next start sees.
     if (isDatabaseDown(error)) throw error
-    throw new StartError(`The migration ${name} failed and left nothing behind: ${messageOf(error)}`, error)
+    throw (
+      explainRefusal(error) ??
+      new StartError(`The migration ${name} failed and left nothing behind: ${messageOf(error)}`, error)
+    )
   }
 }
 

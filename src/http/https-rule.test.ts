@@ -8,9 +8,10 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createCertificate } from '../../test/certificate.ts'
 import { createTestDatabase } from '../../test/database.ts'
-import type { Config } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { createMetrics } from '../metrics.ts'
 import { healthRoutes } from './health-routes.ts'
+import { adviceOnHttps } from './https-rule.ts'
 
 const { db } = await createTestDatabase()
 const key = await createTestKey(db)
@@ -311,4 +312,35 @@ test('/readyz answers 503 while the database does not', async () => {
   expect([reply.statusCode, reply.json().error.code]).toEqual([503, 'service_unavailable'])
   expect((await app.inject({ url: '/healthz' })).statusCode).toBe(200)
   await away.end({ timeout: 0 })
+})
+
+describe('settings that let no request in', () => {
+  test.each([
+    [{ HOST: '0.0.0.0' }, 'HOST=0.0.0.0 takes requests over plain HTTP from other machines'],
+    [{ HOST: '::' }, 'HOST=:: takes requests'],
+    [{ BASE_URL: 'https://api.example.com' }, 'BASE_URL is https, and neither a certificate nor a proxy is set'],
+    [{ PLAIN_HTTP: 'reject' }, 'PLAIN_HTTP=reject is set without a certificate or a proxy'],
+  ])('%o are told with the remedy', (env, cause) => {
+    expect(adviceOnHttps(readConfig(env))).toContain(cause)
+    expect(adviceOnHttps(readConfig(env))).toMatch(/Set TRUST_PROXY to .*, or TLS_CERT_FILE and TLS_KEY_FILE$/)
+  })
+
+  test.each([
+    {},
+    { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.0/8' },
+    { HOST: '0.0.0.0', TLS_CERT_FILE: 'c', TLS_KEY_FILE: 'k' },
+    { HOST: '0.0.0.0', ROLE: 'worker' },
+    { BASE_URL: 'https://api.example.com', TRUST_PROXY: '127.0.0.1' },
+  ])('%o are not', (env) => expect(adviceOnHttps(readConfig(env))).toBeUndefined())
+})
+
+test('a certificate that cannot be used is told by its setting', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-tls-'))
+  afterAll(() => rm(folder, { recursive: true }))
+  const [own, other] = [createCertificate(), createCertificate()]
+  const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+  await expect(open({ tls })).rejects.toThrow(`TLS_CERT_FILE=${tls.certFile} can't be read (ENOENT)`)
+  await writeFile(tls.certFile, own.cert)
+  await writeFile(tls.keyFile, other.key)
+  await expect(open({ tls })).rejects.toThrow("the key has to be the certificate's")
 })

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
+import { type Config, isLoopbackHost } from '../config.ts'
 import { isForwarded, isLoopback, type TrustedProxies } from './client-address.ts'
 
 type Peer = { isTrusted: boolean; isLoopback: boolean }
@@ -21,6 +21,20 @@ export function createHttpsRule(
     if (peer.isTrusted && saysHttps(raw.headers['x-forwarded-proto'])) return true
     return config.plainHttp === 'loopback' && peer.isLoopback && !isForwarded(raw.headers)
   }
+}
+
+/** A sentence with the remedy when the settings let no request in; undefined when they do. */
+export function adviceOnHttps(
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'role' | 'host' | 'baseUrl'>,
+): string | undefined {
+  const { tls, plainHttp, trustProxy, role, host, baseUrl } = config
+  if (tls !== undefined || plainHttp !== 'reject' || trustProxy.length > 0 || role === 'worker') return undefined
+  const cause = !isLoopbackHost(host)
+    ? `HOST=${host} takes requests over plain HTTP from other machines`
+    : baseUrl.toLowerCase().startsWith('https:')
+      ? 'BASE_URL is https, and neither a certificate nor a proxy is set'
+      : 'PLAIN_HTTP=reject is set without a certificate or a proxy'
+  return `Every request gets 403 (HTTPS is required): ${cause}. Set TRUST_PROXY to the address of your proxy, which sends X-Forwarded-Proto: https, or TLS_CERT_FILE and TLS_KEY_FILE`
 }
 
 /** The peer of a connection never changes. */

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -9,6 +10,7 @@ import type { Pool } from '../db/connect.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
+import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { actForCompanies } from './act-for-company.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
@@ -115,13 +117,31 @@ async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: Re
     // Refused with a body of our own.
     requireHostHeader: false,
   }
-  const certificate = tls && { cert: await readFile(tls.certFile), key: await readFile(tls.keyFile) }
+  const certificate = tls && (await readCertificate(tls))
   return (handler) => {
     const server = certificate
       ? createHttpsServer({ ...timeouts, ...certificate, handshakeTimeout: HEADERS_TIMEOUT_MS }, handler)
       : createHttpServer(timeouts, handler)
     return server.setTimeout(CONNECTION_TIMEOUT_MS).on('checkExpectation', handler)
   }
+}
+
+/** @throws StartError when a file cannot be read, or the two do not belong together */
+async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>) {
+  const read = (name: string, path: string) =>
+    readFile(path).catch((error) => {
+      throw new StartError(`${name}=${path} can't be read (${codeOf(error)}): correct its path or its rights`, error)
+    })
+  const certificate = { cert: await read('TLS_CERT_FILE', certFile), key: await read('TLS_KEY_FILE', keyFile) }
+  try {
+    createSecureContext(certificate)
+  } catch (error) {
+    throw new StartError(
+      `TLS_CERT_FILE and TLS_KEY_FILE can't be used (${messageOf(error)}): both have to be PEM, and the key has to be the certificate's`,
+      error,
+    )
+  }
+  return certificate
 }
 
 /** What cannot even be read as HTTP is refused on the bare socket, in the shape of every other refusal. */

@@ -2,6 +2,7 @@ import { text } from 'node:stream/consumers'
 import type { Command } from 'commander'
 import type { Static, TSchema } from 'typebox'
 import { Value } from 'typebox/value'
+import { explainRefusal } from '../db/refusal.ts'
 import { validationError } from '../errors.ts'
 import { type Row, toErrorLine, toTable } from './command-output.ts'
 import type { OperatorDeps } from './operator.ts'
@@ -34,7 +35,7 @@ export function commandGroup(program: Command, name: string, description: string
       try {
         show(command, await opened(open, work), inTable)
       } catch (error) {
-        command.error(toErrorLine(error), { exitCode: 1 })
+        command.error(toErrorLine(explainRefusal(error) ?? error), { exitCode: 1 })
       }
     },
   }

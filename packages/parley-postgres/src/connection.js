@@ -302,10 +302,15 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
 
       if (!canSSL && ssl === 'prefer')
         return connected()
+
+      if (!canSSL)
+        return socket.destroy(Errors.generic('TLS_NOT_SUPPORTED', 'the server does not support TLS'))
     }
 
     const options = {
       socket,
+      // The name that the certificate is checked against: also of an address, which is no servername
+      host: socket.host,
       servername: net.isIP(socket.host) ? undefined : socket.host
     }
 

@@ -1,0 +1,80 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createRoles } from '../../test/roles.ts'
+import { connect } from './connect.ts'
+import { checkSchema, migrate } from './migrate.ts'
+import { explainRefusal } from './refusal.ts'
+
+function open(url: string) {
+  const db = connect(url, { max: 1 })
+  onTestFinished(() => db.end())
+  return db
+}
+
+/** What the operator reads, as main.ts prints it. */
+async function sentenceOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.then(
+    () => expect.fail('nothing was refused'),
+    (error: unknown) => error,
+  )
+  const told = explainRefusal(error) ?? error
+  expect(told).toMatchObject({ name: 'StartError' })
+  expect(String(told)).not.toContain('\n')
+  return String(told)
+}
+
+test('a role that may not create tables in public is told how to get them', async () => {
+  const { runtimeUrl } = await createRoles()
+  const sentence = await sentenceOf(migrate(open(runtimeUrl)))
+  expect(sentence).toContain('may not create tables in the schema public')
+  expect(sentence).toContain('run parley migrate as the owner and start with MIGRATE=off')
+})
+
+test('a role that may not read the tables is told which, and what grants it', async () => {
+  const { ownerUrl, runtimeUrl, adminUrl } = await createRoles()
+  await migrate(open(ownerUrl))
+  await checkSchema(open(runtimeUrl))
+  const role = new URL(runtimeUrl).username
+  await open(adminUrl).unsafe(`revoke update on companies, media from ${role}`)
+  expect(await sentenceOf(checkSchema(open(runtimeUrl)))).toContain(
+    'The role of DATABASE_URL may not read and write the tables companies, media: grant what deploy/roles.sql grants',
+  )
+  await open(adminUrl).unsafe(`revoke select on migrations from ${role}`)
+  expect(await sentenceOf(checkSchema(open(runtimeUrl)))).toContain('permission denied for table migrations')
+})
+
+test('a table that is missing is named, with MIGRATE=off and on', async () => {
+  const { db } = await createTestDatabase()
+  await db`drop table email_clicks`
+  const sentence = 'The database lacks the table email_clicks, which its migrations created: restore the whole backup'
+  expect(await sentenceOf(checkSchema(db))).toContain(sentence)
+  expect(await sentenceOf(migrate(db))).toContain(sentence)
+})
+
+test('a statement on a table that is missing is told with its remedy', async () => {
+  const { db } = await createTestDatabase()
+  const sentence = await sentenceOf(Promise.resolve(db`select from absent`))
+  expect(sentence).toContain('relation "absent" does not exist')
+  expect(sentence).toContain('restore the whole backup')
+})
+
+test('a server that is too old is refused by its version', async () => {
+  const { db, url } = await createTestDatabase()
+  // Stands before the server's own function, so that this server says what an older one says.
+  await db.unsafe(`
+    create schema older;
+    create function older.current_setting(name text) returns text language sql
+      return case name when 'server_version_num' then '140011' when 'server_version' then '14.11' else pg_catalog.current_setting(name) end;
+  `)
+  const old = open(`${url}&search_path=older,pg_catalog,public`)
+  for (const check of [migrate, checkSchema]) {
+    expect(await sentenceOf(check(old))).toContain('The database is PostgreSQL 14.11; Parley needs version 15 or later')
+  }
+})
+
+test('a server without the contrib package is told which package to install', () => {
+  const words = 'extension "pg_trgm" is not available'
+  const refusal = explainRefusal(Object.assign(new Error(words), { code: '0A000' }))
+  expect(refusal?.message).toContain('install the contrib package of the server (postgresql-contrib)')
+  expect(explainRefusal(Object.assign(new Error('cursors are not supported'), { code: '0A000' }))).toBeUndefined()
+})

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+import { codeOf, StartError } from '../start-error.ts'
+
+/** How a connection uses TLS; `prefer` goes on without it when the server has none. */
+export type Tls = false | 'prefer' | ConnectionOptions
+
+const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+/**
+ * Takes the parameters of TLS out of those of an address, with libpq's meaning: `sslmode=require` encrypts and, without
+ * `sslrootcert`, does not look at the certificate; `verify-ca` checks its issuer, `verify-full` also its host name.
+ * A root certificate without a mode means `verify-full`. Undefined when the address says nothing.
+ *
+ * @throws StartError when a file cannot be read, or the mode is unknown
+ */
+export function takeTls(parameters: URLSearchParams): Tls | undefined {
+  const take = (name: string): string | undefined => {
+    const value = parameters.get(name) ?? undefined
+    parameters.delete(name)
+    return value
+  }
+  const [mode, root, cert, key] = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'].map(take)
+  if (mode === undefined && root === undefined && cert === undefined) return undefined
+  if (mode !== undefined && !MODES.includes(mode)) {
+    throw new StartError(`sslmode in DATABASE_URL must be one of ${MODES.join(', ')}, not ${mode}`)
+  }
+  if (mode === 'disable') return false
+  const files = {
+    ...(root !== undefined && root !== 'system' && { ca: read('sslrootcert', root) }),
+    ...(cert !== undefined && { cert: read('sslcert', cert) }),
+    ...(key !== undefined && { key: read('sslkey', key) }),
+  }
+  if (root === undefined) {
+    if (mode === 'allow' || mode === 'prefer') return 'prefer'
+    if (mode === 'require' || mode === undefined) return { ...files, rejectUnauthorized: false }
+  }
+  const checksName = root === 'system' || mode === undefined || mode === 'verify-full'
+  return { ...files, ...(!checksName && { checkServerIdentity: () => undefined }) }
+}
+
+function read(name: string, path: string): Buffer {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    throw new StartError(
+      `The file ${path} of ${name} in DATABASE_URL can't be read (${codeOf(error)}): correct its path or its rights`,
+      error,
+    )
+  }
+}
