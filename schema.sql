@@ -369,7 +369,7 @@ create table emails (
   is_marketing boolean not null,
   status text not null default 'pending'::text,
   failure_reason text,
-  handed_over_at timestamp with time zone,
+  submitted_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   completed_at timestamp with time zone,
   open_count integer not null default 0,

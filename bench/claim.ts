@@ -16,7 +16,7 @@ export async function timeClaims(db: Pool, jobs: number, lanes: number): Promise
   let afterLane = ''
   for (let i = 0; i < TIMES; i += 1) {
     const startedAt = performance.now()
-    const limits = { units: 100, unitSize: 1, laneCap: 100, companyCap: 1_000_000, leaseMs: 15_000 }
+    const limits = { batches: 100, batchSize: 1, laneCap: 100, companyCap: 1_000_000, leaseMs: 15_000 }
     const claimed = await claimJobs(db, { kind: KIND, afterLane, ...limits })
     times.push(performance.now() - startedAt)
     afterLane = claimed.lastLane

@@ -62,7 +62,7 @@ async function timeClaims(pool: Pool): Promise<string> {
   for (let i = 0; i < 42; i++) {
     const startedAt = performance.now()
     const caps = { laneCap: 100, companyCap: 1_000_000, leaseMs: 15_000 }
-    const { jobs, lastLane } = await claimJobs(pool, { kind: 'bench', units: 100, unitSize: 1, afterLane, ...caps })
+    const { jobs, lastLane } = await claimJobs(pool, { kind: 'bench', batches: 100, batchSize: 1, afterLane, ...caps })
     times.push(performance.now() - startedAt)
     afterLane = lastLane
     claimedJobs += jobs.length

@@ -56,7 +56,7 @@ create table emails (
   is_marketing boolean not null,
   status text not null default 'pending' check (status in ('pending', 'sent', 'failed')),
   failure_reason text,
-  handed_over_at timestamptz, -- from then until completed_at the mail server may or may not have it
+  submitted_at timestamptz, -- from then until completed_at the mail server may or may not have it
   created_at timestamptz not null default now(),
   completed_at timestamptz,
   open_count integer not null default 0,

@@ -10,7 +10,7 @@ const MOST_WAITING = 16_000
 export function createLog(level: string): Logger {
   const output = pino.destination({ fd: 1, sync: false })
   let waiting = ''
-  const handOver = (): void => {
+  const writeWaiting = (): void => {
     const text = waiting
     waiting = ''
     if (text !== '') output.write(text)
@@ -18,15 +18,15 @@ export function createLog(level: string): Logger {
   const gathering = {
     write(line: string): void {
       waiting += line
-      if (waiting.length > MOST_WAITING) handOver()
+      if (waiting.length > MOST_WAITING) writeWaiting()
     },
     /** The library calls it after a fatal line. */
     flushSync(): void {
-      handOver()
+      writeWaiting()
       output.flushSync()
     },
   }
-  setInterval(handOver, WAIT_MS).unref()
+  setInterval(writeWaiting, WAIT_MS).unref()
   process.on('exit', gathering.flushSync)
   return pino({ level }, gathering)
 }

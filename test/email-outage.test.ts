@@ -66,7 +66,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
   const job = { id: 1, claimId: '', kind: kind.kind, lane: '', companyId, subjectId: row!.id, ...times }
   const deliver = () => kind.handle([job], new AbortController().signal)
   const stateOf = () => db`
-    select status, failure_reason, handed_over_at from emails where company_id = ${companyId}
+    select status, failure_reason, submitted_at from emails where company_id = ${companyId}
   `
   return { deliver, stateOf, attempts }
 }
@@ -82,19 +82,19 @@ test('what the mail server said while the database was away is written when it i
   await server.stop()
 }, 60_000)
 
-test('a mail whose hand-over the database did not take is tried again at once, and is no fault of the mail server', async () => {
+test('a mail whose submission the database did not take is tried again at once, and is no fault of the mail server', async () => {
   const failed = Promise.withResolvers<void>()
   const server = await startMailServer({})
-  const { deliver, stateOf, attempts } = await prepare(server.url, async (smtpUrl, mail, handOver) => {
+  const { deliver, stateOf, attempts } = await prepare(server.url, async (smtpUrl, mail, confirmSubmission) => {
     await database.stop()
-    return mailer.send(smtpUrl, mail, () => handOver().finally(failed.resolve))
+    return mailer.send(smtpUrl, mail, () => confirmSubmission().finally(failed.resolve))
   })
   const ending = deliver()
   await failed.promise
   database = await startEmbedded(folder)
   expect(await ending).toMatchObject([{ outcome: 'retry', afterMs: 1_000, counts: false }])
   expect(attempts).toEqual([])
-  expect(await stateOf()).toMatchObject([{ status: 'pending', handedOverAt: null }])
+  expect(await stateOf()).toMatchObject([{ status: 'pending', submittedAt: null }])
   expect(server.mails).toEqual([])
   await server.stop()
 }, 60_000)

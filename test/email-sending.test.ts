@@ -155,8 +155,8 @@ describe('after a crash', () => {
   test('before the server had the end of the mail, it is sent, once and under the same Message-ID', async () => {
     const { api, companyId } = await createCompany({ isConnected: false })
     const { to, id } = await waiting(api, companyId)
-    const [before] = await db`select message_id, handed_over_at from emails where uid = ${id}`
-    expect(before?.handedOverAt).toBeNull()
+    const [before] = await db`select message_id, submitted_at from emails where uid = ${id}`
+    expect(before?.submittedAt).toBeNull()
     await db`update jobs set due_at = now() where company_id = ${companyId}`
     expect((await untilCompleted(api, id)).status).toBe('sent')
     const mails = await received(to)
@@ -180,7 +180,7 @@ describe('after a crash', () => {
   test('after it had the end and before its answer was kept, it is not sent again, and says so', async () => {
     const { api, companyId } = await createCompany({ isConnected: false })
     const { to, id } = await waiting(api, companyId)
-    await db`update emails set handed_over_at = now() where uid = ${id}`
+    await db`update emails set submitted_at = now() where uid = ${id}`
     await db`update jobs set due_at = now() where company_id = ${companyId}`
     expect(await untilCompleted(api, id)).toMatchObject({ status: 'failed', failureReason: OUTCOME_UNKNOWN })
     expect(await received(to)).toEqual([])

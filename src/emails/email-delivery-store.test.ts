@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { newEmailId } from '../ids.ts'
-import { completeEmails, markHandedOver, readEmailsToSend } from './email-delivery-store.ts'
+import { completeEmails, markSubmitted, readEmailsToSend } from './email-delivery-store.ts'
 import { insertEmails } from './email-store.ts'
 import { newSecret } from './tracking-token.ts'
 
@@ -54,11 +54,11 @@ test('what is completed, another company’s or none is undefined in its place',
 test('one attempt may hand a mail over until it is completed, however many ask at once', async () => {
   const [key] = await waiting(10)
   const item = { ...key!, targets: ['https://shop.example/'] }
-  const answers = await Promise.all([markHandedOver(db, [item, item]), markHandedOver(db, [item])])
+  const answers = await Promise.all([markSubmitted(db, [item, item]), markSubmitted(db, [item])])
   expect(answers.flat().filter((mayGo) => mayGo)).toHaveLength(1)
   // A temporary refusal lets it go again, an end does not.
   await completeEmails(db, [{ ...key!, status: 'pending', failureReason: null }])
-  expect(await markHandedOver(db, [item])).toEqual([true])
+  expect(await markSubmitted(db, [item])).toEqual([true])
   await completeEmails(db, [{ ...key!, ...completed }])
-  expect(await markHandedOver(db, [item])).toEqual([false])
+  expect(await markSubmitted(db, [item])).toEqual([false])
 })

@@ -12,7 +12,7 @@ export type EmailToSend = EmailKey & {
   messageId: string
   secret: Buffer
   isMarketing: boolean
-  handedOverAt: Date | null
+  submittedAt: Date | null
   createdAt: Date
   fromAddress: string
   fromName: string | null
@@ -54,7 +54,7 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
       from sized
       where bytes <= ${READ_BYTES} or place = (select min(place) from sized where bytes > ${READ_BYTES})
     )
-    select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, handed_over_at,
+    select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, submitted_at,
       created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
       tracking, settings.smtp_url, taken.is_full
     from taken
@@ -68,13 +68,13 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
   return emails.slice(0, emails.findIndex((email) => email?.isFull) + 1 || emails.length)
 }
 
-export type HandOver = EmailKey & { targets: readonly string[] }
+export type Submission = EmailKey & { targets: readonly string[] }
 
 /**
- * Marks mails as being handed over to their server now, and keeps where their links lead. Answers for each whether it
+ * Marks mails as submitted to their server now, and stores the targets of their links. Answers for each whether it
  * may be: exactly one attempt gets a yes until that one is completed.
  */
-export async function markHandedOver(db: Db, items: readonly HandOver[]): Promise<boolean[]> {
+export async function markSubmitted(db: Db, items: readonly Submission[]): Promise<boolean[]> {
   const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
   const found = await db<EmailKey[]>`
     with item as materialized (
@@ -87,7 +87,7 @@ export async function markHandedOver(db: Db, items: readonly HandOver[]): Promis
       select emails.company_id, emails.id, item.targets
       from item
       join emails on (emails.company_id, emails.id) = (item.company_id, item.id)
-      where emails.status = 'pending' and emails.handed_over_at is null
+      where emails.status = 'pending' and emails.submitted_at is null
       order by emails.company_id, emails.id
       for no key update of emails
     ),
@@ -99,7 +99,7 @@ export async function markHandedOver(db: Db, items: readonly HandOver[]): Promis
       on conflict (company_id, email_id) do update set targets = excluded.targets
     )
     update emails
-    set handed_over_at = clock_timestamp()
+    set submitted_at = clock_timestamp()
     from locked
     where (emails.company_id, emails.id) = (locked.company_id, locked.id)
     returning emails.company_id, emails.id

@@ -11,9 +11,9 @@ import {
   type EmailCompletion,
   type EmailKey,
   type EmailToSend,
-  type HandOver,
-  markHandedOver,
+  markSubmitted,
   readEmailsToSend,
+  type Submission,
 } from './email-delivery-store.ts'
 import { plainTextOf } from './plain-text.ts'
 import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
@@ -24,8 +24,8 @@ export const EMAIL_SEND = 'email.send'
 export const emailLane = (companyId: number): string => `email:${companyId}`
 
 /** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
-const UNIT = 20
-/** Such units of one company in flight at most, over all processes; and of all companies in this process. */
+const BATCH = 20
+/** Such batches of one company in flight at most, over all processes; and of all companies in this process. */
 const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
@@ -63,7 +63,7 @@ export type DeliveryDeps = {
 
 /**
  * The job that sends one mail. A mail goes out at most once: before the server gets its end, the mail is marked as
- * handed over, which one attempt can do; a temporary refusal takes the mark away again. A process that dies before the
+ * submitted, which one attempt can do; a temporary refusal removes the mark. A process that dies before the
  * mark has delivered nothing, and the mail is sent by another. One that dies after it may have delivered: such a mail
  * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
  */
@@ -71,7 +71,7 @@ export function emailSendKind(deps: DeliveryDeps): BatchKind {
   const steps = createSteps(deps.db)
   return {
     kind: EMAIL_SEND,
-    batch: UNIT,
+    batch: BATCH,
     laneCap: LANE_CAP,
     concurrency: CONCURRENCY,
     // Only faults of our own count here; the mail must not be forgotten for them.
@@ -86,7 +86,7 @@ type Steps = ReturnType<typeof createSteps>
 function createSteps(db: Db) {
   const options = { maxItems: MAX_BATCH, maxRunning: 1 }
   return {
-    handOver: createBatcher({ ...options, run: (items: HandOver[]) => markHandedOver(db, items) }),
+    confirmSubmission: createBatcher({ ...options, run: (items: Submission[]) => markSubmitted(db, items) }),
     complete: createBatcher({
       ...options,
       spacingMs: COMPLETE_SPACING_MS,
@@ -137,7 +137,7 @@ async function deliver(
     return done
   }
 
-  if (email.handedOverAt !== null) return complete('failed', OUTCOME_UNKNOWN)
+  if (email.submittedAt !== null) return complete('failed', OUTCOME_UNKNOWN)
   if (email.isMarketing && (await deps.hasRefusedMarketing(companyId, email.recipient))) {
     return complete('failed', OPTED_OUT)
   }
@@ -161,7 +161,7 @@ async function deliver(
   }
 }
 
-/** The database failed at the hand-over: no fault of the mail server, and nothing was sent. */
+/** The database failed at the submission: no fault of the mail server, and nothing was sent. */
 type Interrupted = { kind: 'interrupted'; words: string }
 
 /** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */
@@ -176,14 +176,14 @@ async function attempt(
   const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
   const startedAt = performance.now()
   const { mail, targets } = compose(deps, email)
-  const handOver = async () => {
+  const confirmSubmission = async () => {
     if (signal.aborted) return false
-    return steps.handOver({ companyId, id, targets }).catch((error: unknown) => {
+    return steps.confirmSubmission({ companyId, id, targets }).catch((error: unknown) => {
       fault = error
       throw error
     })
   }
-  const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, handOver)
+  const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, confirmSubmission)
   if (fault !== undefined) return { kind: 'interrupted', words: String(fault) }
   deps.onAttempt(email, email.smtpUrl === null ? 'service' : 'company', outcome, performance.now() - startedAt)
   return outcome

@@ -19,7 +19,7 @@ const MOST_LANES = 100
 export type ClaimLoop = {
   /** Looks for work at once. */
   wake(): void
-  /** Says that a unit has ended: looks for work at once if some was left for want of room. */
+  /** Says that a batch has ended: looks for work at once if some was left because all places were taken. */
   roomFreed(): void
   /** Fulfilled when nothing more will be claimed. */
   stop(): Promise<void>
@@ -30,11 +30,11 @@ type LoopDeps = {
   log: { warn(fields: object, message: string): void }
   /** Called before each claim: jobs of dead workers must be back in their place. */
   recover(): Promise<void>
-  /** Units of this kind in flight in this process. */
+  /** Batches of this kind in flight in this process. */
   inFlight(): number
-  /** The lanes with units in flight to which the caps apply, where others are narrow; undefined: none is. */
+  /** The lanes with batches in flight to which the caps apply, where others are narrow; undefined: none is. */
   wideLanes(): readonly string[] | undefined
-  /** Takes over one unit that was claimed. Must not throw. */
+  /** Runs one claimed batch. Must not throw. */
   run(jobs: Job[], leasedAtMs: number): void
 }
 
@@ -48,14 +48,14 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   let failures = 0
   let wantsRoom = false
 
-  const claim = async (units: number): Promise<Claimed> => {
+  const claim = async (batches: number): Promise<Claimed> => {
     await deps.recover()
     const startedAtMs = monotonicMs()
-    const unitSize = kind.batch ?? 1
+    const batchSize = kind.batch ?? 1
     const narrow = { wideLanes: deps.wideLanes(), narrowSize: kind.narrow?.batch }
-    const caps = { unitSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
+    const caps = { batchSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
     const claimed = await withDeadline(
-      claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), units, afterLane, ...caps }),
+      claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
     )
     afterLane = claimed.lastLane
     for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
@@ -64,13 +64,13 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
 
   /** One look for work; returns how long to wait before the next unless woken. */
   const look = async (): Promise<number> => {
-    const units = concurrency - deps.inFlight()
-    wantsRoom = units <= 0
+    const batches = concurrency - deps.inFlight()
+    wantsRoom = batches <= 0
     if (wantsRoom) return LONGEST_POLL_MS
-    const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(units)
-    // Then each lane has given all that its cap allows: more comes with a wake-up or when a unit ends.
-    const tookAll = sawAll && units >= MOST_LANES * laneCap
-    // A lane may hold more than it had room for only where a whole unit was taken.
+    const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(batches)
+    // Then each lane has given all that its cap allows: more comes with a wake-up or when a batch ends.
+    const tookAll = sawAll && batches >= MOST_LANES * laneCap
+    // A lane may hold more than it had room for only where a whole batch was taken.
     wantsRoom = sawFull || jobs.length >= (kind.narrow?.batch ?? kind.batch ?? 1)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
     return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
@@ -111,15 +111,15 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
   }
 }
 
-/** Jobs in the units that they were claimed in. */
+/** Jobs in the batches that they were claimed in. */
 export function byClaim(jobs: readonly Job[]): Job[][] {
-  const units = new Map<string, Job[]>()
+  const batches = new Map<string, Job[]>()
   for (const job of jobs) {
-    const unit = units.get(job.claimId)
-    if (unit) unit.push(job)
-    else units.set(job.claimId, [job])
+    const batch = batches.get(job.claimId)
+    if (batch) batch.push(job)
+    else batches.set(job.claimId, [job])
   }
-  return [...units.values()]
+  return [...batches.values()]
 }
 
 /** A wait that can be cut short to `leastMs`; `end` counts also when it is called before the wait begins. */

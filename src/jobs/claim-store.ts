@@ -9,28 +9,28 @@ export type ClaimRequest = {
   table?: JobTable
   /** The partitions that have waiting or leased rows; absent: the table is asked. */
   partitions?: PartitionRange
-  /** Units wanted at most: jobs, or batches when `unitSize` is more than 1. */
-  units: number
-  unitSize: number
-  /** Units in flight at most, over all processes: per lane, and per company over its lanes of this kind. */
+  /** Batches to claim at most. */
+  batches: number
+  batchSize: number
+  /** Batches in flight at most, over all processes: per lane, and per company over its lanes of this kind. */
   laneCap: number
   companyCap: number
   /** Where the last claim ended its walk round the lanes; empty at first. */
   afterLane: string
   leaseMs: number
-  /** The lanes to which the caps apply; every other lane has one unit of `narrowSize` jobs. Absent: all lanes. */
+  /** The lanes to which the caps apply; every other lane has one batch of `narrowSize` jobs. Absent: all lanes. */
   wideLanes?: readonly string[] | undefined
   narrowSize?: number | undefined
 }
 
 export type Claimed = {
-  /** In order of due time; jobs of one unit share a claim id. */
+  /** In order of due time; jobs of one batch share a claim id. */
   jobs: Job[]
   /** Where the next claim goes on. */
   lastLane: string
   /** Whether every lane was looked at; if not, more may be due. */
   sawAll: boolean
-  /** Whether due work was passed over because of a cap or for want of units. */
+  /** Whether due work was passed over because of a cap or for want of batches. */
   sawFull: boolean
   /** Until the next job that was seen falls due. */
   nextDueInMs: number | undefined
@@ -72,9 +72,9 @@ export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed>
 
 /** The order of claimStatement. */
 function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
-  const { kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrowSize = 1 } = request
+  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrowSize = 1 } = request
   const wide = wideLanes ? [...wideLanes] : null
-  return [kind, units, unitSize, laneCap, companyCap, afterLane, leaseMs, wide, narrowSize, first, last]
+  return [kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wide, narrowSize, first, last]
 }
 
 function toJob(kind: string, row: ClaimRow): Job[] {

@@ -6,11 +6,11 @@ type Caps = {
   kind: string
   /** Where the jobs of this kind are; absent: `jobs`. */
   table?: JobTable
-  /** Units (jobs, or batches) of one lane in flight at most, over all processes. */
+  /** Batches of one lane in flight at most (a batch is one job unless `batch` is set), over all processes. */
   laneCap: number
-  /** Units of one company in flight at most, over its lanes of this kind and all processes. Absent: no cap. */
+  /** Batches of one company in flight at most, over its lanes of this kind and all processes. Absent: no cap. */
   companyCap?: number
-  /** Units in flight in this process at most. */
+  /** Batches in flight in this process at most. */
   concurrency?: number
   /** Runs that may throw before the job fails. */
   maxAttempts?: number

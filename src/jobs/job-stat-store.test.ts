@@ -15,9 +15,9 @@ beforeEach(async () => {
 
 const job = (subjectId: number, more: Partial<NewJob> = {}): NewJob => ({ kind: 'work', lane: 'a', subjectId, ...more })
 const jobs = (count: number, more: Partial<NewJob> = {}) => Array.from({ length: count }, (_, i) => job(i + 1, more))
-const claim = async (units: number) => {
-  const caps = { unitSize: 1, laneCap: 9, companyCap: 9, leaseMs: 15_000 }
-  return (await claimJobs(db, { kind: 'work', units, afterLane: '', ...caps })).jobs
+const claim = async (batches: number) => {
+  const caps = { batchSize: 1, laneCap: 9, companyCap: 9, leaseMs: 15_000 }
+  return (await claimJobs(db, { kind: 'work', batches, afterLane: '', ...caps })).jobs
 }
 
 test('the figures tell by kind what is due, in flight, failed, and how old the oldest is', async () => {

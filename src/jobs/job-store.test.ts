@@ -22,8 +22,8 @@ beforeEach(async () => {
 
 const request: ClaimRequest = {
   kind: 'work',
-  units: 100,
-  unitSize: 1,
+  batches: 100,
+  batchSize: 1,
   laneCap: 100,
   companyCap: 1_000,
   afterLane: '',
@@ -46,7 +46,7 @@ test('an enqueued job comes back with what it was given, once', async () => {
 
 test('a lane that is not named as wide has one batch of the narrow size in flight', async () => {
   await enqueueJobs(db, [...jobs(20, { lane: 'narrow' }), ...jobs(20, { lane: 'wide' })])
-  const wanted = { unitSize: 5, laneCap: 3, wideLanes: ['wide'], narrowSize: 2 }
+  const wanted = { batchSize: 5, laneCap: 3, wideLanes: ['wide'], narrowSize: 2 }
   const lanes = async () => (await claim(wanted)).map(({ lane }) => lane).sort()
   expect(await lanes()).toEqual([...Array(2).fill('narrow'), ...Array(15).fill('wide')])
   expect(await lanes()).toEqual([])
@@ -117,7 +117,7 @@ test('a company never has more in flight than its cap over all its lanes', async
 test('each lane gets its turn before any lane gets a second one', async () => {
   await enqueueJobs(db, jobs(50, { lane: 'big' }))
   for (const lane of ['a', 'm', 'z']) await enqueueJobs(db, jobs(2, { lane }))
-  const lanes = (await claim({ units: 8 })).map(({ lane }) => lane).sort()
+  const lanes = (await claim({ batches: 8 })).map(({ lane }) => lane).sort()
   expect(lanes).toEqual(['a', 'a', 'big', 'big', 'm', 'm', 'z', 'z'])
 })
 
@@ -126,7 +126,7 @@ test('a claim goes on with the lane after the last one served', async () => {
   const turns: string[] = []
   let afterLane = ''
   for (let i = 0; i < 5; i++) {
-    const claimed = await claimJobs(db, { ...request, units: 2, afterLane })
+    const claimed = await claimJobs(db, { ...request, batches: 2, afterLane })
     turns.push(...claimed.jobs.map(({ lane }) => lane).sort())
     afterLane = claimed.lastLane
   }
@@ -153,7 +153,7 @@ test('more lanes than one walk looks at are all served by the next ones', async 
 test('a batch is the next jobs of one lane in order, and a cap of 1 allows one batch at a time', async () => {
   await enqueueJobs(db, jobs(25))
   await enqueueJobs(db, jobs(3, { lane: 'b' }))
-  const batches = { unitSize: 10, laneCap: 1, units: 5 }
+  const batches = { batchSize: 10, laneCap: 1, batches: 5 }
   const first = await claim(batches)
   const ofLane = (lane: string) => first.filter((one) => one.lane === lane)
   expect(subjects(ofLane('a'))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
@@ -242,7 +242,7 @@ test('a rescheduled job is due at its time, by a date or a wait, and counts the 
 
 test('a held job keeps its lane closed until it is due, and is the first then', async () => {
   await enqueueJobs(db, jobs(2))
-  const batches = { unitSize: 1, laneCap: 1 }
+  const batches = { batchSize: 1, laneCap: 1 }
   const [first] = await claim(batches)
   await rescheduleJobs(db, [{ ...first!, afterMs: 60_000, counts: true, hold: true }])
   await recoverJobs(db, ['work'], 1)
@@ -294,7 +294,7 @@ test('plans made while the table was empty read no more than they need when it i
   await enqueueJobs(session, jobs(5_000))
   await session.begin(async (tx) => {
     const before = await readsOf(tx, 'jobs')
-    const { jobs: held } = await claimJobs(tx, { ...request, units: 50 })
+    const { jobs: held } = await claimJobs(tx, { ...request, batches: 50 })
     expect(held).toHaveLength(50)
     for (const write of [finishJobs, returnJobs]) await write(tx, held.splice(0, 10))
     await renewJobs(tx, held, 15_000)

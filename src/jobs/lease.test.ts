@@ -49,7 +49,7 @@ test('a job that runs longer than a lease stays with its worker', { timeout: 60_
 
 test('jobs of a dead worker are taken over', async () => {
   await enqueueJobs(db, jobs(5))
-  const request = { kind: 'work', units: 5, unitSize: 1, laneCap: 5, companyCap: 5, afterLane: '', leaseMs: 15_000 }
+  const request = { kind: 'work', batches: 5, batchSize: 1, laneCap: 5, companyCap: 5, afterLane: '', leaseMs: 15_000 }
   expect((await claimJobs(db, request)).jobs).toHaveLength(5)
   startWorker({ kind: 'work', laneCap: 5, handle: async () => done })
   await sleep(500)

@@ -14,14 +14,14 @@ const RETRY_MS = 1_000
 /** The reason of a signal: the lease ran out, or another worker has the job. Outcomes that are known are still written. */
 export class LeaseLost extends Error {}
 
-/** A unit in the hands of this worker. */
-export type Unit = Bagged & { kind: JobKind; jobs: Job[]; leasedAtMs: number; controller: AbortController }
+/** A batch that this worker has leased. */
+export type LeasedBatch = Bagged & { kind: JobKind; jobs: Job[]; leasedAtMs: number; controller: AbortController }
 
-/** The units in flight in this process, whose leases are renewed while they last. */
+/** The batches in flight in this process, whose leases are renewed while they last. */
 export type Leases = {
-  readonly units: Bag<Unit>
-  hold(kind: JobKind, jobs: Job[], leasedAtMs: number): Unit
-  drop(unit: Unit): void
+  readonly batches: Bag<LeasedBatch>
+  hold(kind: JobKind, jobs: Job[], leasedAtMs: number): LeasedBatch
+  drop(batch: LeasedBatch): void
   start(): void
   stop(): void
 }
@@ -30,27 +30,27 @@ type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void } 
 
 /** Work whose lease is lost, or could not be renewed in time, is told to end by its signal: another may have it. */
 export function createLeases({ db, log }: LeaseDeps): Leases {
-  const units = createBag<Unit>()
+  const batches = createBag<LeasedBatch>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   const renew = async () => {
     const startedAtMs = monotonicMs()
-    const old = [...units].filter((unit) => startedAtMs - unit.leasedAtMs >= RENEW_EVERY_MS / 2)
+    const old = [...batches].filter((batch) => startedAtMs - batch.leasedAtMs >= RENEW_EVERY_MS / 2)
     for (const [table, alike] of byTable(old)) {
       const lost = await withDeadline(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
-      for (const unit of alike) {
-        if (unit.jobs.some(({ id }) => lost.has(id))) endWork(unit)
-        else unit.leasedAtMs = startedAtMs
+      for (const batch of alike) {
+        if (batch.jobs.some(({ id }) => lost.has(id))) endWork(batch)
+        else batch.leasedAtMs = startedAtMs
       }
     }
   }
 
-  const endWork = (unit: Unit) => {
-    if (!unit.controller.signal.aborted) {
-      log.warn({ kind: unit.kind.kind, lane: unit.jobs[0]?.lane, jobs: unit.jobs.length }, 'job.lease_lost')
+  const endWork = (batch: LeasedBatch) => {
+    if (!batch.controller.signal.aborted) {
+      log.warn({ kind: batch.kind.kind, lane: batch.jobs[0]?.lane, jobs: batch.jobs.length }, 'job.lease_lost')
     }
-    unit.controller.abort(new LeaseLost('The lease is lost'))
+    batch.controller.abort(new LeaseLost('The lease is lost'))
   }
 
   const tick = async () => {
@@ -60,19 +60,19 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     } catch (error) {
       log.warn({ err: error }, 'job.renewal_failed')
       waitMs = RETRY_MS
-      for (const unit of units) if (monotonicMs() - unit.leasedAtMs >= LEASE_MS) endWork(unit)
+      for (const batch of batches) if (monotonicMs() - batch.leasedAtMs >= LEASE_MS) endWork(batch)
     }
     if (!stopped) timer = setTimeout(() => void tick(), waitMs)
   }
 
   return {
-    units,
+    batches,
     hold: (kind, jobs, leasedAtMs) => {
-      const unit: Unit = { kind, jobs, leasedAtMs, controller: new AbortController() }
-      units.add(unit)
-      return unit
+      const batch: LeasedBatch = { kind, jobs, leasedAtMs, controller: new AbortController() }
+      batches.add(batch)
+      return batch
     },
-    drop: (unit) => void units.delete(unit),
+    drop: (batch) => void batches.delete(batch),
     start: () => {
       timer = setTimeout(() => void tick(), RENEW_EVERY_MS)
     },
@@ -83,7 +83,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   }
 }
 
-export const byTable = (units: readonly Unit[]) => Map.groupBy(units, ({ kind }) => tableOf(kind))
+export const byTable = (batches: readonly LeasedBatch[]) => Map.groupBy(batches, ({ kind }) => tableOf(kind))
 
-export const claimsOf = (units: Iterable<Unit>): Claim[] =>
-  [...units].flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))
+export const claimsOf = (batches: Iterable<LeasedBatch>): Claim[] =>
+  [...batches].flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))

@@ -11,8 +11,8 @@ export type RunDeps = {
   random: () => number
 }
 
-/** Runs one unit and says what is to be written. Never throws: a handler that does has its jobs retried or failed. */
-export async function runUnit(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
+/** Runs one batch and returns what to write. Never throws: if the handler throws, its jobs are retried or discarded. */
+export async function runBatch(deps: RunDeps, kind: JobKind, jobs: Job[], signal: AbortSignal): Promise<BatchResult> {
   if (kind.batch === undefined) {
     const runs = jobs.map((job) => runOne(deps, kind, job, signal, () => kind.handle(job, signal)))
     return join(await Promise.all(runs))

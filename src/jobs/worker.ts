@@ -7,8 +7,8 @@ import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
-import { byTable, claimsOf, createLeases, LEASE_MS, type Unit } from './lease.ts'
-import { type RunDeps, runUnit } from './run.ts'
+import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch } from './lease.ts'
+import { type RunDeps, runBatch } from './run.ts'
 
 const RECOVER_EVERY_MS = 1_000
 /** After an outage of the database: for workers to write outcomes that they know, before their jobs go to others. */
@@ -90,8 +90,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
 
   const count = (kind: string, by: number) => counts.set(kind, (counts.get(kind) ?? 0) + by)
 
-  const run = async (kind: JobKind, unit: Unit): Promise<void> => {
-    const ended = await runUnit({ log, random }, kind, unit.jobs, unit.controller.signal)
+  const run = async (kind: JobKind, batch: LeasedBatch): Promise<void> => {
+    const ended = await runBatch({ log, random }, kind, batch.jobs, batch.controller.signal)
     const table = tableOf(kind)
     const write = writers.get(table)
     await Promise.all([
@@ -99,27 +99,27 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       ...ended.reschedule.map((item) => write?.reschedule(item)),
       ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack, table)),
     ])
-    leases.drop(unit)
+    leases.drop(batch)
     count(kind.kind, -1)
     loops.get(kind.kind)?.roomFreed()
   }
 
   /** A claim may come back after the worker was told to stop: its jobs are not begun. */
   const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
-    const unit = leases.hold(kind, jobs, leasedAtMs)
+    const batch = leases.hold(kind, jobs, leasedAtMs)
     count(kind.kind, 1)
-    if (stopping) unit.controller.abort(new Error('The worker stops'))
-    else void run(kind, unit)
+    if (stopping) batch.controller.abort(new Error('The worker stops'))
+    else void run(kind, batch)
   }
 
   const acceptDirect = (name: string): DirectDispatch | undefined => {
     const kind = kinds.find((one) => one.kind === name)
     if (kind === undefined || stopping) return undefined
     const { laneCap, companyCap, concurrency } = limitsOf(kind)
-    // Half of all room stays for what is claimed: for what waits already, in units that are larger.
-    const own = [...leases.units].filter((unit) => unit.kind === kind)
+    // Half of all room stays for what is claimed: for what waits already, in batches that are larger.
+    const own = [...leases.batches].filter((batch) => batch.kind === kind)
     if (own.length >= concurrency / 2) return undefined
-    const laneOf = ({ jobs: [job] }: Unit) => job?.lane
+    const laneOf = ({ jobs: [job] }: LeasedBatch) => job?.lane
     const narrowLanes = keysOf(own, 1, laneOf).filter((lane) => kind.narrow?.isWide(lane) === false)
     const fullLanes = [...keysOf(own, laneCap / 2, laneOf), ...narrowLanes]
     const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
@@ -132,29 +132,29 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const kind = kinds.find((one) => one.kind === accepted.kind)
     if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_DISPATCH_MS) return
     if (stopping) void returnJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.return_failed'))
-    else for (const unit of byClaim(jobs)) take(kind, unit, madeAtMs)
+    else for (const batch of byClaim(jobs)) take(kind, batch, madeAtMs)
   }
 
   for (const kind of kinds) {
     const inFlight = () => counts.get(kind.kind) ?? 0
-    const takeUnit = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
+    const takeBatch = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
     const wideLanes = () => {
       const { narrow } = kind
       if (narrow === undefined) return undefined
-      const own = [...leases.units].filter((unit) => unit.kind === kind)
+      const own = [...leases.batches].filter((batch) => batch.kind === kind)
       return keysOf(own, 1, ({ jobs: [job] }) => job?.lane).filter(narrow.isWide)
     }
-    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, wideLanes, run: takeUnit }, kind))
+    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, wideLanes, run: takeBatch }, kind))
   }
   leases.start()
 
-  const handBack = async (units: Unit[]): Promise<void> => {
-    if (units.length === 0) return
-    log.warn({ units: units.length }, 'job.returned')
-    const returned = [...byTable(units)].map(([table, alike]) => returnJobs(db, claimsOf(alike), table))
+  const returnToQueue = async (batches: LeasedBatch[]): Promise<void> => {
+    if (batches.length === 0) return
+    log.warn({ batches: batches.length }, 'job.returned')
+    const returned = [...byTable(batches)].map(([table, alike]) => returnJobs(db, claimsOf(alike), table))
     const all = Promise.all(returned).catch((err) => log.warn({ err }, 'job.return_failed'))
     await Promise.race([all, sleep(GRACE_MS)])
-    for (const unit of units) leases.drop(unit)
+    for (const batch of batches) leases.drop(batch)
   }
 
   const drain = async (deadlineMs: number): Promise<void> => {
@@ -162,13 +162,13 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const deadlineAtMs = monotonicMs() + deadlineMs
     const claimsEnded = Promise.all([...loops.values()].map((loop) => loop.stop()))
     await Promise.race([claimsEnded, sleep(Math.min(deadlineMs, CLAIM_MS))])
-    await handBack([...leases.units].filter(({ controller }) => controller.signal.aborted))
-    await waitUntil(() => leases.units.size === 0, deadlineAtMs)
-    for (const { controller } of leases.units) controller.abort(new Error('The worker stops'))
-    await waitUntil(() => leases.units.size === 0, monotonicMs() + GRACE_MS)
+    await returnToQueue([...leases.batches].filter(({ controller }) => controller.signal.aborted))
+    await waitUntil(() => leases.batches.size === 0, deadlineAtMs)
+    for (const { controller } of leases.batches) controller.abort(new Error('The worker stops'))
+    await waitUntil(() => leases.batches.size === 0, monotonicMs() + GRACE_MS)
     gaveUp = true
     leases.stop()
-    await handBack([...leases.units])
+    await returnToQueue([...leases.batches])
   }
 
   let stopped: Promise<void> | undefined
@@ -216,10 +216,14 @@ function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> 
   }
 }
 
-/** The keys that so many units have. */
-function keysOf<Key>(units: readonly Unit[], least: number, keyOf: (unit: Unit) => Key | undefined): Key[] {
+/** The keys that so many batches have. */
+function keysOf<Key>(
+  batches: readonly LeasedBatch[],
+  least: number,
+  keyOf: (batch: LeasedBatch) => Key | undefined,
+): Key[] {
   const counts = new Map<Key | undefined, number>()
-  for (const unit of units) counts.set(keyOf(unit), (counts.get(keyOf(unit)) ?? 0) + 1)
+  for (const batch of batches) counts.set(keyOf(batch), (counts.get(keyOf(batch)) ?? 0) + 1)
   return [...counts].flatMap(([key, count]) => (key !== undefined && count >= least ? [key] : []))
 }
 

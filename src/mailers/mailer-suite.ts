@@ -119,12 +119,12 @@ export function describeMailer(name: string, create: Create): void {
     ])('at %s a %s: %s', async (moment, doing, kind, asked) => {
       const { url } = await startAt(moment, doing)
       let asks = 0
-      const handOver = async () => {
+      const confirmSubmission = async () => {
         asks += 1
         return true
       }
-      expect(await mailer.send(url, mail(), handOver)).toMatchObject({ kind, words: anyWords })
-      // The hand-over is asked for after the server accepts the mail, and once.
+      expect(await mailer.send(url, mail(), confirmSubmission)).toMatchObject({ kind, words: anyWords })
+      // The submission is asked for after the server accepts the mail, and once.
       expect(asks).toBe(asked)
     })
 
@@ -132,9 +132,9 @@ export function describeMailer(name: string, create: Create): void {
       ['says no', async () => false, 'withheld'],
       ['fails', () => Promise.reject(new Error('the database is away')), 'unavailable'],
       ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * BEFORE_END_MS, true)), 'unavailable'],
-    ])('a mail whose hand-over %s is never ended', async (_name, handOver, kind) => {
+    ])('a mail whose submission %s is never ended', async (_name, confirmSubmission, kind) => {
       const { url, mails } = await start()
-      expect(await mailer.send(url, mail({ subject: 'never' }), handOver)).toMatchObject({ kind })
+      expect(await mailer.send(url, mail({ subject: 'never' }), confirmSubmission)).toMatchObject({ kind })
       expect(await mailer.send(url, mail(), yes)).toMatchObject({ kind: 'accepted' })
       expect(mails.map(({ header }) => header('subject'))).toEqual([['Hello']])
     })
@@ -194,8 +194,8 @@ export function describeMailer(name: string, create: Create): void {
       // Each batch takes most of the time that one mail has.
       const held: (() => void)[] = []
       const { url } = await start()
-      const handOver = () => new Promise<boolean>((say) => held.push(() => say(true)))
-      const many = Array.from({ length: MAX_CONNECTIONS * 3 }, () => mailer.send(url, mail(), handOver))
+      const confirmSubmission = () => new Promise<boolean>((say) => held.push(() => say(true)))
+      const many = Array.from({ length: MAX_CONNECTIONS * 3 }, () => mailer.send(url, mail(), confirmSubmission))
       const letting = setInterval(() => {
         for (const letGo of held.splice(0)) letGo()
       }, BEFORE_END_MS * 0.6)

@@ -33,7 +33,7 @@ export type MailOutcome =
   | { kind: 'unavailable'; fault: ServerFault; words: string }
   /** The server had the whole mail, and its answer is missing: it may have taken it, or not. */
   | { kind: 'unknown'; words: string }
-  /** `handOver` said no. */
+  /** `confirmSubmission` said no. */
   | { kind: 'withheld' }
 
 /** Connections of one process to one mail server at most. */
@@ -42,10 +42,10 @@ export const MAX_CONNECTIONS = 20
 export type Mailer = {
   /**
    * Sends one mail through the server at this address. Everything but the end of the mail is transmitted, then
-   * `handOver` is asked, and only when it answers true is the mail ended: until then the server has nothing that it
+   * `confirmSubmission` is asked, and only when it answers true is the mail ended: until then the server has nothing that it
    * could deliver, whatever happens to this process.
    */
-  send(smtpUrl: string, mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>
+  send(smtpUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
   /** Closes all connections. */
   close(): void
 }

@@ -35,10 +35,10 @@ test.each([
 ])('DATA answered with %s', async (answer, outcome) => {
   const url = await startServer(answer)
   let asked = 0
-  const handOver = async () => {
+  const confirmSubmission = async () => {
     asked += 1
     return true
   }
-  expect(await mailer.send(url, mail(), handOver)).toEqual(outcome)
+  expect(await mailer.send(url, mail(), confirmSubmission)).toEqual(outcome)
   expect(asked).toBe(0)
 })

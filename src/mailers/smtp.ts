@@ -25,12 +25,12 @@ class Withheld extends Error {}
 
 /** What became of the end of a mail. */
 type Ending = {
-  handOver: () => Promise<boolean>
+  confirmSubmission: () => Promise<boolean>
   /** Called when the end is released to the server. */
-  onHandedOver: () => void
+  onSubmitted: () => void
   /** `lost`: its session ended before its end was let go, and now it must not be. */
-  state: 'open' | 'handed-over' | 'withheld' | 'lost'
-  /** Resolves when no hand-over is being asked for. */
+  state: 'open' | 'submitted' | 'withheld' | 'lost'
+  /** Resolves when no submission is being asked for. */
   asking: Promise<unknown>
 }
 
@@ -46,16 +46,16 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
     dispose: (server) => server.close(),
   })
   return {
-    async send(smtpUrl, mail, handOver) {
+    async send(smtpUrl, mail, confirmSubmission) {
       const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlines)
       servers.set(smtpUrl, server)
-      return server.send(mail, handOver)
+      return server.send(mail, confirmSubmission)
     },
     close: () => servers.clear(),
   }
 }
 
-type Server = { send(mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
+type Server = { send(mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
 function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
@@ -81,15 +81,15 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     if (ending) message?.processFunc((stream) => holdEnd(stream, ending))
     done()
   })
-  const send = async (mail: Mail, handOver: () => Promise<boolean>): Promise<MailOutcome> => {
+  const send = async (mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
     const late = new AbortController()
     const abortAfter = (ms: number) => setTimeout(() => late.abort(timedOut(ms)), ms)
     let timer = abortAfter(beforeEndMs)
-    const onHandedOver = () => {
+    const onSubmitted = () => {
       clearTimeout(timer)
       timer = abortAfter(afterEndMs)
     }
-    const ending: Ending = { handOver, onHandedOver, state: 'open', asking: Promise.resolve() }
+    const ending: Ending = { confirmSubmission, onSubmitted, state: 'open', asking: Promise.resolve() }
     endings.set(mail.messageId, ending)
     try {
       const { response } = await transport.sendMail({ ...toMessage(mail), signal: late.signal })
@@ -97,7 +97,7 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
-      // A hand-over that is still being asked for would mark the mail after its outcome was returned.
+      // A submission that is still being asked for would mark the mail after its outcome was returned.
       await ending.asking
       return outcome
     } finally {
@@ -106,14 +106,14 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     }
   }
   return {
-    send: (mail, handOver) => turns.execute(() => send(mail, handOver)),
+    send: (mail, confirmSubmission) => turns.execute(() => send(mail, confirmSubmission)),
     close: () => transport.close(),
   }
 }
 
 /**
- * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be handed over. Nothing
- * is read, and no hand-over asked for, before the server accepts the mail: until then no reader pulls this stream.
+ * Passes everything on, in one piece, and keeps back the end of the stream until the mail may be submitted. Nothing
+ * is read, and no submission asked for, before the server accepts the mail: until then no reader pulls this stream.
  */
 function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
   let isAsked = false
@@ -135,11 +135,11 @@ function holdEnd(stream: NodeJS.ReadableStream, ending: Ending): Readable {
 
 async function end(ending: Ending): Promise<void> {
   // A mail that the library would put on a second connection: the first may have delivered it.
-  if (ending.state === 'handed-over') throw new Withheld('The mail was handed over before')
-  const mayGo = await ending.handOver()
+  if (ending.state === 'submitted') throw new Withheld('The mail was submitted before')
+  const mayGo = await ending.confirmSubmission()
   if (ending.state === 'lost') throw new Withheld('The session has ended')
-  ending.state = mayGo ? 'handed-over' : 'withheld'
-  if (mayGo) ending.onHandedOver()
+  ending.state = mayGo ? 'submitted' : 'withheld'
+  if (mayGo) ending.onSubmitted()
   else throw new Withheld('The mail must not be sent now')
 }
 
@@ -176,7 +176,7 @@ function toOutcome(error: unknown, ending: Ending): MailOutcome {
       ? { kind: 'refused', isTemporary: failure.responseCode < 500, words }
       : { kind: 'unavailable', fault, words }
   }
-  if (ending.state === 'handed-over') return { kind: 'unknown', words }
+  if (ending.state === 'submitted') return { kind: 'unknown', words }
   return { kind: 'unavailable', fault: fault ?? 'connection', words }
 }
 

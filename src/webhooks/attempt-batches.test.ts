@@ -12,7 +12,7 @@ const clock = fixedClock('2026-01-01T00:00:00Z')
 const { start, complete } = createAttemptBatches(db, clock)
 
 const claim = async () => {
-  const limits = { units: 1, unitSize: 1, laneCap: 4, companyCap: 4, afterLane: '', leaseMs: 15_000 }
+  const limits = { batches: 1, batchSize: 1, laneCap: 4, companyCap: 4, afterLane: '', leaseMs: 15_000 }
   const [job] = (await claimJobs(db, { kind: DELIVER, table: DELIVERIES, ...limits })).jobs
   return job!
 }

@@ -44,7 +44,7 @@ async function pastDelivery(daysAgo: number, companyId: number, registrationId: 
 }
 
 const claim = async () => {
-  const limits = { units: 9, unitSize: 9, laneCap: 9, companyCap: 9, afterLane: '', leaseMs: 15_000 }
+  const limits = { batches: 9, batchSize: 9, laneCap: 9, companyCap: 9, afterLane: '', leaseMs: 15_000 }
   // A pool of its own has no earlier answer about the open days.
   const own = connect(url, { max: 1 })
   const { jobs } = await claimJobs(own, { kind: DELIVER, table: DELIVERIES, ...limits }).finally(() => own.end())

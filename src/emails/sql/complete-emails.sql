@@ -24,7 +24,7 @@ as $$
     set
       status = locked.status,
       failure_reason = locked.failure_reason,
-      handed_over_at = case when locked.status <> 'pending' then emails.handed_over_at end,
+      submitted_at = case when locked.status <> 'pending' then emails.submitted_at end,
       completed_at = case when locked.status <> 'pending' then clock_timestamp() end
     from locked
     where (emails.company_id, emails.id) = (locked.company_id, locked.id)
