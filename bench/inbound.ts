@@ -36,7 +36,7 @@ export const inboundBench: Bench = (context) =>
       figure('messages more or less than their conversations count', after.miscounted, 'messages', { atMost: 0 }),
     )
     context.report(figure('messages with the wamid of another', after.doubled, 'messages', { atMost: 0 }))
-    context.report(figure('items set aside', after.aside, 'items', { atMost: 0 }))
+    context.report(figure('items dead-lettered', after.deadLetters, 'items', { atMost: 0 }))
   })
 
 type Order = Omit<LoadOrder, 'concurrency'>
@@ -174,12 +174,12 @@ async function waitForEnd({ db }: Stage): Promise<void> {
 }
 
 async function readWritten({ db }: Stage, { companyId }: Company) {
-  const [row] = await db<{ messages: number; doubled: number; miscounted: number; aside: number }[]>`
+  const [row] = await db<{ messages: number; doubled: number; miscounted: number; deadLetters: number }[]>`
     select
       count(*)::int as messages,
       (count(*) - count(distinct wamid))::int as doubled,
       abs(count(*) - (select sum(message_count) from conversations where company_id = ${companyId}))::int as miscounted,
-      (select count(*) from inbound_items)::int as aside
+      (select count(*) from inbound_items)::int as dead_letters
     from messages
     where company_id = ${companyId}
   `

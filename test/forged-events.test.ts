@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { takeUpLatecomers } from '../src/inbound/handling/take-up.ts'
+import { requeueMissedEvents } from '../src/inbound/handling/requeue.ts'
 import { acceptBodies } from '../src/inbound/ingest/accept.ts'
 import { createProof } from '../src/inbound/ingest/signature.ts'
 import { eventReader } from '../src/wiring/adapters.ts'
@@ -96,7 +96,9 @@ describe('a number connected with an app secret', () => {
     await provider.tell(bodyFrom(other, from, 'forged'))
     const owner = await service.createCompany({ sender: { phoneNumberId, appSecret: SECRET } })
     await service.db`update inbound_items set phone_number_id = ${phoneNumberId} where phone_number_id = ${other}`
-    await service.db.begin((tx) => takeUpLatecomers({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx))
+    await service.db.begin((tx) =>
+      requeueMissedEvents({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx),
+    )
     expect(await waiting(phoneNumberId)).toEqual({ unverified: 1 })
     const [requeued] = await service.db`select count(*)::int as count from inbound_items where reason like ${other}`
     expect(requeued!.count).toBe(0)

@@ -103,9 +103,9 @@ describe('statuses', () => {
   })
 
   test('of messages that are not ours change nothing and are no failures', async () => {
-    const before = await provider.setAside('failed')
+    const before = await provider.deadLetters('failed')
     await provider.statuses(company.phoneNumberId, statusOf(newWamid(), 'read'), statusOf(newWamid(), 'in_orbit'))
-    expect(await provider.setAside('failed')).toEqual(before)
+    expect(await provider.deadLetters('failed')).toEqual(before)
   })
 
   test('with another company’s message id, or another sender’s, change nothing', async () => {
@@ -483,14 +483,14 @@ describe('who a customer is', () => {
 })
 
 describe('what cannot be placed', () => {
-  test('waits for its number and is taken up in order, once, when that is connected', async () => {
+  test('waits for its number and is requeued in order, once, when that is connected', async () => {
     const phoneNumberId = `8${Date.now()}`
     const from = uniquePhone()
     const long = 60 * 60 * 24
     const messages = Array.from({ length: 30 }, (_, n) => textFrom(from, `n${n}`, { timestamp: undefined }))
     for (let n = 0; n < 30; n += 10) await provider.messages(phoneNumberId, ...messages.slice(n, n + 10))
     await provider.messages(phoneNumberId, messages[0]!)
-    const waiting = (await provider.setAside('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
+    const waiting = (await provider.deadLetters('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     expect(waiting).toHaveLength(31)
     expect(JSON.parse(waiting[30]!.body).entry[0].changes[0].value.messages).toMatchObject([{ id: messages[0]!.id }])
     await service.db`
@@ -500,28 +500,30 @@ describe('what cannot be placed', () => {
     const owner = await service.createCompany({ sender: { phoneNumberId } })
     await provider.handled()
     expect(await inboxOf(owner).texts(from)).toEqual(messages.map(({ text }) => text.body))
-    expect((await provider.setAside('unroutable')).some((one) => one.phoneNumberId === phoneNumberId)).toBe(false)
+    expect((await provider.deadLetters('unroutable')).some((one) => one.phoneNumberId === phoneNumberId)).toBe(false)
     // A message without a time is as old as its arrival: it opens no window later.
     const send = await owner.api('POST', '/templates/whatsapp/send', { recipient: from, type: 'text', text: 'x' })
     expect(send.body.error?.code).toBe('session_window_closed')
   })
 
   test('is forgotten after seven days', async () => {
-    const { forgetSetAside } = await import('../src/inbound/handling/item-store.ts')
+    const { expireDeadLetters } = await import('../src/inbound/handling/dead-letter-store.ts')
     const phoneNumberId = `7${Date.now()}`
     await provider.messages(phoneNumberId, textFrom(uniquePhone(), 'a'), textFrom(uniquePhone(), 'b'))
     const age = (days: string, id: number) =>
       service.db`update inbound_items set received_at = now() - ${days}::interval where id = ${id}`
-    const [newer, older] = (await provider.setAside('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
+    const [newer, older] = (await provider.deadLetters('unroutable')).filter(
+      (one) => one.phoneNumberId === phoneNumberId,
+    )
     await age('6 days 23 hours', newer!.id)
     await age('7 days 1 minute', older!.id)
-    await forgetSetAside(service.db, 1_000)
-    const left = (await provider.setAside('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
+    await expireDeadLetters(service.db, 1_000)
+    const left = (await provider.deadLetters('unroutable')).filter((one) => one.phoneNumberId === phoneNumberId)
     expect(left.map(({ id }) => id)).toEqual([newer!.id])
   })
 
-  test('and was set aside while its number was being connected is taken up afterwards', async () => {
-    const { takeUpLatecomers } = await import('../src/inbound/handling/take-up.ts')
+  test('and was dead-lettered while its number was being connected is requeued afterwards', async () => {
+    const { requeueMissedEvents } = await import('../src/inbound/handling/requeue.ts')
     const from = uniquePhone()
     const message = textFrom(from, 'in between')
     const body = JSON.stringify(bodyOf(changeOf(company.phoneNumberId, { messages: [message] })))
@@ -531,7 +533,7 @@ describe('what cannot be placed', () => {
     `
     expect(
       await service.db.begin((tx) =>
-        takeUpLatecomers({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx),
+        requeueMissedEvents({ decrypt: service.deps.cipher.decrypt, events: eventReader }, tx),
       ),
     ).toBe(1)
     await provider.handled()
@@ -548,13 +550,13 @@ describe('what fails', () => {
     await provider.messages(company.phoneNumberId, ...items, after)
     for (const [n, from] of customers.entries()) if (n % 7 !== 3) expect(await inbox.texts(from)).toEqual([`good ${n}`])
     expect(await inbox.texts(customers[3]!)).toEqual(['good later'])
-    const failed = (await provider.setAside('failed')).filter(({ reason }) => reason.includes('poison'))
+    const failed = (await provider.deadLetters('failed')).filter(({ reason }) => reason.includes('poison'))
     expect(failed).toHaveLength(3)
 
     const retry = (id: number | string) => service.operator('POST', `/failed-events/${id}/retry`)
     expect((await retry(failed[0]!.id)).body).toEqual({ success: true })
     await provider.handled()
-    const again = (await provider.setAside('failed')).filter(({ reason }) => reason.includes('poison'))
+    const again = (await provider.deadLetters('failed')).filter(({ reason }) => reason.includes('poison'))
     expect(again).toHaveLength(3)
     expect(again.map(({ id }) => id)).not.toContain(failed[0]!.id)
 
@@ -571,7 +573,7 @@ describe('what fails', () => {
   test('names no customer: it is kept, not lost', async () => {
     const message = { id: newWamid(), timestamp: String(secondsNow()), type: 'text', text: { body: 'nobody' } }
     await provider.messages(company.phoneNumberId, message)
-    const [failed] = await provider.setAside('failed')
+    const [failed] = await provider.deadLetters('failed')
     expect(failed).toMatchObject({ reason: 'it names no customer' })
     expect(failed!.body).toContain(message.id)
   })

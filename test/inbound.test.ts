@@ -98,7 +98,7 @@ describe('a body is stored and answered 200', () => {
 
   test('and what is unreadable is listed as failed', async () => {
     await provider.tell('{"broken":')
-    const [failed] = await provider.setAside('failed')
+    const [failed] = await provider.deadLetters('failed')
     expect(failed).toMatchObject({ reason: 'the body is not JSON', body: '{"broken":' })
   })
 })

@@ -48,14 +48,14 @@ function itemsOf(body: Buffer): Item[] {
 }
 
 const countOf = async () => {
-  const [row] = await service.db<{ placed: number; aside: number }[]>`
+  const [row] = await service.db<{ placed: number; deadLetters: number }[]>`
     select
       (select count(*) from messages)::int + (select count(*) from message_reactions)::int
         + (select count(*) from message_changes)::int as placed,
       (
         select count(*) from inbound_items
         where state <> 'unreadable' and convert_from(body, 'utf8') ~ '"(messages|message_echoes)"\\s*:\\s*\\[\\s*\\{'
-      )::int as aside
+      )::int as dead_letters
   `
   return row!
 }
@@ -77,7 +77,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers, p
     const after = await countOf()
     const items = itemsOf(body)
     expect(items).toHaveLength(counts.messages + counts.echoes)
-    const placed = after.placed - before.placed + (after.aside - before.aside)
+    const placed = after.placed - before.placed + (after.deadLetters - before.deadLetters)
     // Known already, or a reaction to nothing.
     const left = items.filter(
       ({ id, type, reaction }) =>

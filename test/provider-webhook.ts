@@ -57,7 +57,7 @@ export function providerOf(service: TestService) {
   const statuses = (phoneNumberId: string, ...items: object[]) =>
     tell(bodyOf(changeOf(phoneNumberId, { statuses: items })))
 
-  const setAside = async (state: 'unroutable' | 'failed') =>
+  const deadLetters = async (state: 'unroutable' | 'failed') =>
     (await service.operator('GET', `/${state}-events?limit=100`)).body as {
       id: number
       reason: string
@@ -65,7 +65,7 @@ export function providerOf(service: TestService) {
       body: string
     }[]
 
-  return { post, tell, handled, messages, echoes, statuses, setAside }
+  return { post, tell, handled, messages, echoes, statuses, deadLetters }
 }
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>

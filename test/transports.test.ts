@@ -330,7 +330,7 @@ describe('what is Gupshup’s own', () => {
     for (const body of bodies) expect((await service.call(service.url, 'POST', HOOK, body)).status).toBe(200)
   })
 
-  test('events of an app that is connected later are taken up then', async () => {
+  test('events of an app that is connected later are requeued then', async () => {
     const later = await numberAt('gupshup')
     const gsId = randomUUID()
     const status = { gs_id: gsId, id: `wamid.${gsId}`, status: 'enqueued', timestamp: 1_751_247_600_123 }
@@ -338,11 +338,11 @@ describe('what is Gupshup’s own', () => {
       gs_app_id: later.app.id,
       entry: [{ changes: [{ field: 'messages', value: { messaging_product: 'whatsapp', statuses: [status] } }] }],
     })
-    const aside = () => service.db`select 1 from inbound_items where app = ${later.app.id}`
-    await eventually(async () => (await aside()).length === 1)
+    const deadLetters = () => service.db`select 1 from inbound_items where app = ${later.app.id}`
+    await eventually(async () => (await deadLetters()).length === 1)
     const { companyId } = await service.createCompany({ isConnected: false })
     await service.operator('POST', `/companies/${companyId}/senders`, later.body)
-    expect(await aside()).toHaveLength(0)
+    expect(await deadLetters()).toHaveLength(0)
   })
 })
 

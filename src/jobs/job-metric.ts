@@ -7,7 +7,7 @@ const GAUGES: [name: string, help: string, value: (stat: JobStat) => number][] =
   ['parley_jobs_due', 'Jobs that could run now; above 10000 an estimate', (stat) => stat.due],
   ['parley_jobs_in_flight', 'Jobs under a lease', (stat) => stat.inFlight],
   ['parley_jobs_oldest_due_seconds', 'How long the oldest due job has waited', (stat) => stat.oldestDueAgeSeconds],
-  ['parley_jobs_set_aside', 'Jobs given up after too many failures', (stat) => stat.failed],
+  ['parley_jobs_discarded', 'Jobs discarded after too many failures', (stat) => stat.failed],
 ]
 
 /** Registers gauges by kind, read from the database once per scrape; kinds without jobs read 0. */

@@ -260,9 +260,9 @@ test('a failed job is listed, not claimed, and starts anew when revived or enque
     held.map((one) => ({ ...one, counts: true, error: 'Broken', fail: true })),
   )
   expect(await claim()).toEqual([])
-  const aside = await listFailedJobs(db, 10, 'work')
-  expect(aside).toMatchObject([{ lastError: 'Broken', attempts: 1 }, { lastError: 'Broken' }])
-  expect(await reviveJobs(db, [aside[0]!.id])).toBe(1)
+  const failed = await listFailedJobs(db, 10, 'work')
+  expect(failed).toMatchObject([{ lastError: 'Broken', attempts: 1 }, { lastError: 'Broken' }])
+  expect(await reviveJobs(db, [failed[0]!.id])).toBe(1)
   expect(await enqueueJobs(db, jobs(2, { once: true }))).toBe(1)
   expect((await claim()).map(({ attempts }) => attempts)).toEqual([0, 0])
 })

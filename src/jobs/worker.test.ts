@@ -148,7 +148,7 @@ test('with a lane cap of 1 two workers take the batches of a lane in order, also
   expect(Object.fromEntries(seen)).toEqual({ a: expected, b: expected, c: expected })
 })
 
-test('a job that throws is retried, its error kept, and set aside after its last attempt', async () => {
+test('a job that throws is retried, its error kept, and discarded after its last attempt', async () => {
   const handle = vi.fn(async (): Promise<never> => {
     throw new Error('Broken')
   })

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import type { Pool } from '../db/connect.ts'
-import { type SetAsideState, setAside } from '../inbound/handling/item-store.ts'
+import { type DeadLetterState, storeDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
 import { operatorCommands } from './command-line.ts'
 
@@ -198,8 +198,8 @@ it('closes what it opened, after an error too, and says what failed to open', as
 
 describe('events', () => {
   it('are listed page by page and shown whole, as by the API', async () => {
-    const keep = (state: SetAsideState, body: string) =>
-      setAside(db, [
+    const keep = (state: DeadLetterState, body: string) =>
+      storeDeadLetters(db, [
         {
           ...{ state, reason: 'r', phoneNumberId: '5', wabaAccountId: null, app: null, eventId: null },
           body: Buffer.from(body),

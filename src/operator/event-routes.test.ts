@@ -2,7 +2,7 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { operatorDeps } from '../../test/operator-deps.ts'
-import { forgetSetAside, type SetAsideState, setAside } from '../inbound/handling/item-store.ts'
+import { type DeadLetterState, expireDeadLetters, storeDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { eventRoutes } from './event-routes.ts'
 
 const { db } = await createTestDatabase()
@@ -18,8 +18,8 @@ async function get(path: string) {
   const answer = await app.inject({ method: 'GET', url: `/admin/v1${path}`, headers })
   return { status: answer.statusCode, body: answer.json() }
 }
-const keep = (state: SetAsideState, body: string, receivedAt = new Date()) =>
-  setAside(db, [
+const keep = (state: DeadLetterState, body: string, receivedAt = new Date()) =>
+  storeDeadLetters(db, [
     {
       state,
       reason: state,
@@ -53,7 +53,7 @@ test.each([
 })
 
 test('at most 100 are listed', async () => {
-  await setAside(
+  await storeDeadLetters(
     db,
     Array.from({ length: 101 }, () => ({
       ...{ state: 'failed' as const, reason: '', phoneNumberId: null, wabaAccountId: null, app: null },
@@ -86,8 +86,8 @@ test('events of every state live seven days', async () => {
     await keep(state, 'old', daysAgo(7.01))
     await keep(state, 'young', daysAgo(6.99))
   }
-  expect(await forgetSetAside(db, 2)).toBe(2)
-  expect(await forgetSetAside(db, 100)).toBe(1)
+  expect(await expireDeadLetters(db, 2)).toBe(2)
+  expect(await expireDeadLetters(db, 100)).toBe(1)
   const left = await db<{ body: Buffer }[]>`select body from inbound_items`
   expect(left.map(({ body }) => String(body))).toEqual(['young', 'young', 'young'])
 })

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { beforeQuery } from '../http/paging.ts'
 import { nullableText } from '../http/shapes.ts'
-import type { SetAsideRow } from '../inbound/handling/item-store.ts'
+import type { DeadLetterRow } from '../inbound/handling/dead-letter-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
@@ -38,7 +38,7 @@ export const EventReply = Type.Object(
   },
 )
 
-export const toEventReply = (row: SetAsideRow) => ({
+export const toEventReply = (row: DeadLetterRow) => ({
   id: row.id,
   state: row.state,
   reason: row.reason,

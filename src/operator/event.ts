@@ -3,11 +3,11 @@ import type { Pool } from '../db/connect.ts'
 import { eventNotFound } from '../errors.ts'
 import { parseBefore } from '../http/paging.ts'
 import { parseId } from '../ids.ts'
-import { findSetAside, listSetAside, type SetAsideState } from '../inbound/handling/item-store.ts'
+import { type DeadLetterState, findDeadLetter, listDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'
 
 /** A list of the operator, and the states of the events in it. */
-const STATES: Record<EventList, readonly SetAsideState[]> = {
+const STATES: Record<EventList, readonly DeadLetterState[]> = {
   unroutable: ['unroutable', 'unverified'],
   failed: ['failed', 'unreadable'],
   all: ['unroutable', 'unverified', 'failed', 'unreadable'],
@@ -22,13 +22,13 @@ export async function listEvents(
   list: EventList,
   query: { before?: unknown; limit?: unknown },
 ): Promise<Static<typeof EventReply>[]> {
-  return (await listSetAside(db, STATES[list], parseBefore(query, EVENT_PAGE))).map(toEventReply)
+  return (await listDeadLetters(db, STATES[list], parseBefore(query, EVENT_PAGE))).map(toEventReply)
 }
 
 /** One event of a list with its whole body; whatever names none is 404. */
 export async function getEvent({ db }: Deps, list: EventList, text: string): Promise<Static<typeof EventReply>> {
   const id = parseId(text)
-  const row = id === undefined ? undefined : await findSetAside(db, STATES[list], id)
+  const row = id === undefined ? undefined : await findDeadLetter(db, STATES[list], id)
   if (row === undefined) throw eventNotFound()
   return toEventReply(row)
 }

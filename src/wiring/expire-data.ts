@@ -4,7 +4,7 @@ import { EXPIRING, expireRows } from '../db/lifetime-store.ts'
 import { expireEmails } from '../emails/email-removal-store.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { forgetBodies } from '../inbound/handling/body-store.ts'
-import { forgetSetAside } from '../inbound/handling/item-store.ts'
+import { expireDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { forgetCounts } from '../inbound/ingest/unplaced-store.ts'
 import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
 import type { Deps } from './deps.ts'
@@ -38,7 +38,7 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   }
   for (const table of EXPIRING) await repeat(ROWS, () => expireRows(db, table, ROWS))
   await repeat(ROWS, () => removeExpiredKeys(db, ROWS))
-  await repeat(BODIES, () => forgetSetAside(db, BODIES))
+  await repeat(BODIES, () => expireDeadLetters(db, BODIES))
   await repeat(BODIES, () => forgetBodies(db, BODIES))
   await repeat(ROWS, () => forgetCounts(db, ROWS))
   await repeat(1, () => expireDailyLimitEntries(db, COMPANIES))

@@ -1,4 +1,4 @@
-import { takeUpEvents } from '../inbound/handling/take-up.ts'
+import { requeueEvents } from '../inbound/handling/requeue.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { eventReader } from './adapters.ts'
@@ -28,7 +28,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     onEventsStored: deps.eventsStored.raise,
     events: eventReader,
     onSenderConnected: async (tx, companyId, sender) => {
-      await takeUpEvents({ decrypt: deps.cipher.decrypt, events: eventReader }, tx, companyId, sender)
+      await requeueEvents({ decrypt: deps.cipher.decrypt, events: eventReader }, tx, companyId, sender)
       await enqueueRefresh(tx, companyId)
     },
     afterSenderConnected: async (companyId) => {

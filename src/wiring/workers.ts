@@ -1,12 +1,12 @@
 import { sweepLists } from '../contacts/import/contact-import.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
-import { takeUpWaiting } from '../conversations/waiting-status.ts'
+import { applyWaitingStatuses } from '../conversations/waiting-status.ts'
 import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnplaced } from '../inbound/handling/keep-unplaced.ts'
-import { takeUpLatecomers } from '../inbound/handling/take-up.ts'
+import { requeueMissedEvents } from '../inbound/handling/requeue.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
@@ -31,7 +31,7 @@ const SWEEP_MS = 30_000
 const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
 /** Statuses that came before their message was known wait so long at most. */
-const TAKE_UP_MS = 2_000
+const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
 const COUNT_MS = 1_000
@@ -77,7 +77,7 @@ export function startWorkers(deps: Deps): Workers {
   const stopping = new AbortController()
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping.signal))
   const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
-  const takeUp = repeatedly(deps, TAKE_UP_MS, () => takeUpWaiting(deps.db, deps.clock.now()))
+  const waitingStatuses = repeatedly(deps, APPLY_WAITING_MS, () => applyWaitingStatuses(deps.db, deps.clock.now()))
   const days = repeatedly(deps, DELIVERY_DAYS_MS, () => keepDeliveryDays(deps.workerDb, deps.config.deliveryLogDays))
   const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
   return {
@@ -88,7 +88,7 @@ export function startWorkers(deps: Deps): Workers {
         inbound.stop(),
         sweeps.stop(),
         stuck.stop(),
-        takeUp.stop(),
+        waitingStatuses.stop(),
         counts.stop(),
         days.stop(),
         jobs.stop(DRAIN_MS),
@@ -132,7 +132,7 @@ function jobKinds(deps: Deps): JobKind[] {
 async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
   const { db, blobStore, cipher, eventsStored } = deps
   await completeAbandoned(db, ABANDONED_AFTER_SECONDS)
-  const requeued = await db.begin((tx) => takeUpLatecomers({ decrypt: cipher.decrypt, events: eventReader }, tx))
+  const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
   await sweepLists({ db, blobStore })
   await expireData(deps, stopping)

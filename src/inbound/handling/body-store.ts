@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { joinBodies, type StoredEvent } from '../event-store.ts'
 import type { Proof } from '../ingest/signature.ts'
-import { type Waited, waitsFor } from './item-store.ts'
+import { type Waited, waitsFor } from './dead-letter-store.ts'
 
 /** Whole bodies that one statement reads: no more begin once they have so many bytes. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024

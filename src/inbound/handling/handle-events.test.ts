@@ -119,8 +119,8 @@ test('an item that the database refuses fails alone among the lanes of its trans
   )
   expect(await handle(deps, [one!.lane, other!.lane])).toBe(4)
   expect(await wamids('c')).toEqual(['c1', 'c3', 'c4'])
-  const aside = await db<{ state: string; body: Buffer }[]>`select state, body from inbound_items`
-  expect(aside.map(({ state, body }) => [state, String(body).includes('c2')])).toEqual([['failed', true]])
+  const deadLetters = await db<{ state: string; body: Buffer }[]>`select state, body from inbound_items`
+  expect(deadLetters.map(({ state, body }) => [state, String(body).includes('c2')])).toEqual([['failed', true]])
   await db`alter table messages drop constraint refused`
 })
 

@@ -4,7 +4,7 @@ import type { InboundItem, Route } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { countUnplaced, type UnplacedCount } from '../ingest/unplaced-store.ts'
 import { keepBodies } from './body-store.ts'
-import { type SetAside, type SetAsideState, setAside } from './item-store.ts'
+import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
 import { savepoint } from './savepoint.ts'
 
 /** An item that could not be placed or processed; null: the whole body. */
@@ -13,7 +13,7 @@ export type Unplaced = {
   item: InboundItem | null
   /** Among the items of the event. */
   index: number
-  state: SetAsideState
+  state: DeadLetterState
   reason: string
 }
 
@@ -25,7 +25,7 @@ const STATEMENT_BYTES = 4 * 1024 * 1024
 export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
   await keepBodies(tx, [...new Set(unplaced.filter(needsBody).map(({ event }) => event))])
   const counts = new Map<number, UnplacedCount>()
-  let batch: SetAside[] = []
+  let batch: DeadLetter[] = []
   let bytes = 0
   for (const group of Map.groupBy(unplaced, groupOf).values()) {
     const row = toRow(group)
@@ -46,7 +46,7 @@ export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promi
  * Adds a group to the count of its event: of a body no more bytes count than it has. What failed for a connected number is
  * not counted, nor what was requeued.
  */
-function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], row: SetAside): void {
+function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], row: DeadLetter): void {
   const event = group[0]?.event
   if (event === undefined || event.address === null || row.state === 'failed') return
   const known = counts.get(event.id)
@@ -62,19 +62,19 @@ export function describeUnplaced(unplaced: readonly Unplaced[]): object {
 }
 
 /** Under a savepoint; a row that the database refuses is kept without ids. */
-async function keep(tx: Db, rows: readonly SetAside[]): Promise<void> {
+async function keep(tx: Db, rows: readonly DeadLetter[]): Promise<void> {
   if (rows.length === 0) return
   try {
-    await savepoint(tx, (inner) => setAside(inner, rows))
+    await savepoint(tx, (inner) => storeDeadLetters(inner, rows))
   } catch (error) {
     if (isTemporary(error)) throw error
     const [only] = rows
     if (rows.length > 1) for (const row of rows) await keep(tx, [row])
-    else if (only !== undefined) await setAside(tx, [withoutIds(only)])
+    else if (only !== undefined) await storeDeadLetters(tx, [withoutIds(only)])
   }
 }
 
-const withoutIds = (row: SetAside): SetAside => ({
+const withoutIds = (row: DeadLetter): DeadLetter => ({
   ...row,
   reason: 'it could not be kept with its ids',
   phoneNumberId: null,
@@ -93,7 +93,7 @@ const idOf = (route: Route): string | null => {
   return route.by === 'app' ? route.appId : null
 }
 
-function toRow([first, ...others]: Unplaced[]): SetAside {
+function toRow([first, ...others]: Unplaced[]): DeadLetter {
   if (first === undefined) throw new Error('A group has an item')
   const { event, item, state, reason } = first
   const route = item?.route

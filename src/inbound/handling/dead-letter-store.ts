@@ -1,10 +1,10 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-export type SetAsideState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
+export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 
-/** An item that could not be placed or processed, with the provider's JSON for it alone. */
-export type SetAside = {
-  state: SetAsideState
+/** An item that could not be routed or processed, with the part of the provider's JSON that describes it. */
+export type DeadLetter = {
+  state: DeadLetterState
   reason: string
   phoneNumberId: string | null
   wabaAccountId: string | null
@@ -17,15 +17,15 @@ export type SetAside = {
 }
 
 /** `bodyBytes`: the length of the whole body. */
-export type SetAsideRow = Omit<SetAside, 'eventId'> & { id: number; createdAt: Date; bodyBytes: number }
+export type DeadLetterRow = Omit<DeadLetter, 'eventId'> & { id: number; createdAt: Date; bodyBytes: number }
 
-/** What is taken out again, to be handled once more. */
-export type TakenUp = { body: Buffer; receivedAt: Date }
+/** An item removed from the dead letters to be handled again. */
+export type RequeuedItem = { body: Buffer; receivedAt: Date }
 
 const REASON_LENGTH = 500
 
-/** Keeps items by themselves; their siblings go on. */
-export async function setAside(db: Db, items: readonly SetAside[]): Promise<void> {
+/** Stores items as dead letters. Other items of the same body are not affected. */
+export async function storeDeadLetters(db: Db, items: readonly DeadLetter[]): Promise<void> {
   if (items.length === 0) return
   const rows = items.map((item) => ({
     state: item.state,
@@ -53,14 +53,14 @@ export async function setAside(db: Db, items: readonly SetAside[]): Promise<void
 export const LISTED_BYTES = 4 * 1024
 
 /** A page of the items in some states, newest first, each with the first 4 KiB of its body. */
-export function listSetAside(
+export function listDeadLetters(
   db: Db,
-  states: readonly SetAsideState[],
+  states: readonly DeadLetterState[],
   { before, limit }: { before: number | undefined; limit: number },
-): Promise<SetAsideRow[]> {
-  return db<SetAsideRow[]>`
+): Promise<DeadLetterRow[]> {
+  return db<DeadLetterRow[]>`
     select item.*
-    from unnest(${states as SetAsideState[]}::text[]) as wanted (state)
+    from unnest(${states as DeadLetterState[]}::text[]) as wanted (state)
     cross join lateral (
       select
         id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at,
@@ -76,24 +76,24 @@ export function listSetAside(
 }
 
 /** One item with its whole body; undefined when there is none of that id in these states. */
-export async function findSetAside(
+export async function findDeadLetter(
   db: Db,
-  states: readonly SetAsideState[],
+  states: readonly DeadLetterState[],
   id: number,
-): Promise<SetAsideRow | undefined> {
-  const rows = await db<SetAsideRow[]>`
+): Promise<DeadLetterRow | undefined> {
+  const rows = await db<DeadLetterRow[]>`
     select
       id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at, body,
       octet_length(body) as body_bytes
     from inbound_items
-    where id = ${id} and state = any(${states as SetAsideState[]})
+    where id = ${id} and state = any(${states as DeadLetterState[]})
   `
   return rows[0]
 }
 
-/** Takes a failed item out of the list; undefined when there is none. */
-export async function takeFailed(db: Db, id: number): Promise<TakenUp | undefined> {
-  const rows = await db<TakenUp[]>`
+/** Removes a failed item from the dead letters and returns it; undefined if there is none. */
+export async function removeFailed(db: Db, id: number): Promise<RequeuedItem | undefined> {
+  const rows = await db<RequeuedItem[]>`
     delete from inbound_items where id = ${id} and state in ('failed', 'unreadable') returning body, received_at
   `
   return rows[0]
@@ -108,8 +108,8 @@ export const waitsFor = (tx: Db, { phoneNumberId, wabaAccountId, appId, appName 
   or item.app = any(${[appId, appName].filter((app) => app !== null)}::text[])
 )`
 
-/** Takes out the unroutable items that wait for a number, its account or its app, oldest first. */
-export async function takeUnroutable(tx: Db, sender: Waited): Promise<TakenUp[]> {
+/** Removes the unroutable items that wait for a number, its account or its app, and returns them, oldest first. */
+export async function removeUnroutable(tx: Db, sender: Waited): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
     where item.state = 'unroutable' and ${waitsFor(tx, sender)}
@@ -118,8 +118,8 @@ export async function takeUnroutable(tx: Db, sender: Waited): Promise<TakenUp[]>
   return inOrder(rows)
 }
 
-/** Takes out the items of these events, whose origin is proven, oldest first. */
-export async function takeVerified(tx: Db, sender: Waited, eventIds: readonly number[]): Promise<TakenUp[]> {
+/** Removes the items of these events, whose origin is proven, and returns them, oldest first. */
+export async function removeVerified(tx: Db, sender: Waited, eventIds: readonly number[]): Promise<RequeuedItem[]> {
   const rows = await tx<Numbered[]>`
     delete from inbound_items item
     where item.event_id = any(${eventIds as number[]}::bigint[])
@@ -167,12 +167,12 @@ export function listAwaitedSenders(db: Db): Promise<(Waited & { companyId: numbe
   `
 }
 
-type Numbered = TakenUp & { id: number }
+type Numbered = RequeuedItem & { id: number }
 
-const inOrder = (rows: readonly Numbered[]): TakenUp[] => rows.toSorted((one, other) => one.id - other.id)
+const inOrder = (rows: readonly Numbered[]): RequeuedItem[] => rows.toSorted((one, other) => one.id - other.id)
 
 /** Deletes items that arrived more than seven days ago, at most `most` of them. */
-export async function forgetSetAside(db: Db, most: number): Promise<number> {
+export async function expireDeadLetters(db: Db, most: number): Promise<number> {
   const result = await db`
     delete from inbound_items
     where id in (

@@ -7,15 +7,15 @@ import { listWaitingBodies } from './body-store.ts'
 import {
   listAwaitedSenders,
   markUnverified,
-  type TakenUp,
-  takeFailed,
-  takeUnroutable,
-  takeVerified,
+  type RequeuedItem,
+  removeFailed,
+  removeUnroutable,
+  removeVerified,
   type Waited,
-} from './item-store.ts'
+} from './dead-letter-store.ts'
 import { findSecretsOf } from './routing-store.ts'
 
-export type TakeUpDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
+export type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
 
 /**
  * Requeues the items that waited for a number, its account or its app: in the transaction that connects the number or
@@ -23,8 +23,8 @@ export type TakeUpDeps = { decrypt: (sealed: string) => string; events: Pick<Eve
  * are requeued; the others become `unverified` and are tried again when the secrets change. Returns how many items were
  * requeued.
  */
-export async function takeUpEvents(
-  deps: TakeUpDeps,
+export async function requeueEvents(
+  deps: RequeueDeps,
   tx: Db,
   companyId: number,
   sender: AwaitedSender,
@@ -32,7 +32,7 @@ export async function takeUpEvents(
   const rows = await findSecretsOf(tx, [{ companyId, id: sender.id }])
   const required = openSecrets(rows, deps.decrypt)
   const hasSecret = required.appSecrets.length + required.webhookSecrets.length > 0
-  return hasSecret ? takeUpVerified(deps, tx, sender, required) : requeue(deps, tx, await takeUnroutable(tx, sender))
+  return hasSecret ? requeueVerified(deps, tx, sender, required) : requeue(deps, tx, await removeUnroutable(tx, sender))
 }
 
 type AwaitedSender = Waited & { id: number }
@@ -41,19 +41,19 @@ type AwaitedSender = Waited & { id: number }
  * The same for items that became unroutable while their number was being connected, which that transaction could not
  * see.
  */
-export async function takeUpLatecomers(deps: TakeUpDeps, tx: Db): Promise<number> {
+export async function requeueMissedEvents(deps: RequeueDeps, tx: Db): Promise<number> {
   let count = 0
-  for (const sender of await listAwaitedSenders(tx)) count += await takeUpEvents(deps, tx, sender.companyId, sender)
+  for (const sender of await listAwaitedSenders(tx)) count += await requeueEvents(deps, tx, sender.companyId, sender)
   return count
 }
 
-/** Puts one failed item back; false when there is none of that id. */
-export async function retryFailed(deps: Pick<TakeUpDeps, 'events'>, tx: Db, id: number): Promise<boolean> {
-  const taken = await takeFailed(tx, id)
+/** Requeues one failed item; false if no item has this id. */
+export async function retryFailed(deps: Pick<RequeueDeps, 'events'>, tx: Db, id: number): Promise<boolean> {
+  const taken = await removeFailed(tx, id)
   return taken !== undefined && (await requeue(deps, tx, [taken])) > 0
 }
 
-async function takeUpVerified(deps: TakeUpDeps, tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
+async function requeueVerified(deps: RequeueDeps, tx: Db, sender: Waited, required: RequiredSecrets): Promise<number> {
   let count = 0
   let last = 0
   for (;;) {
@@ -61,7 +61,7 @@ async function takeUpVerified(deps: TakeUpDeps, tx: Db, sender: Waited, required
     const proven = bodies.filter((one) => one.body !== null && isProven(one.body, one, required))
     if (proven.length > 0) {
       const eventIds = proven.map(({ eventId }) => eventId)
-      count += await requeue(deps, tx, await takeVerified(tx, sender, eventIds))
+      count += await requeue(deps, tx, await removeVerified(tx, sender, eventIds))
     }
     const end = bodies.at(-1)
     if (end === undefined) break
@@ -71,7 +71,7 @@ async function takeUpVerified(deps: TakeUpDeps, tx: Db, sender: Waited, required
   return count
 }
 
-async function requeue(deps: Pick<TakeUpDeps, 'events'>, tx: Db, items: readonly TakenUp[]): Promise<number> {
+async function requeue(deps: Pick<RequeueDeps, 'events'>, tx: Db, items: readonly RequeuedItem[]): Promise<number> {
   const arrivals = items.map((item) => ({ ...item, proof: null, address: null }))
   if (arrivals.length > 0) await acceptBodies(tx, deps.events, arrivals)
   return arrivals.length
