@@ -2,8 +2,8 @@ import { comment, indented, type Schema, type Schemas, typeDeclarations, typeNam
 
 type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema }
 type Ref = { $ref: string }
-type Content = Record<string, { schema?: Schema }>
-type Operation = {
+export type Content = Record<string, { schema?: Schema }>
+export type Operation = {
   operationId: string
   summary: string
   description?: string
@@ -91,7 +91,8 @@ function documentation({ summary, description, deprecated }: Operation): string 
   return comment(`${text}${deprecated ? ' @deprecated' : ''}`, '  ')
 }
 
-function parametersOf({ components }: ApiDocument, { parameters = [] }: Operation): Parameter[] {
+/** The parameters of an operation in its path and query. */
+export function parametersOf({ components }: ApiDocument, { parameters = [] }: Operation): Parameter[] {
   return parameters
     .map((one) => ('$ref' in one ? components.parameters[one.$ref.slice(one.$ref.lastIndexOf('/') + 1)] : one))
     .filter((one) => one !== undefined)
@@ -130,7 +131,7 @@ function answerOf({ components }: ApiDocument, { operationId, responses }: Opera
 }
 
 /** The components that a text names, and those that these refer to, in alphabetical order. */
-function reachable(text: string, schemas: Schemas): string[] {
+export function reachable(text: string, schemas: Schemas): string[] {
   const found = new Set<string>()
   const visit = (names: string[]) => {
     for (const name of names) {

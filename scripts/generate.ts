@@ -1,4 +1,4 @@
-// Writes openapi.json, the client's types and schema.sql from the code and the migrations; with --check, says whether they
+// Writes openapi.json, the types of the client and of the console, and schema.sql from the code and the migrations; with --check, says whether they
 // are up to date.
 
 import { randomBytes } from 'node:crypto'
@@ -19,6 +19,7 @@ import { createCipher } from '../src/secrets/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { clientSources } from './client-operations.ts'
+import { consoleTypes } from './console-types.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')
@@ -49,6 +50,7 @@ try {
     'openapi.json': `${layOut(openapi.json(), 3)}\n`,
     'client/src/generated/operations.ts': client.operations,
     'client/src/generated/schemas.ts': client.schemas,
+    'console/api.ts': consoleTypes(openapi.json()),
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)

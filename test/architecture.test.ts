@@ -8,7 +8,9 @@ import { describe, expect, test } from 'vitest'
  * ports → db and ground. What these tests refuse, change in the house first.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const files = globSync('{src,sandbox,bench}/**/*.ts', { cwd: ROOT }).filter((file) => !file.includes('.test.'))
+const files = globSync('{src,sandbox,bench,console}/**/*.{ts,tsx}', { cwd: ROOT, exclude: ['console/dist'] }).filter(
+  (file) => !file.includes('.test.'),
+)
 
 type Import = { file: string; target: string }
 const imports: Import[] = files.flatMap((file) => {
@@ -146,6 +148,23 @@ describe('imports go down only', () => {
   test('src and sandbox know nothing of each other', () => {
     expect(offenders(({ file, target }) => file.startsWith('src/') && target.startsWith('sandbox/'))).toEqual([])
     expect(offenders(({ file, target }) => file.startsWith('sandbox/') && target.startsWith('src/'))).toEqual([])
+  })
+})
+
+describe('the console is apart from the service', () => {
+  test('console/ imports nothing outside itself but packages', () => {
+    expect(
+      offenders(
+        ({ file, target }) =>
+          file.startsWith('console/') &&
+          /^(\.\.|\/|src|sandbox|test|scripts|client)/.test(target) &&
+          !target.startsWith('console/'),
+      ),
+    ).toEqual([])
+  })
+
+  test('src and sandbox import nothing of console/', () => {
+    expect(offenders(({ file, target }) => !file.startsWith('console/') && target.startsWith('console/'))).toEqual([])
   })
 })
 

@@ -1,0 +1,26 @@
+import './base.css'
+import { CSPProvider } from '@base-ui/react/csp-provider'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { whenSignedOut } from './client.ts'
+import { queryClient } from './queries.ts'
+import { router } from './routes.tsx'
+import { sessionQuery } from './session.ts'
+import { applyTheme } from './shell/theme.ts'
+
+applyTheme()
+whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, null))
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('The page has no root')
+createRoot(root).render(
+  <StrictMode>
+    <CSPProvider disableStyleElements>
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </CSPProvider>
+  </StrictMode>,
+)

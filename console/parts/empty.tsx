@@ -1,0 +1,19 @@
+import type { ReactNode } from 'react'
+import css from './empty.module.css'
+import { Icon, type IconName } from './icon.tsx'
+
+type Props = { icon: IconName; title: string; text?: ReactNode; children?: ReactNode }
+
+/** What is missing, why, and the one action that adds it. */
+export function Empty({ icon, title, text, children }: Props) {
+  return (
+    <div className={css.empty}>
+      <span className={css.icon}>
+        <Icon name={icon} size={20} />
+      </span>
+      <p className={css.title}>{title}</p>
+      {text && <p className={css.text}>{text}</p>}
+      {children && <div className={css.actions}>{children}</div>}
+    </div>
+  )
+}

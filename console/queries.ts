@@ -1,0 +1,22 @@
+import { QueryClient } from '@tanstack/react-query'
+import { ApiError } from './client.ts'
+
+const MAX_RETRIES = 2
+const SECOND_MS = 1_000
+
+/** The cache of everything that was read. Live events keep it fresh; without them, the focus and intervals do. */
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 30 * SECOND_MS,
+      retry: (failures, error) => failures < MAX_RETRIES && isPassing(error),
+      retryDelay: (failures) => SECOND_MS * 2 ** failures,
+      // The page is told when it is offline; a request that fails then is shown like any other.
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+/** Whether the same request may succeed a moment later. */
+const isPassing = (error: unknown): boolean => error instanceof ApiError && (error.status === 0 || error.status >= 500)

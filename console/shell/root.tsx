@@ -1,0 +1,32 @@
+import { useQuery } from '@tanstack/react-query'
+import { Outlet } from '@tanstack/react-router'
+import { useState } from 'react'
+import { Failure } from '../parts/failure.tsx'
+import { sessionQuery } from '../session.ts'
+import { SignIn } from '../sign-in/sign-in.tsx'
+import { SessionContext } from './session-context.ts'
+import { Shell } from './shell.tsx'
+import { signInCode } from './sign-in-code.ts'
+
+/**
+ * Signed in, the shell with the screen; else the sign-in page at the same address, so that signing in returns to it. A
+ * link signs in even when somebody is signed in already.
+ */
+export function Root() {
+  const [code, setCode] = useState(signInCode)
+  const { data: session, error, refetch } = useQuery({ ...sessionQuery, enabled: code === null })
+  const [wasSignedIn, setSignedIn] = useState(false)
+  if (session && !wasSignedIn) setSignedIn(true)
+
+  if (code !== null || session === null) {
+    return <SignIn code={code} hasEnded={wasSignedIn} onDone={() => setCode(null)} />
+  }
+  if (session === undefined) return error ? <Failure error={error} retry={refetch} /> : null
+  return (
+    <SessionContext value={session}>
+      <Shell>
+        <Outlet />
+      </Shell>
+    </SessionContext>
+  )
+}

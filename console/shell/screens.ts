@@ -1,0 +1,34 @@
+import type { IconName } from '../parts/icon.tsx'
+import { actingFor } from '../scope.ts'
+import type { Session } from '../session.ts'
+
+export type ScreenName = 'inbox' | 'receivers' | 'phone' | 'companies'
+type Screen = {
+  name: ScreenName
+  to: '/inbox/{-$chatId}' | '/receivers/{-$id}' | '/phone' | '/companies'
+  icon: IconName
+}
+
+const INBOX: Screen = { name: 'inbox', to: '/inbox/{-$chatId}', icon: 'inbox' }
+const RECEIVERS: Screen = { name: 'receivers', to: '/receivers/{-$id}', icon: 'receivers' }
+const PHONE: Screen = { name: 'phone', to: '/phone', icon: 'phone' }
+const COMPANIES: Screen = { name: 'companies', to: '/companies', icon: 'companies' }
+
+/** Whether the page shows the data of a company: the user's own, or the one that an operator acts for. */
+export const hasCompany = ({ kind }: Session): boolean => kind === 'company' || actingFor !== undefined
+
+/** The screens that the session may open, in the order of the navigation. */
+export function screensOf(session: Session): Screen[] {
+  const screens: Screen[] = []
+  if (session.kind === 'operator') screens.push(COMPANIES)
+  if (!hasCompany(session)) return screens
+  if (session.kind === 'operator' || session.permissions.includes('WhatsApp')) {
+    screens.push(INBOX, RECEIVERS)
+    if (session.features.sandboxUrl !== null) screens.push(PHONE)
+  }
+  return screens
+}
+
+/** The screen that opens first. */
+export const homeOf = (session: Session): Screen['to'] =>
+  session.kind === 'operator' && !hasCompany(session) ? COMPANIES.to : INBOX.to
