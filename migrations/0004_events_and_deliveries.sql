@@ -53,17 +53,17 @@ create index inbound_items_by_number on inbound_items (phone_number_id) where st
 create index inbound_items_by_account on inbound_items (waba_account_id) where state in ('unroutable', 'unverified');
 create index inbound_items_by_app on inbound_items (app) where state in ('unroutable', 'unverified');
 
--- What clients posted that could not be placed, in windows of an hour that begin with the first of it.
-create table unplaced_counts (
+-- What clients posted that could not be routed, in windows of an hour that begin with the first of it.
+create table unhandled_counts (
   address text primary key,
   bytes bigint not null,
   items bigint not null,
   window_ends_at timestamptz not null,
   is_spent boolean generated always as (bytes > 16 * 1024 * 1024 or items > 10000) stored
 );
-comment on table unplaced_counts is 'Lifetime: 1 hour';
-create index unplaced_counts_by_end on unplaced_counts (window_ends_at);
-create index unplaced_counts_spent on unplaced_counts (window_ends_at) where is_spent;
+comment on table unhandled_counts is 'Lifetime: 1 hour';
+create index unhandled_counts_by_end on unhandled_counts (window_ends_at);
+create index unhandled_counts_spent on unhandled_counts (window_ends_at) where is_spent;
 
 -- Leased jobs (docs/decisions/0001-leased-jobs.md). A job is waiting (no claim_id, no failed_at), leased (lease_until),
 -- or failed (failed_at). Each state has its own index.

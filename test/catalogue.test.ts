@@ -15,7 +15,7 @@ const GLOBAL: Record<string, string> = {
   jobs: 'work of any company, claimed across all of them',
   service_secrets: 'keys of the service itself',
   rate_limits: 'counts by company or by address',
-  unplaced_counts: 'counts by address',
+  unhandled_counts: 'counts by address',
 }
 
 /** Unique keys of company tables that are global on purpose. */

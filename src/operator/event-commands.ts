@@ -10,7 +10,7 @@ const LISTS = [
 
 /** `parley events …` */
 export function eventCommands(program: Command, open: OpenOperator): void {
-  const about = 'inbound events that could not be placed or processed: unroutable, failed, show, retry'
+  const about = 'inbound events that could not be routed or processed: unroutable, failed, show, retry'
   const { add, run } = commandGroup(program, 'events', about, open)
 
   for (const { list, about } of LISTS) {

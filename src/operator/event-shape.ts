@@ -6,7 +6,7 @@ import type { DeadLetterRow } from '../inbound/handling/dead-letter-store.ts'
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
 
-/** An inbound item that could not be placed or processed, as the operator sees it. */
+/** An inbound item that could not be routed or processed, as the operator sees it. */
 export const EventReply = Type.Object(
   {
     id: Type.Integer(),

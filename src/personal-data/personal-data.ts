@@ -58,7 +58,7 @@ export const PERSONAL_DATA = {
   sql_objects: 'none',
   template_families: 'none',
   templates: 'none',
-  unplaced_counts: 'none',
+  unhandled_counts: 'none',
   // Statuses for an hour, by the provider's ids.
   waiting_statuses: 'expires',
 } as const satisfies Record<string, 'none' | 'erased' | 'expires'>

@@ -5,7 +5,7 @@ import { expireEmails } from '../emails/email-removal-store.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
 import { forgetBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/dead-letter-store.ts'
-import { forgetCounts } from '../inbound/ingest/unplaced-store.ts'
+import { forgetCounts } from '../inbound/ingest/unhandled-store.ts'
 import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
 import type { Deps } from './deps.ts'
 

@@ -2,7 +2,7 @@ import { clientAddress, trustedProxies } from '../http/client-address.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
-import { createUnplacedBudget } from '../inbound/ingest/unplaced-budget.ts'
+import { createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 
@@ -13,7 +13,7 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
     verifyToken: deps.config.whatsappVerifyToken,
     accept: createAccept(deps.db, eventReader),
     addressOf: (request) => clientAddress(request, isTrusted),
-    refusedFor: createUnplacedBudget(deps.db),
+    refusedFor: createUnhandledBudget(deps.db),
     checkSignature: createSignatureCheck(deps.senderSecrets, eventReader),
     signatureOf: eventReader.signatureOf,
     onStored: deps.eventsStored.raise,

@@ -5,7 +5,7 @@ import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/handling/inbound-worker.ts'
-import { describeUnplaced } from '../inbound/handling/keep-unplaced.ts'
+import { describeUnhandled } from '../inbound/handling/keep-unhandled.ts'
 import { requeueMissedEvents } from '../inbound/handling/requeue.ts'
 import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
@@ -70,7 +70,7 @@ export function startWorkers(deps: Deps): Workers {
         if (media.length > 0) jobs.wake(MEDIA_COPY)
       }
     },
-    onUnplaced: (unplaced) => deps.log.warn(describeUnplaced(unplaced), 'inbound.unplaced'),
+    onUnhandled: (unhandled) => deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled'),
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
   deps.eventsStored.onRaise(inbound.wake)

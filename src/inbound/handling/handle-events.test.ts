@@ -23,7 +23,7 @@ beforeAll(async () => {
     decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
-    onUnplaced: () => {},
+    onUnhandled: () => {},
   }
 })
 beforeEach(async () => {

@@ -6,7 +6,7 @@ import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from '../e
 import { isIsolated, isolatedLane } from '../lane.ts'
 import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
-import { keepUnplaced, type Unplaced } from './keep-unplaced.ts'
+import { keepUnhandled, type Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 
 /** What one transaction takes at most. With the body that exceeds `bytes`, at most 8 MiB are taken. */
@@ -19,8 +19,8 @@ export type HandleEventsDeps = HandleDeps & {
   events: Pick<EventReader, 'parse'>
   db: Pool
   clock: Clock
-  /** Called after the commit with the items of one transaction that could not be placed or processed. */
-  onUnplaced: (unplaced: readonly Unplaced[]) => void
+  /** Called after the commit with the items of one transaction that could not be routed or processed. */
+  onUnhandled: (unhandled: readonly Unhandled[]) => void
 }
 
 /** `failing`: lanes of which something fails or waits for another transaction, to be handled by `handleApart`. */
@@ -92,20 +92,20 @@ async function handleOnce(
 ): Promise<number> {
   const { count, outcome } = await deps.db.begin(async (tx) => {
     const events = await takeEvents(tx, lanes, bounds)
-    const { owned, unplaced, rest } = openEvents(deps.events, events, bounds.items)
+    const { owned, unhandled, rest } = openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
     await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
-    const all = [...unplaced.filter(isBefore(outcome.left)), ...outcome.unplaced]
-    await keepUnplaced(tx, all)
-    return { count: events.length, outcome: { ...outcome, unplaced: all } }
+    const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
+    await keepUnhandled(tx, all)
+    return { count: events.length, outcome: { ...outcome, unhandled: all } }
   })
   for (const act of outcome.afterwards) act()
-  if (outcome.unplaced.length > 0) deps.onUnplaced(outcome.unplaced)
+  if (outcome.unhandled.length > 0) deps.onUnhandled(outcome.unhandled)
   return count
 }
 
 /** Whether an item stands before those that are left of its event: a later transaction finds the others again. */
-function isBefore(left: readonly StoredEvent[]): (item: Unplaced) => boolean {
+function isBefore(left: readonly StoredEvent[]): (item: Unhandled) => boolean {
   const firstLeft = new Map(left.map(({ id, done }) => [id, done]))
   return ({ event, index }) => index < (firstLeft.get(event.id) ?? Number.POSITIVE_INFINITY)
 }
@@ -121,7 +121,7 @@ const uniqueOf = (events: readonly StoredEvent[]): StoredEvent[] => [
  */
 const numberByNumber: Handle = async (deps, tx, owned, at) => {
   const numbers = [...Map.groupBy(owned, ({ event }) => event.part).values()]
-  const all: Outcome = { unplaced: [], afterwards: [], left: [] }
+  const all: Outcome = { unhandled: [], afterwards: [], left: [] }
   let isSpent = false
   for (const items of numbers.toSorted((one, other) => one.length - other.length)) {
     if (isSpent) {
@@ -129,7 +129,7 @@ const numberByNumber: Handle = async (deps, tx, owned, at) => {
       continue
     }
     const outcome = await handleInHalves(deps, tx, items, at)
-    all.unplaced.push(...outcome.unplaced)
+    all.unhandled.push(...outcome.unhandled)
     all.afterwards.push(...outcome.afterwards)
     isSpent = outcome.left.length > 0
     all.left.push(...outcome.left.map((event) => ({ ...event, lane: isolatedLane(event.lane) })))

@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import { isTemporary } from '../../db/failure.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
-import type { Unplaced } from './keep-unplaced.ts'
+import type { Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
 
@@ -10,7 +10,7 @@ import { savepoint } from './savepoint.ts'
 const MAX_FAILURES = 40
 
 export type Outcome = {
-  unplaced: Unplaced[]
+  unhandled: Unhandled[]
   /** What other rooms want done after the commit. */
   afterwards: AfterCommit[]
   /** Events of which items are left, as they are to be put back. */
@@ -19,20 +19,20 @@ export type Outcome = {
 
 /** All items in one go; when one of them fails, none is handled. */
 export async function handleTogether(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
-  if (owned.length === 0) return { unplaced: [], afterwards: [], left: [] }
+  if (owned.length === 0) return { unhandled: [], afterwards: [], left: [] }
   const afterwards: AfterCommit[] = []
   const notHandled = await handleItems({ ...deps, afterwards }, tx, owned, at)
   const owners = new Map(owned.map((one) => [one.item, one]))
-  const unplaced = notHandled.flatMap(({ item, state, reason }) => {
+  const unhandled = notHandled.flatMap(({ item, state, reason }) => {
     const owner = owners.get(item)
     return owner === undefined ? [] : [{ ...owner, state, reason }]
   })
-  return { unplaced, afterwards, left: [] }
+  return { unhandled, afterwards, left: [] }
 }
 
 /** All items in one go; when that fails, one half after the other, so that an item that fails does so alone. */
 export async function handleInHalves(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
-  const unplaced: Unplaced[] = []
+  const unhandled: Unhandled[] = []
   const afterwards: AfterCommit[] = []
   const left: Owned[] = []
   let failures = 0
@@ -46,13 +46,13 @@ export async function handleInHalves(deps: HandleDeps, tx: Db, owned: readonly O
     }
     try {
       const outcome = await savepoint(tx, (inner) => handleTogether(deps, inner, items, at))
-      unplaced.push(...outcome.unplaced)
+      unhandled.push(...outcome.unhandled)
       afterwards.push(...outcome.afterwards)
     } catch (error) {
       if (isTemporary(error)) throw error
       failures += 1
       if (items.length === 1) {
-        unplaced.push({ ...first, state: 'failed', reason: reasonOf(error) })
+        unhandled.push({ ...first, state: 'failed', reason: reasonOf(error) })
         return
       }
       const half = Math.ceil(items.length / 2)
@@ -61,7 +61,7 @@ export async function handleInHalves(deps: HandleDeps, tx: Db, owned: readonly O
     }
   }
   await handle(owned)
-  return { unplaced, afterwards, left: leaveFrom(left) }
+  return { unhandled, afterwards, left: leaveFrom(left) }
 }
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : 'refused by the database')

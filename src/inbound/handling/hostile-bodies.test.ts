@@ -9,11 +9,11 @@ import { UNPROVEN } from '../ingest/signature.ts'
 import { isIsolated, isolatedLane, laneOf } from '../lane.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 import { startInboundWorker } from './inbound-worker.ts'
-import type { Unplaced } from './keep-unplaced.ts'
+import type { Unhandled } from './keep-unhandled.ts'
 
 let db: TestDatabase['db']
 let deps: HandleEventsDeps
-let unplaced: (readonly Unplaced[])[] = []
+let unhandled: (readonly Unhandled[])[] = []
 beforeAll(async () => {
   db = (await createTestDatabase()).db
   deps = {
@@ -24,7 +24,7 @@ beforeAll(async () => {
     decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
-    onUnplaced: (items) => unplaced.push(items),
+    onUnhandled: (items) => unhandled.push(items),
   }
   // A sequence does not roll back: it counts each attempt to write messages, failed ones too.
   await db`create sequence attempts`
@@ -38,7 +38,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   await db`truncate inbound_events, inbound_items`
   await db`alter sequence attempts restart`
-  unplaced = []
+  unhandled = []
 })
 afterEach(async () => {
   await db`alter table inbound_items drop constraint if exists cursed`
@@ -135,7 +135,7 @@ describe('950 items that fail, in one body', () => {
     expect(wamids.sort()).toEqual([...body.matchAll(/"id":"([^"]*)"/g)].map(([, wamid]) => wamid).sort())
     expect(rows).toBeGreaterThanOrEqual(100)
     expect(rows).toBeLessThan(120)
-    expect(Math.max(...unplaced.map((items) => items.length))).toBeLessThanOrEqual(40)
+    expect(Math.max(...unhandled.map((items) => items.length))).toBeLessThanOrEqual(40)
   }, 120_000)
 
   test('delay others little while the worker runs', async () => {

@@ -2,13 +2,13 @@ import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { belongsToPart } from '../ingest/accept.ts'
 import type { Arrived } from './handle-items.ts'
-import type { Unplaced } from './keep-unplaced.ts'
+import type { Unhandled } from './keep-unhandled.ts'
 
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
 
 /** `rest`: events of which items are left, as they are to be put back. */
-export type OpenedEvents = { owned: Owned[]; unplaced: Unplaced[]; rest: StoredEvent[] }
+export type OpenedEvents = { owned: Owned[]; unhandled: Unhandled[]; rest: StoredEvent[] }
 
 /** The first `limit` items of some events, in order. */
 export function openEvents(
@@ -16,7 +16,7 @@ export function openEvents(
   events: readonly StoredEvent[],
   limit: number,
 ): OpenedEvents {
-  const opened: OpenedEvents = { owned: [], unplaced: [], rest: [] }
+  const opened: OpenedEvents = { owned: [], unhandled: [], rest: [] }
   let room = limit
   for (const event of events) {
     if (room > 0) room -= openEvent(reader, event, room, opened)
@@ -30,12 +30,12 @@ function openEvent(
   reader: Pick<EventReader, 'parse'>,
   event: StoredEvent,
   room: number,
-  { owned, unplaced, rest }: OpenedEvents,
+  { owned, unhandled, rest }: OpenedEvents,
 ): number {
   const parsed = reader.parse(event.body)
   if (parsed.kind === 'unreadable') {
     const whole = { event, item: null, index: 0, state: 'unreadable', reason: parsed.reason } as const
-    if (belongsToPart(event, null)) unplaced.push(whole)
+    if (belongsToPart(event, null)) unhandled.push(whole)
     return 1
   }
   const own = parsed.items.filter(({ route }) =>
@@ -45,7 +45,7 @@ function openEvent(
   for (const [index, item] of own.entries()) {
     if (index < event.done || item.kind === 'ignored') continue
     if (item.kind === 'unreadable-item') {
-      unplaced.push({ event, item, index, state: 'unreadable', reason: item.reason })
+      unhandled.push({ event, item, index, state: 'unreadable', reason: item.reason })
       continue
     }
     if (taken === room) {

@@ -41,7 +41,7 @@ export type InboundRoutesDeps = {
   /** Resolves when the bytes are on disk. */
   accept: (posted: Posted) => Promise<void>
   addressOf: (request: IncomingMessage) => string
-  /** Seconds for which a client that posted too much that could not be placed is refused; 0: it is not refused. */
+  /** Seconds for which a client that posted too much that could not be routed is refused; 0: it is not refused. */
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
   signatureOf: EventReader['signatureOf']
@@ -86,7 +86,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
     /** Before the body is read. */
     const refuseSpent = async (request: FastifyRequest) => {
       const seconds = await deps.refusedFor(deps.addressOf(request.raw))
-      if (seconds > 0) throw rateLimitExceeded(seconds, 'Too much of what you posted could not be placed')
+      if (seconds > 0) throw rateLimitExceeded(seconds, 'Too much of what you posted could not be routed')
     }
 
     const receive = async (request: FastifyRequest, secret: string | undefined) => {

@@ -1,7 +1,7 @@
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { inTime } from '../../http/deadline.ts'
-import { listSpent } from './unplaced-store.ts'
+import { listSpent } from './unhandled-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */
 const TTL_MS = 1_000
@@ -10,10 +10,10 @@ const PATIENCE_MS = 500
 
 /**
  * Makes the function that tells for how many seconds a client is refused: one that posted more than 16 MiB or 10,000 items
- * in an hour that could not be placed (decisions: Provider webhook). 0: it is not refused. The counts are the database's, and
+ * in an hour that could not be routed (decisions: Provider webhook). 0: it is not refused. The counts are the database's, and
  * exact; each process notices within a second.
  */
-export function createUnplacedBudget(db: Db): (address: string) => number | Promise<number> {
+export function createUnhandledBudget(db: Db): (address: string) => number | Promise<number> {
   let spent = new Map<string, number>()
   let freshUntilMs = 0
   let reading: Promise<void> | undefined

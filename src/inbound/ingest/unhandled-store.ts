@@ -1,13 +1,13 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** What a client posted that could not be placed. */
-export type UnplacedCount = { address: string; bytes: number; items: number }
+/** What a client posted that could not be routed. */
+export type UnhandledCount = { address: string; bytes: number; items: number }
 
 /** Adds to the counts of the hour of each client. As the last statement of a transaction it makes others wait least. */
-export async function countUnplaced(tx: Db, counts: readonly UnplacedCount[]): Promise<void> {
+export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]): Promise<void> {
   if (counts.length === 0) return
   await tx`
-    insert into unplaced_counts as kept (address, bytes, items, window_ends_at)
+    insert into unhandled_counts as kept (address, bytes, items, window_ends_at)
     select given.address, sum(given.bytes), sum(given.items), now() + interval '1 hour'
     from jsonb_to_recordset(${jsonRows(tx, counts)}) as given (address text, bytes bigint, items bigint)
     group by given.address
@@ -26,7 +26,7 @@ const MOST_SPENT = 10_000
 export function listSpent(db: Db): Promise<{ address: string; seconds: number }[]> {
   return db<{ address: string; seconds: number }[]>`
     select address, ceil(extract(epoch from window_ends_at - now()))::integer as seconds
-    from unplaced_counts
+    from unhandled_counts
     where is_spent and window_ends_at > now()
     limit ${MOST_SPENT}
   `
@@ -35,8 +35,8 @@ export function listSpent(db: Db): Promise<{ address: string; seconds: number }[
 /** Deletes counts whose hour is over, at most `most` of them; returns how many. */
 export async function forgetCounts(db: Db, most: number): Promise<number> {
   const result = await db`
-    delete from unplaced_counts
-    where address in (select address from unplaced_counts where window_ends_at <= now() limit ${most})
+    delete from unhandled_counts
+    where address in (select address from unhandled_counts where window_ends_at <= now() limit ${most})
   `
   return result.count
 }

@@ -2,13 +2,13 @@ import type { Db } from '../../db/connect.ts'
 import { isTemporary } from '../../db/failure.ts'
 import type { InboundItem, Route } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
-import { countUnplaced, type UnplacedCount } from '../ingest/unplaced-store.ts'
+import { countUnhandled, type UnhandledCount } from '../ingest/unhandled-store.ts'
 import { keepBodies } from './body-store.ts'
 import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
 import { savepoint } from './savepoint.ts'
 
-/** An item that could not be placed or processed; null: the whole body. */
-export type Unplaced = {
+/** An item that could not be routed or processed; null: the whole body. */
+export type Unhandled = {
   event: StoredEvent
   item: InboundItem | null
   /** Among the items of the event. */
@@ -21,13 +21,13 @@ export type Unplaced = {
 const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 
-/** Keeps what could not be placed or processed, and counts what could not be placed, as the last step of a transaction. */
-export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promise<void> {
-  await keepBodies(tx, [...new Set(unplaced.filter(needsBody).map(({ event }) => event))])
-  const counts = new Map<number, UnplacedCount>()
+/** Keeps what could not be routed or processed, and counts what could not be routed, as the last step of a transaction. */
+export async function keepUnhandled(tx: Db, unhandled: readonly Unhandled[]): Promise<void> {
+  await keepBodies(tx, [...new Set(unhandled.filter(needsBody).map(({ event }) => event))])
+  const counts = new Map<number, UnhandledCount>()
   let batch: DeadLetter[] = []
   let bytes = 0
-  for (const group of Map.groupBy(unplaced, groupOf).values()) {
+  for (const group of Map.groupBy(unhandled, groupOf).values()) {
     const row = toRow(group)
     count(counts, group, row)
     if (batch.length > 0 && bytes + row.body.length > STATEMENT_BYTES) {
@@ -39,14 +39,14 @@ export async function keepUnplaced(tx: Db, unplaced: readonly Unplaced[]): Promi
     bytes += row.body.length
   }
   await keep(tx, batch)
-  await countUnplaced(tx, [...counts.values()])
+  await countUnhandled(tx, [...counts.values()])
 }
 
 /**
  * Adds a group to the count of its event: of a body no more bytes count than it has. What failed for a connected number is
  * not counted, nor what was requeued.
  */
-function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], row: DeadLetter): void {
+function count(counts: Map<number, UnhandledCount>, group: readonly Unhandled[], row: DeadLetter): void {
   const event = group[0]?.event
   if (event === undefined || event.address === null || row.state === 'failed') return
   const known = counts.get(event.id)
@@ -54,11 +54,11 @@ function count(counts: Map<number, UnplacedCount>, group: readonly Unplaced[], r
   counts.set(event.id, { address: event.address, bytes, items: (known?.items ?? 0) + group.length })
 }
 
-/** How many items could not be placed or processed, by state, and the first reason: one log line for all of them. */
-export function describeUnplaced(unplaced: readonly Unplaced[]): object {
-  const states = Map.groupBy(unplaced, ({ state }) => state)
+/** How many items could not be routed or processed, by state, and the first reason: one log line for all of them. */
+export function describeUnhandled(unhandled: readonly Unhandled[]): object {
+  const states = Map.groupBy(unhandled, ({ state }) => state)
   const counts = [...states].map(([state, items]) => [state, items.length])
-  return { ...Object.fromEntries(counts), reason: unplaced[0]?.reason }
+  return { ...Object.fromEntries(counts), reason: unhandled[0]?.reason }
 }
 
 /** Under a savepoint; a row that the database refuses is kept without ids. */
@@ -82,7 +82,7 @@ const withoutIds = (row: DeadLetter): DeadLetter => ({
   app: null,
 })
 
-function groupOf({ event, item, index, state, reason }: Unplaced): string {
+function groupOf({ event, item, index, state, reason }: Unhandled): string {
   if (item === null || index < ALONE) return `${event.id} ${index} ${item?.key}`
   return JSON.stringify([event.id, state, reason, item.position.group, idOf(item.route)])
 }
@@ -93,7 +93,7 @@ const idOf = (route: Route): string | null => {
   return route.by === 'app' ? route.appId : null
 }
 
-function toRow([first, ...others]: Unplaced[]): DeadLetter {
+function toRow([first, ...others]: Unhandled[]): DeadLetter {
   if (first === undefined) throw new Error('A group has an item')
   const { event, item, state, reason } = first
   const route = item?.route
@@ -110,11 +110,11 @@ function toRow([first, ...others]: Unplaced[]): DeadLetter {
 }
 
 /** The whole body is checked when the number is connected. A requeued item has lost it. */
-const needsBody = ({ event, state }: Unplaced): boolean =>
+const needsBody = ({ event, state }: Unhandled): boolean =>
   (state === 'unroutable' || state === 'unverified') && !event.isChecked
 
 /** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as known. */
-function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unplaced[]): Buffer {
+function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unhandled[]): Buffer {
   try {
     const siblings = others.flatMap((other) => (other.item === null ? [] : [other.item]))
     return item === null ? event.body : Buffer.from(item.raw(siblings))

@@ -23,7 +23,7 @@ test('what a client posts for unknown numbers is kept in few rows, and refused a
   expect(kept!.bodies).toBeGreaterThanOrEqual(2.5)
   expect(kept!.bodies).toBeLessThan(4)
 
-  const [counted] = await service.db`select items, bytes from unplaced_counts`
+  const [counted] = await service.db`select items, bytes from unhandled_counts`
   expect(counted!.items).toBe(12_000)
   expect(counted!.bytes / body.length).toBeCloseTo(3, 0)
 
@@ -32,7 +32,7 @@ test('what a client posts for unknown numbers is kept in few rows, and refused a
   expect(refused.body).toMatchObject({ error: { code: 'rate_limit_exceeded', retry_after: expect.any(Number) } })
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000)
 
-  await service.db`update unplaced_counts set window_ends_at = now()`
+  await service.db`update unhandled_counts set window_ends_at = now()`
   await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(200)
   await provider.handled()
   const owner = await service.createCompany({ sender: { phoneNumberId: '990000000000001' } })
