@@ -31,7 +31,7 @@ async function ownDatabase() {
 // Fifty starts share what the first one compiled.
 const compiled = dataFolder(tmpdir(), afterAll)
 
-const surroundings = (url: string, port: number) => ({
+const environment = (url: string, port: number) => ({
   NODE_COMPILE_CACHE: compiled,
   DATABASE_URL: url,
   PORT: String(port),
@@ -52,11 +52,11 @@ test('killed fifty times under load, every event that was answered 200 is proces
       values (${phoneNumberId}, ${companyId}, ${senderId})
     `
   const living = new Set<ParleyProcess>()
-  await (await runParley(surroundings(url, await freePort()), { args: ['--help'] })).exited
+  await (await runParley(environment(url, await freePort()), { args: ['--help'] })).exited
   let kills = 0
   const crash = async () => {
     while (kills < KILLS) {
-      const parley = await startParley(surroundings(url, await freePort()))
+      const parley = await startParley(environment(url, await freePort()))
       living.add(parley)
       await sleep(randomInt(50, 600))
       living.delete(parley)
@@ -86,7 +86,7 @@ test('killed fifty times under load, every event that was answered 200 is proces
   const customers = Array.from({ length: POSTERS }, (_, n) => `39333000000${n}`)
   const crashing = Promise.all(Array.from({ length: PROCESSES }, crash))
   // The last bodies need someone who takes them.
-  const last = crashing.then(async () => startParley(surroundings(url, await freePort())))
+  const last = crashing.then(async () => startParley(environment(url, await freePort())))
   const posting = Promise.all(customers.map(post))
   const survivor = await last
   living.add(survivor)

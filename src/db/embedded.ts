@@ -30,7 +30,7 @@ export type EmbeddedServer = {
  * The server never outlives this process, however that ends; what a killed process left behind is waited for and
  * taken over. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours.
  *
- * @throws StartError when the surroundings do not allow it: the message says what to do.
+ * @throws StartError when the environment do not allow it: the message says what to do.
  */
 export async function startEmbedded(dataDir: string, settings: Record<string, string> = {}): Promise<EmbeddedServer> {
   const folder = await openDataFolder(dataDir)

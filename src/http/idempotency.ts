@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Json, Pool } from '../db/connect.ts'
 import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
-import { inTime } from './deadline.ts'
+import { withTimeout } from './database-timeout.ts'
 import { keepAnswer, keepProgress, releaseKey, renewKeys, reserveKey } from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
@@ -185,7 +185,7 @@ async function reserve(
   const { companyId, clientId } = request.caller
   const [path = ''] = request.url.split('?', 1)
   const asked = { companyId, clientId, method: request.method, path, key, digest: digestOf(request) }
-  const found = await inTime(
+  const found = await withTimeout(
     reserveKey(db, asked),
     (late) => late.state === 'reserved' && free(pool, request, companyId, late.id),
   )

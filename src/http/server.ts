@@ -16,7 +16,7 @@ import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { createBodyBudget } from './body-budget.ts'
-import { boundHandlers, inTime } from './deadline.ts'
+import { boundHandlers, withTimeout } from './database-timeout.ts'
 import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
 import { readJsonBodies } from './json-body.ts'
@@ -88,7 +88,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     reply.header('x-request-id', request.id)
     checkProtocol(request.raw)
     const admitted = admit(request, reply)
-    return admitted ? inTime(admitted) : done()
+    return admitted ? withTimeout(admitted) : done()
   })
   const countBody = createBodyBudget()
   app.addHook('onRequest', (request, reply, done) => {

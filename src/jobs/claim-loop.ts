@@ -1,10 +1,10 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { type Claimed, claimJobs } from './claim-store.ts'
-import { withDeadline } from './deadline.ts'
 import type { Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { LEASE_MS } from './lease.ts'
+import { withStatementTimeout } from './statement-timeout.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
 const SPACING_MS = 20
@@ -54,7 +54,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const batchSize = kind.batch ?? 1
     const narrow = { wideLanes: deps.wideLanes(), narrowSize: kind.narrow?.batch }
     const caps = { batchSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
-    const claimed = await withDeadline(
+    const claimed = await withStatementTimeout(
       claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
     )
     afterLane = claimed.lastLane

@@ -1,10 +1,10 @@
-import { type Bag, type Bagged, createBag } from '../batching/bag.ts'
+import { createUnorderedList, type UnorderedItem, type UnorderedList } from '../batching/unordered-list.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { withDeadline } from './deadline.ts'
 import type { Claim, Job } from './job.ts'
 import { type JobKind, tableOf } from './job-kind.ts'
 import { renewJobs } from './job-store.ts'
+import { withStatementTimeout } from './statement-timeout.ts'
 
 /** A lease ends this long after its last renewal. */
 export const LEASE_MS = 15_000
@@ -15,11 +15,16 @@ const RETRY_MS = 1_000
 export class LeaseLost extends Error {}
 
 /** A batch that this worker has leased. */
-export type LeasedBatch = Bagged & { kind: JobKind; jobs: Job[]; leasedAtMs: number; controller: AbortController }
+export type LeasedBatch = UnorderedItem & {
+  kind: JobKind
+  jobs: Job[]
+  leasedAtMs: number
+  controller: AbortController
+}
 
 /** The batches in flight in this process, whose leases are renewed while they last. */
 export type Leases = {
-  readonly batches: Bag<LeasedBatch>
+  readonly batches: UnorderedList<LeasedBatch>
   hold(kind: JobKind, jobs: Job[], leasedAtMs: number): LeasedBatch
   drop(batch: LeasedBatch): void
   start(): void
@@ -30,7 +35,7 @@ type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void } 
 
 /** Work whose lease is lost, or could not be renewed in time, is told to end by its signal: another may have it. */
 export function createLeases({ db, log }: LeaseDeps): Leases {
-  const batches = createBag<LeasedBatch>()
+  const batches = createUnorderedList<LeasedBatch>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
@@ -38,7 +43,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     const startedAtMs = monotonicMs()
     const old = [...batches].filter((batch) => startedAtMs - batch.leasedAtMs >= RENEW_EVERY_MS / 2)
     for (const [table, alike] of byTable(old)) {
-      const lost = await withDeadline(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
+      const lost = await withStatementTimeout(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
       for (const batch of alike) {
         if (batch.jobs.some(({ id }) => lost.has(id))) endWork(batch)
         else batch.leasedAtMs = startedAtMs

@@ -2,13 +2,13 @@ import { createBatcher } from '../batching/batch.ts'
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
-import { withDeadline } from './deadline.ts'
 import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
 import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
 import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch } from './lease.ts'
 import { type RunDeps, runBatch } from './run.ts'
+import { withStatementTimeout } from './statement-timeout.ts'
 
 const RECOVER_EVERY_MS = 1_000
 /** After an outage of the database: for workers to write outcomes that they know, before their jobs go to others. */
@@ -64,7 +64,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const persist = async (write: () => Promise<unknown>): Promise<void> => {
     for (let waitMs = FIRST_RETRY_MS; !gaveUp; waitMs = Math.min(waitMs * 2, LONGEST_RETRY_MS)) {
       try {
-        await withDeadline(write())
+        await withStatementTimeout(write())
         return
       } catch (error) {
         if (waitMs === FIRST_RETRY_MS) log.warn({ err: error }, 'job.write_failed')
@@ -198,8 +198,10 @@ function createRecovery(db: Db, kinds: readonly JobKind[]): () => Promise<void> 
   const recover = async () => {
     const startedAtMs = monotonicMs()
     try {
-      if (isAway) await withDeadline(db`select 1`.execute())
-      else for (const one of groups) await withDeadline(recoverJobs(db, one.names, one.maxLeaseExpiries, one.table))
+      if (isAway) await withStatementTimeout(db`select 1`.execute())
+      else
+        for (const one of groups)
+          await withStatementTimeout(recoverJobs(db, one.names, one.maxLeaseExpiries, one.table))
       nextAtMs = startedAtMs + (isAway ? RECOVER_AFTER_OUTAGE_MS : RECOVER_EVERY_MS)
       isAway = false
     } catch (error) {

@@ -74,7 +74,7 @@ const WARNING_PRIVATE =
  * Starts everything that the settings ask for and resolves when requests are answered. What was started is
  * stopped again if a later part can't be.
  *
- * @throws StartError when the surroundings do not allow it: the message says what to do.
+ * @throws StartError when the environment do not allow it: the message says what to do.
  */
 export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
   const components = createComponents(log)

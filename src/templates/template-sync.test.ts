@@ -18,11 +18,11 @@ let deps: SyncDeps
 let companyId: number
 /** The provider's list, and what happens between its reading and the end of its answer. */
 let list: { id: string; name: string; status: string }[]
-let whileAnswering: () => Promise<unknown>
+let duringAnswer: () => Promise<unknown>
 
 const provider = createServer(async (request, response) => {
   const data = list.map((one) => ({ ...one, language: 'en_US', category: 'UTILITY', components: [] }))
-  if (request.url?.includes('message_templates')) await whileAnswering()
+  if (request.url?.includes('message_templates')) await duringAnswer()
   response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }))
 })
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   companyId = await createCompany(db)
   await createSender(db, companyId)
-  whileAnswering = async () => {}
+  duringAnswer = async () => {}
   list = ['one', 'two'].map((name) => ({ id: `id-${name}`, name, status: 'PENDING' }))
 })
 afterAll(async () => {
@@ -68,7 +68,7 @@ const tell = (name: string, status: 'APPROVED' | 'REJECTED') =>
 
 it('does not overwrite a status event that arrived while the list was read, and changes the other templates', async () => {
   await syncTemplates(deps, companyId)
-  whileAnswering = () => tell('one', 'APPROVED')
+  duringAnswer = () => tell('one', 'APPROVED')
   list = list.map((one) => (one.name === 'two' ? { ...one, status: 'REJECTED' } : one))
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one APPROVED', 'two REJECTED'])
@@ -76,7 +76,7 @@ it('does not overwrite a status event that arrived while the list was read, and 
 
 it('keeps a template that an event changed while a list without it was read', async () => {
   await syncTemplates(deps, companyId)
-  whileAnswering = () => tell('one', 'APPROVED')
+  duringAnswer = () => tell('one', 'APPROVED')
   list = list.filter(({ name }) => name === 'two')
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one APPROVED', 'two PENDING'])

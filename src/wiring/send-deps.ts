@@ -1,4 +1,4 @@
-import { inTime } from '../http/deadline.ts'
+import { withTimeout } from '../http/database-timeout.ts'
 import { recordMedia } from '../media/copy-media.ts'
 import type { PreparedSend, SendToPrepare } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
@@ -37,10 +37,10 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
 
   return {
     ...deps,
-    senders: { listFor: (companyId) => inTime(senders.listFor(companyId)) },
-    templates: { ...templates, versionsOf: (...asked) => inTime(templates.versionsOf(...asked)) },
-    prepareSend: (send) => inTime(prepareSend(send), (late) => giveUp(send, late)),
-    completeSend: (send) => inTime(completeSend(send)),
+    senders: { listFor: (companyId) => withTimeout(senders.listFor(companyId)) },
+    templates: { ...templates, versionsOf: (...asked) => withTimeout(templates.versionsOf(...asked)) },
+    prepareSend: (send) => withTimeout(prepareSend(send), (late) => giveUp(send, late)),
+    completeSend: (send) => withTimeout(completeSend(send)),
     sourceType: config.serviceName.toLowerCase(),
     marketingWindow: config.marketingWindow,
     sessionWindow: config.sessionWindow,

@@ -145,20 +145,20 @@ async function keepList(
   storageKey: string,
   format: ListFormat,
   body: Readable,
-): Promise<Survey & { sizeBytes: number }> {
-  const survey = createSurvey(format)
+): Promise<UploadSummary & { sizeBytes: number }> {
+  const upload = createUploadReader(format)
   const meta = { mimeType: format === 'csv' ? 'text/csv' : 'application/x-ndjson', maxBytes: IMPORT_MAX_BYTES }
-  body.on('error', (error) => survey.stream.destroy(error))
+  body.on('error', (error) => upload.stream.destroy(error))
   body.on('close', () => {
-    if (!body.readableEnded) survey.stream.destroy(new Error('The list broke off'))
+    if (!body.readableEnded) upload.stream.destroy(new Error('The list broke off'))
   })
-  const { sizeBytes } = await blobStore.put(storageKey, body.pipe(survey.stream), meta).catch((error) => {
+  const { sizeBytes } = await blobStore.put(storageKey, body.pipe(upload.stream), meta).catch((error) => {
     // The rest is read and forgotten, so that the answer is heard.
     body.unpipe()
     body.resume()
     throw error instanceof TooLarge ? payloadTooLarge(IMPORT_MAX_BYTES) : error
   })
-  return { ...survey.result(), sizeBytes }
+  return { ...upload.result(), sizeBytes }
 }
 
 const LEFTOVERS_AT_ONCE = 100
@@ -174,10 +174,10 @@ export async function sweepLists({ db, blobStore }: Pick<ImportDeps, 'db' | 'blo
 
 type Head = { readBytes: number; readLines: number }
 type Header = { columns: readonly string[]; ignored: readonly string[]; head: Head }
-type Survey = Header & { rows: number; digest: Buffer }
+type UploadSummary = Header & { rows: number; digest: Buffer }
 
 /** Looks at a list on its way into the blob store: its header, and how many rows it has. */
-function createSurvey(format: ListFormat): { stream: Transform; result: () => Survey } {
+function createUploadReader(format: ListFormat): { stream: Transform; result: () => UploadSummary } {
   const reader: RecordReader = createRecordReader(format === 'csv')
   let header: (Header & { fault?: string }) | undefined
   const hash = createHash('sha256')
@@ -202,7 +202,7 @@ function createSurvey(format: ListFormat): { stream: Transform; result: () => Su
       done(attempt(() => take(reader.end())))
     },
   })
-  const result = (): Survey => {
+  const result = (): UploadSummary => {
     const { columns, ignored, head } = header ?? { columns: [], ignored: [], head: { readBytes: 0, readLines: 0 } }
     const count = rows - (format === 'csv' ? 1 : 0)
     if (count < 1) throw refused('must have at least one row')

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
-import { inTime } from '../../http/deadline.ts'
+import { withTimeout } from '../../http/database-timeout.ts'
 import { listSpent } from './unhandled-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */
@@ -35,5 +35,5 @@ export function createUnhandledBudget(db: Db): (address: string) => number | Pro
   return (address) =>
     monotonicMs() < freshUntilMs
       ? known(address)
-      : inTime(readAndFind(address), undefined, PATIENCE_MS).catch(() => known(address))
+      : withTimeout(readAndFind(address), undefined, PATIENCE_MS).catch(() => known(address))
 }

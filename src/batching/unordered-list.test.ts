@@ -2,33 +2,33 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { promotedBy } from '../../test/promoted.ts'
-import { type Bagged, createBag } from './bag.ts'
+import { createUnorderedList, type UnorderedItem } from './unordered-list.ts'
 
 test('what is put in is there until it is taken out, whatever else comes and goes', () => {
-  const bag = createBag<Bagged & { name: string }>()
+  const list = createUnorderedList<UnorderedItem & { name: string }>()
   const [a, b, c] = [{ name: 'a' }, { name: 'b' }, { name: 'c' }]
-  for (const item of [a, b, c]) bag.add(item)
-  const names = () => [...bag].map(({ name }) => name).sort()
-  expect([bag.size, names()]).toEqual([3, ['a', 'b', 'c']])
-  expect([bag.delete(a), bag.delete(a)]).toEqual([true, false])
-  expect([bag.size, names()]).toEqual([2, ['b', 'c']])
-  expect([bag.delete(c), bag.delete(b), bag.delete(b)]).toEqual([true, true, false])
-  expect([bag.size, names()]).toEqual([0, []])
-  bag.add(a)
-  expect([bag.size, names(), bag.delete({ name: 'a' })]).toEqual([1, ['a'], false])
+  for (const item of [a, b, c]) list.add(item)
+  const names = () => [...list].map(({ name }) => name).sort()
+  expect([list.size, names()]).toEqual([3, ['a', 'b', 'c']])
+  expect([list.delete(a), list.delete(a)]).toEqual([true, false])
+  expect([list.size, names()]).toEqual([2, ['b', 'c']])
+  expect([list.delete(c), list.delete(b), list.delete(b)]).toEqual([true, true, false])
+  expect([list.size, names()]).toEqual([0, []])
+  list.add(a)
+  expect([list.size, names(), list.delete({ name: 'a' })]).toEqual([1, ['a'], false])
 })
 
 test('a walk sees each item once, also when those at hand are taken out and others put in', () => {
-  const bag = createBag<Bagged & { n: number }>()
-  for (let n = 0; n < 10; n += 1) bag.add({ n })
+  const list = createUnorderedList<UnorderedItem & { n: number }>()
+  for (let n = 0; n < 10; n += 1) list.add({ n })
   const seen: number[] = []
-  for (const item of bag) {
+  for (const item of list) {
     seen.push(item.n)
-    if (item.n % 2 === 0) bag.delete(item)
-    if (item.n === 5) bag.add({ n: 100 })
+    if (item.n % 2 === 0) list.delete(item)
+    if (item.n === 5) list.add({ n: 100 })
   }
   expect(seen.sort((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
-  expect([...bag].map(({ n }) => n).sort((a, b) => a - b)).toEqual([1, 3, 5, 7, 9, 100])
+  expect([...list].map(({ n }) => n).sort((a, b) => a - b)).toEqual([1, 3, 5, 7, 9, 100])
 })
 
 type Held = { add(item: object): void; delete(item: object): void }
@@ -53,6 +53,6 @@ function promotedWith(held: Held): Promise<number> {
 }
 
 test('what was in it does not grow old with it, as in a set', async () => {
-  expect(await promotedWith(createBag())).toBeLessThan(5_000_000)
+  expect(await promotedWith(createUnorderedList())).toBeLessThan(5_000_000)
   expect(await promotedWith(new Set())).toBeGreaterThan(20_000_000)
 })

@@ -1,8 +1,8 @@
 /** What may be put into a bag: into one at a time, which keeps here where it is. */
-export type Bagged = { place?: number | undefined }
+export type UnorderedItem = { place?: number | undefined }
 
 /** Things in no order. */
-export type Bag<Item extends Bagged> = Iterable<Item> & {
+export type UnorderedList<Item extends UnorderedItem> = Iterable<Item> & {
   readonly size: number
   add(item: Item): void
   /** Answers whether it was there. */
@@ -12,9 +12,9 @@ export type Bag<Item extends Bagged> = Iterable<Item> & {
 /**
  * A set for what comes and goes all the time. V8 renews the table of a `Set` again and again, and each table that it leaves
  * keeps what it held and knows the next: once one has grown old, all that was ever in the set grows old with it, and is
- * collected with great effort (src/batching/bag.test.ts). While a bag is walked through, only the item at hand may be taken out.
+ * collected with great effort (src/batching/unordered-list.test.ts). While a bag is walked through, only the item at hand may be taken out.
  */
-export function createBag<Item extends Bagged>(): Bag<Item> {
+export function createUnorderedList<Item extends UnorderedItem>(): UnorderedList<Item> {
   const items: Item[] = []
   return {
     get size() {

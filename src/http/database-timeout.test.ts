@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { connect } from '../db/connect.ts'
-import { inTime, whileAnswering } from './deadline.ts'
+import { withHeartbeat, withTimeout } from './database-timeout.ts'
 
 const { url } = await createTestDatabase()
 
@@ -20,22 +20,22 @@ const unavailable = { status: 503, body: { error: { code: 'service_unavailable' 
 
 test('work of usual length is refused when it does not come, and its late result is handed over', async () => {
   const late = Promise.withResolvers<string>()
-  await expect(inTime(never)).rejects.toMatchObject(unavailable)
-  await expect(inTime(sleep(1_000, 'it'), late.resolve, 250)).rejects.toMatchObject(unavailable)
+  await expect(withTimeout(never)).rejects.toMatchObject(unavailable)
+  await expect(withTimeout(sleep(1_000, 'it'), late.resolve, 250)).rejects.toMatchObject(unavailable)
   expect(await late.promise).toBe('it')
 })
 
 test('long work may take its time while the database answers', async () => {
   const { db } = await cuttable()
-  expect(await whileAnswering(db, sleep(4_500, 'it'))).toBe('it')
-  await expect(whileAnswering(db, Promise.reject(new Error('its own')))).rejects.toThrow('its own')
+  expect(await withHeartbeat(db, sleep(4_500, 'it'))).toBe('it')
+  await expect(withHeartbeat(db, Promise.reject(new Error('its own')))).rejects.toThrow('its own')
 })
 
 test('long work is refused once the database is silent, and left alone by one that refuses', async () => {
   const { proxy, db } = await cuttable()
   proxy.become('silent')
-  await expect(whileAnswering(db, never)).rejects.toMatchObject(unavailable)
+  await expect(withHeartbeat(db, never)).rejects.toMatchObject(unavailable)
   proxy.become('refused')
   proxy.cut('rst')
-  expect(await whileAnswering(db, sleep(1_500, 'it'))).toBe('it')
+  expect(await withHeartbeat(db, sleep(1_500, 'it'))).toBe('it')
 })

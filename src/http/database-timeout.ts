@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type Bagged, createBag } from '../batching/bag.ts'
+import { createUnorderedList, type UnorderedItem } from '../batching/unordered-list.ts'
 import type { Db } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 
@@ -20,17 +20,17 @@ const LOOK_MS = 2_500
 const SWEEP_MS = 250
 const RETRY_AFTER_SECONDS = 1
 
-type Wait = Bagged & { sweepsLeft: number; giveUp(): void }
+type Wait = UnorderedItem & { sweepsLeft: number; giveUp(): void }
 
 /** The promises that are waited for; one timer checks them all. */
-const waits = createBag<Wait>()
+const waits = createUnorderedList<Wait>()
 setInterval(sweep, SWEEP_MS).unref()
 
 /**
  * The result of work on the database, or 503 when it has not come in time: a database that is stopped, or whose machine
  * is gone, refuses nothing, it is merely silent. What comes later is handed to `onLate`.
  */
-export function inTime<T>(
+export function withTimeout<T>(
   work: Promise<T>,
   onLate: (result: T) => unknown = () => {},
   patienceMs: number = PATIENCE_MS,
@@ -48,7 +48,7 @@ export function inTime<T>(
  * The result of work that may take long, or 503 once the database does not answer anybody: a database that is away, but
  * not silent, fails the work by itself.
  */
-export function whileAnswering<T>(db: Db, work: Promise<T>): Promise<T> {
+export function withHeartbeat<T>(db: Db, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let isOver = false
     const wait: Wait = { sweepsLeft: 0, giveUp: () => void look() }
@@ -57,7 +57,7 @@ export function whileAnswering<T>(db: Db, work: Promise<T>): Promise<T> {
       if (!isOver) waits.add(wait)
     }
     const look = () =>
-      inTime<unknown>(
+      withTimeout<unknown>(
         db`select 1`.catch(() => {}),
         undefined,
         LOOK_MS,
@@ -83,7 +83,7 @@ export function boundHandlers(app: FastifyInstance, db: Db): void {
     const { handler } = route
     const { waitsForOthers, takesLong } = route.config ?? {}
     if (waitsForOthers) return
-    const bound = takesLong ? (answer: Promise<unknown>) => whileAnswering(db, answer) : inTime<unknown>
+    const bound = takesLong ? (answer: Promise<unknown>) => withHeartbeat(db, answer) : withTimeout<unknown>
     route.handler = function (request, reply) {
       const answer: unknown = handler.call(this, request, reply)
       // A handler that promises nothing has answered already, and waited for nothing.

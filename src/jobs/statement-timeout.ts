@@ -2,7 +2,7 @@
 export const STATEMENT_MS = 10_000
 
 /** The result of `work`, or a rejection when it has not come after `deadlineMs`. What comes later is dropped. */
-export async function withDeadline<T>(work: Promise<T>, deadlineMs: number = STATEMENT_MS): Promise<T> {
+export async function withStatementTimeout<T>(work: Promise<T>, deadlineMs: number = STATEMENT_MS): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`The database gave no answer in ${deadlineMs} ms`)), deadlineMs)
   try {
