@@ -25,7 +25,7 @@ export type Config = {
   readonly logLevel: string
   /** Days that envelopes, deliveries and attempts are kept. */
   readonly deliveryLogDays: number
-  /** How long a process that is asked to stop goes on answering, so that proxies can turn to others. */
+  /** How long a process that is asked to stop goes on answering, so that proxies can use others. */
   readonly stopDelayMs: number
   readonly serviceName: string
   readonly apiKeyPrefix: string

@@ -17,14 +17,14 @@ export type BatchQueue<Waiting> = {
   size(): number
   /** Returns false, and keeps nothing, when too much waits already. */
   add(waiting: Waiting): boolean
-  /** Removes and returns the next batch: companies in turn, each company's items in order of arrival. */
+  /** Removes and returns the next batch: one item of each company at a time, each company's items in order of arrival. */
   take(): Waiting[]
   /** Removes the oldest items of each company for which `isKept` is false. */
   removeOldest(isKept: (waiting: Waiting) => boolean): void
 }
 
 type CompanyQueue<Waiting> = { readonly company: number | string; readonly items: Waiting[]; bytes: number }
-type Turn<Waiting> = { readonly queue: CompanyQueue<Waiting>; taken: number }
+type Share<Waiting> = { readonly queue: CompanyQueue<Waiting>; taken: number }
 type Batch<Waiting> = { readonly items: Waiting[]; room: number; readonly mostOfCompany: number }
 
 /** The part of a batch, while several companies wait, and of what waits that one company has at most. */
@@ -36,7 +36,7 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
   const { maxWaiting = Number.POSITIVE_INFINITY, maxWaitingBytes = Number.POSITIVE_INFINITY } = limits
   const { bytesOf = () => 0, companyOf } = limits
   const companyShare = companyOf === undefined ? 1 : COMPANY_SHARE
-  /** In the order of their turns; a company without items is not in it. */
+  /** In the order in which they are served; a company without items is not in it. */
   const queues = new Map<number | string, CompanyQueue<Waiting>>()
   let count = 0
   let bytes = 0
@@ -58,20 +58,20 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
     return waiting
   }
 
-  /** The next item of a company that fits into the batch; undefined when its turn is over for this batch. */
-  const takeOne = (turn: Turn<Waiting>, batch: Batch<Waiting>): Waiting | undefined => {
-    const [first] = turn.queue.items
-    if (first === undefined || turn.taken === batch.mostOfCompany) return undefined
+  /** The next item of a company that fits into the batch; undefined when its share of this batch is used up. */
+  const takeOne = (share: Share<Waiting>, batch: Batch<Waiting>): Waiting | undefined => {
+    const [first] = share.queue.items
+    if (first === undefined || share.taken === batch.mostOfCompany) return undefined
     const size = bytesOf(first.item)
     if (size > batch.room && batch.items.length > 0) return undefined
     batch.room -= size
-    turn.taken += 1
-    return shift(turn.queue)
+    share.taken += 1
+    return shift(share.queue)
   }
 
   /** Moves companies that were served behind those that were not. */
-  const passTurns = (turns: readonly Turn<Waiting>[]): void => {
-    for (const { queue, taken } of turns) {
+  const rotate = (shares: readonly Share<Waiting>[]): void => {
+    for (const { queue, taken } of shares) {
       if (taken > 0 && queues.delete(queue.company)) queues.set(queue.company, queue)
     }
   }
@@ -95,18 +95,18 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
     },
 
     take: () => {
-      const turns = [...queues.values()].map((queue) => ({ queue, taken: 0 }))
-      const mostOfCompany = turns.length > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
+      const shares = [...queues.values()].map((queue) => ({ queue, taken: 0 }))
+      const mostOfCompany = shares.length > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
       const batch: Batch<Waiting> = { items: [], room: maxBytes, mostOfCompany }
-      let open = turns
+      let open = shares
       while (open.length > 0) {
-        open = open.filter((turn) => {
-          const waiting = batch.items.length < maxItems ? takeOne(turn, batch) : undefined
+        open = open.filter((share) => {
+          const waiting = batch.items.length < maxItems ? takeOne(share, batch) : undefined
           if (waiting !== undefined) batch.items.push(waiting)
           return waiting !== undefined
         })
       }
-      passTurns(turns)
+      rotate(shares)
       return batch.items
     },
 

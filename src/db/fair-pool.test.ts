@@ -1,19 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompanyTurns, type Turn, type TurnLimits } from './company-turns.ts'
+import { createCompanySlots, type SlotLimits, type SlotRequest } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
 
 const { db: pool } = await createTestDatabase()
 await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`
 
-const make = (limits: Partial<TurnLimits> = {}) => {
+const make = (limits: Partial<SlotLimits> = {}) => {
   const db = shareFairly(
     pool,
-    createCompanyTurns({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000, ...limits }),
+    createCompanySlots({ slots: 9, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000, ...limits }),
   )
-  const as = (companyId: number, turn: Partial<Turn> = {}) => {
-    const caller = { companyId, isHeavy: false, isWanted: () => true, ...turn }
+  const as = (companyId: number, request: Partial<SlotRequest> = {}) => {
+    const caller = { companyId, isHeavy: false, isWanted: () => true, ...request }
     return {
       sleep: (seconds: number) =>
         onBehalfOf(caller, async () => db`select pg_sleep(${seconds}), ${`company ${companyId}`}::text`),
@@ -99,7 +99,7 @@ test('a statement that waits too long, or behind too many, is refused with 503 a
   expect(many.filter(({ status }) => status === 'rejected')).toHaveLength(4)
 })
 
-test('work whose caller has gone is dropped when its turn comes', async () => {
+test('work whose caller has gone is dropped when its slot is free', async () => {
   const { as } = make()
   const held = Array.from({ length: 6 }, () => as(7).sleep(0.3))
   await expect.poll(running).toBe(6)
@@ -110,7 +110,7 @@ test('work whose caller has gone is dropped when its turn comes', async () => {
   expect(await pool`select from work where company_id = 7`).toHaveLength(1)
 })
 
-test('fragments take no turn, and work of no company waits for none', async () => {
+test('fragments take no slot, and work of no company waits for none', async () => {
   const { db, as } = make()
   const held = Array.from({ length: 6 }, () => as(8).sleep(0.3))
   const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isWanted: () => true }, async () => {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { onBehalfOf } from '../db/fair-pool.ts'
 
 /**
- * Makes the handlers of the API-key surface that are registered afterwards take their company's turns at the pool. A
+ * Makes the handlers of the API-key surface that are registered afterwards wait for a slot of their company at the pool. A
  * handler whose caller has been answered, or has hung up, starts no more statements; one that may take long ends what it
  * began.
  */
@@ -13,8 +13,8 @@ export function actForCompanies(app: FastifyInstance): void {
     const { handler } = route
     route.handler = function (request, reply) {
       const isWanted = () => takesLong || isAwaited(reply)
-      const turn = { companyId: request.caller.companyId, isHeavy: takesLong, isWanted }
-      return onBehalfOf(turn, () => handler.call(this, request, reply))
+      const slot = { companyId: request.caller.companyId, isHeavy: takesLong, isWanted }
+      return onBehalfOf(slot, () => handler.call(this, request, reply))
     }
   })
 }

@@ -20,7 +20,7 @@ type HealthDeps = {
   metrics: Pick<Metrics, 'registry'>
   /** Faults of mail servers do not make a process unready: they are shown for the operator. */
   mailHealth: { details(): object }
-  /** A process that stops is not ready: proxies turn to others. */
+  /** A process that stops is not ready: proxies use others. */
   stopping?: Stopping
 }
 

@@ -42,7 +42,7 @@ const QUOTED = /^"((?:[ !#-[\]-~]|\\["\\])*)"$/
 /**
  * Makes every POST of the API-key surface that carries an Idempotency-Key take effect once (decisions: Idempotency-Key),
  * of the routes that are registered afterwards. The key stays reserved until the handler ends, also when its caller was
- * answered 503 before: then an error releases it, and a kept answer stays. `db` reserves keys in the turns of companies;
+ * answered 503 before: then an error releases it, and a kept answer stays. `db` reserves keys in slots of its company;
  * `pool` releases them at once.
  */
 export function keepIdempotencyKeys(app: FastifyInstance, { db, pool }: { db: Db; pool: Db }): void {

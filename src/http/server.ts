@@ -44,7 +44,7 @@ export type ServerDeps = {
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
 
 // A client gets this long for its whole request, and a connection for the pauses in it; no answer takes longer than
-// a send that waits for its turn and for the provider.
+// a send that waits for its slot and for the provider.
 const HEADERS_TIMEOUT_MS = 15_000
 const REQUEST_TIMEOUT_MS = 60_000
 const CONNECTION_TIMEOUT_MS = 75_000

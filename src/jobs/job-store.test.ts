@@ -63,14 +63,14 @@ test('a job of a rolled back transaction never existed', async () => {
   expect(await claim()).toEqual([])
 })
 
-test('a subject marked once has one job however often it is put up', async () => {
+test('a subject marked once has one job however often it is enqueued', async () => {
   expect(await enqueueJobs(db, [job(1, { once: true }), job(1, { once: true }), job(2, { once: true })])).toBe(2)
   expect(await enqueueJobs(db, [job(2, { once: true }), job(3, { once: true }), job(3)])).toBe(2)
   expect(subjects(await claim())).toEqual([1, 2, 3, 3])
   expect(await enqueueJobs(db, [job(1, { once: true })])).toBe(0)
 })
 
-test('subjects put up by many at once in opposite orders neither double nor deadlock', async () => {
+test('subjects enqueued by many at once in opposite orders neither double nor deadlock', async () => {
   const forward = jobs(3_000, { once: true })
   await Promise.all(
     Array.from({ length: 8 }, (_, i) =>
@@ -114,7 +114,7 @@ test('a company never has more in flight than its cap over all its lanes', async
   expect(await claim({ companyCap: 5 })).toEqual([])
 })
 
-test('each lane gets its turn before any lane gets a second one', async () => {
+test('each lane is claimed once before any lane is claimed twice', async () => {
   await enqueueJobs(db, jobs(50, { lane: 'big' }))
   for (const lane of ['a', 'm', 'z']) await enqueueJobs(db, jobs(2, { lane }))
   const lanes = (await claim({ batches: 8 })).map(({ lane }) => lane).sort()
@@ -123,14 +123,14 @@ test('each lane gets its turn before any lane gets a second one', async () => {
 
 test('a claim goes on with the lane after the last one served', async () => {
   for (const lane of ['a', 'b', 'c', 'd', 'e']) await enqueueJobs(db, jobs(4, { lane }))
-  const turns: string[] = []
+  const order: string[] = []
   let afterLane = ''
   for (let i = 0; i < 5; i++) {
     const claimed = await claimJobs(db, { ...request, batches: 2, afterLane })
-    turns.push(...claimed.jobs.map(({ lane }) => lane).sort())
+    order.push(...claimed.jobs.map(({ lane }) => lane).sort())
     afterLane = claimed.lastLane
   }
-  expect(turns).toEqual(['a', 'b', 'c', 'd', 'a', 'e', 'b', 'c', 'd', 'e'])
+  expect(order).toEqual(['a', 'b', 'c', 'd', 'a', 'e', 'b', 'c', 'd', 'e'])
 })
 
 test('more lanes than one walk looks at are all served by the next ones', async () => {

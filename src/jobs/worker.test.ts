@@ -27,7 +27,7 @@ test('every job is handled once and then gone', async () => {
   expect(handled.toSorted((a, b) => a - b)).toEqual(jobs(500).map(({ subjectId }) => subjectId))
 })
 
-test('a job put up in a process is begun at once when its worker is woken, and otherwise found by polling', async () => {
+test('a job enqueued in a process starts at once when its worker is woken, and is found by polling otherwise', async () => {
   const handled: string[] = []
   const handle = async (job: Job) => {
     handled.push(job.kind)

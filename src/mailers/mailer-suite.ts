@@ -190,7 +190,7 @@ export function describeMailer(name: string, create: Create): void {
       expect(mails).toHaveLength(1)
     })
 
-    test('a mail that waits for its turn loses none of its time', async () => {
+    test('a mail that waits for a connection loses none of its time', async () => {
       // Each batch takes most of the time that one mail has.
       const held: (() => void)[] = []
       const { url } = await start()

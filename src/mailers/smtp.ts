@@ -59,8 +59,8 @@ type Server = { send(mail: Mail, confirmSubmission: () => Promise<boolean>): Pro
 
 function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
-  // Mails wait here and not in the library's pool, so that their time begins with their turn.
-  const turns = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
+  // Mails wait here and not in the library's pool, so that their timeout starts when they are sent.
+  const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
   const transport = createTransport({
     url: smtpUrl,
     pool: true,
@@ -106,7 +106,7 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     }
   }
   return {
-    send: (mail, confirmSubmission) => turns.execute(() => send(mail, confirmSubmission)),
+    send: (mail, confirmSubmission) => slots.execute(() => send(mail, confirmSubmission)),
     close: () => transport.close(),
   }
 }

@@ -90,7 +90,7 @@ async function playing<T>(listener: (base: string) => RequestListener, work: () 
 }
 
 describe('noting', () => {
-  test('what messages say of their media is kept, and a job put up for each, once', async () => {
+  test('what messages say of their media is kept, and a job is enqueued for each, once', async () => {
     const { companyId, senderId, messageId } = await createMediaMessage(db, {
       providerMediaId: '5',
       mimeType: 'application/pdf',
@@ -125,7 +125,7 @@ describe('noting', () => {
     expect(await copyMedia(deps, companyId, messageId)).toEqual({ kind: 'gone' })
   })
 
-  test('nothing is put up when the transaction fails', async () => {
+  test('nothing is enqueued when the transaction fails', async () => {
     const message = await createMediaMessage(db, { providerMediaId: '5' })
     const failing = db.begin(async (tx) => {
       await recordMedia(enqueue, tx, [message])

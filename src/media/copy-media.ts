@@ -42,7 +42,7 @@ export type CopyJob = MediaPlace
 export type EnqueueCopies = (tx: Db, jobs: readonly CopyJob[]) => Promise<void>
 
 /**
- * Notes the media of messages, written before in this transaction, and puts up a job for each: those that came in, and
+ * Notes the media of messages, written before in this transaction, and enqueues a job for each: those that came in, and
  * those that went out by the provider's id.
  */
 export async function recordMedia(

@@ -32,7 +32,7 @@ export type PreparedSend =
   | { refusal: 'key' }
   /** Another transaction holds the lock of its customer. */
   | { refusal: 'busy' }
-  /** Its turn comes later than anyone is kept waiting. */
+  /** Its slot is later than a send may wait. */
   | { refusal: 'throttle'; waitSeconds: number }
   /** It may go out when it has waited. */
   | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }

@@ -65,7 +65,7 @@ const waits = async (sends: readonly SendToPrepare[], pool = db) =>
   }))
 
 describe('the throughput of a sender', () => {
-  test('one batch takes turns in its order; what would wait longer than 5 s is refused and writes nothing', async () => {
+  test('one batch takes slots in its order; what would wait longer than 5 s is refused and writes nothing', async () => {
     const { many, written } = await world()
     const results = await waits(many(9, { slotSeconds: 1, dailyLimit: 1_000 }))
     expect(results).toEqual([
@@ -75,7 +75,7 @@ describe('the throughput of a sender', () => {
     expect(await written()).toEqual({ contacts: 6, conversations: 6, messages: 6, ledger: 6 })
   })
 
-  test('turns go on where the last batch stopped, and refused ones took none', async () => {
+  test('slots go on where the last batch stopped, and refused ones took none', async () => {
     const { many } = await world()
     await waits(many(9, { slotSeconds: 100 }))
     const [next] = await waits(many(1, { slotSeconds: 100 }))
@@ -84,7 +84,7 @@ describe('the throughput of a sender', () => {
     expect(next?.seconds).toBeLessThanOrEqual(100)
   })
 
-  test('sixty at once from two processes get one turn where there is one', async () => {
+  test('sixty at once from two processes get one slot where there is one', async () => {
     const { many, written } = await world()
     const other = connect(url)
     const sends = many(60, { slotSeconds: ONE_AN_AGE })
@@ -101,7 +101,7 @@ describe('the throughput of a sender', () => {
     expect(await waits(one.many(200))).toEqual(Array(200).fill({ refusal: null, seconds: 0 }))
   })
 
-  test('what is refused for other reasons takes no turn', async () => {
+  test('what is refused for other reasons takes no slot', async () => {
     const { many, send } = await world()
     const results = await waits([...many(3, { slotSeconds: 1, needsWindow: true }), send({ slotSeconds: 1 })])
     expect(results.map(({ refusal }) => refusal)).toEqual(['window', 'window', 'window', null])

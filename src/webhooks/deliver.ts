@@ -8,7 +8,7 @@ import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import type { AttemptRecord, HeldDelivery } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
-import { createReceiverTurns, type ReceiverTurns, type TurnEnd } from './receiver-turns.ts'
+import { createReceiverSlots, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
 import type { SecretCipher } from './registration.ts'
 import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
@@ -42,27 +42,27 @@ export type Deliverer = {
   close(): void
 }
 
-type Working = DeliverDeps & AttemptDeps & AttemptBatches & { turns: ReceiverTurns }
+type Working = DeliverDeps & AttemptDeps & AttemptBatches & { slots: ReceiverSlots }
 
 /** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
 export function createDeliverer(deps: DeliverDeps): Deliverer {
-  const turns = createReceiverTurns()
+  const slots = createReceiverSlots()
   const signers = createSigners(deps.cipher)
   const openHeaders = createHeaderOpener(deps.cipher.decrypt)
-  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, openHeaders, turns }
+  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, openHeaders, slots }
   return {
     kind: {
       kind: DELIVER,
       table: DELIVERIES,
       batch: BATCH,
-      narrow: { batch: NARROW_BATCH, isWide: (lane) => turns.isQuick(lane) },
+      narrow: { batch: NARROW_BATCH, isWide: (lane) => slots.isQuick(lane) },
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
     },
-    close: turns.close,
+    close: slots.close,
   }
 }
 
@@ -92,9 +92,9 @@ async function attempt(
   job: Job,
   signal: AbortSignal,
 ): Promise<AttemptRecord | 'nothing to do' | 'not now'> {
-  const turn = await working.turns.take(job.lane)
-  if (turn === undefined) return 'not now'
-  let how: TurnEnd | undefined
+  const slot = await working.slots.take(job.lane)
+  if (slot === undefined) return 'not now'
+  let how: SlotResult | undefined
   try {
     if (signal.aborted) return 'not now'
     const started = await working.start(toHeld(job))
@@ -103,7 +103,7 @@ async function attempt(
     how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
     return record
   } finally {
-    turn.end(how)
+    slot.end(how)
   }
 }
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { createSignal, type Signal } from '../batching/signal.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
-import { createCompanyTurns } from '../db/company-turns.ts'
+import { createCompanySlots } from '../db/company-slots.ts'
 import type { Pool } from '../db/connect.ts'
 import { shareFairly } from '../db/fair-pool.ts'
 import { registerPoolGauge } from '../db/pool-metric.ts'
@@ -64,7 +64,7 @@ export type Deps = Dependencies & {
   eventsStored: Signal
   /** Emails were accepted. */
   emailsAccepted: Signal
-  /** Deliveries were put up again. */
+  /** Deliveries were enqueued again. */
   deliveriesDue: Signal
 }
 
@@ -77,7 +77,7 @@ export function createDeps(dependencies: Dependencies): Deps {
     ...dependencies,
     db: shareFairly(
       dependencies.db,
-      createCompanyTurns({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING }),
+      createCompanySlots({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING }),
     ),
     pool: dependencies.db,
     metrics,

@@ -12,8 +12,8 @@ import type { Deps } from './deps.ts'
 const CONTACTS_IMPORT = 'contacts.import'
 const MAX_ATTEMPTS = 10
 const RETRY_MS = 1_000
-/** A long import lets those of other companies have their turn this often. */
-const TURN_MS = 10_000
+/** A long import yields to those of other companies after this time. */
+const SLICE_MS = 10_000
 
 /** One lane per company: its imports are applied one after another. */
 const enqueueImport: EnqueueImport = async (tx, companyId, importId) => {
@@ -37,7 +37,7 @@ export function importKind(given: Pick<Deps, 'db' | 'blobStore' | 'config'>): Si
     concurrency: 2,
     maxAttempts: MAX_ATTEMPTS,
     handle: async ({ companyId = 0, subjectId, attempts }, signal) => {
-      const endsAtMs = monotonicMs() + TURN_MS
+      const endsAtMs = monotonicMs() + SLICE_MS
       try {
         const pause = () => monotonicMs() > endsAtMs
         const isOver = await runImport(deps, companyId, subjectId, { signal, pause })

@@ -4,13 +4,13 @@ import { exportColumns, toCells, toLine } from '../contact-columns.ts'
 import type { Contact } from '../contact-record.ts'
 import { type CsvStyle, toCsvRow } from '../import/csv.ts'
 import { RECORD_MAX_BYTES } from '../import/record-reader.ts'
-import { inTurn } from '../matching/contact-queue.ts'
+import { runExclusive } from '../matching/contact-queue.ts'
 import { readContactsAfter, readCustomKeys } from './contact-export-store.ts'
 
 export type ListFormat = 'csv' | 'ndjson'
 
 const CSV_MAX_CUSTOM_KEYS = 1_000
-/** Read and written before other requests have their turn: some milliseconds. */
+/** Read and written before other requests run: some milliseconds. */
 const CONTACTS_AT_ONCE = 250
 
 /**
@@ -41,7 +41,7 @@ export async function exportContacts(
 async function* writePages(db: Pool, companyId: number, head: string, write: (contacts: Contact[]) => string) {
   if (head !== '') yield head
   for (let after = 0; ; ) {
-    const page = await inTurn(db, companyId, ['export'], async () => {
+    const page = await runExclusive(db, companyId, ['export'], async () => {
       const contacts = await readContactsAfter(db, companyId, after, CONTACTS_AT_ONCE)
       return { text: write(contacts), lastId: contacts.at(-1)?.id, isLast: contacts.length < CONTACTS_AT_ONCE }
     })

@@ -35,7 +35,7 @@ export type RunDeps = {
 
 /**
  * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
- * whatever is killed when. Answers whether it is over; it is not when `pause` says that others should have their turn.
+ * whatever is killed when. Answers whether it is over; it is not when `pause` returns true, so that other imports run.
  * Throws when `signal` tells it to end, and what the blob store and the database throw.
  */
 export async function runImport(
@@ -111,7 +111,7 @@ type Row = {
 }
 type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refusals: Refusal[] }
 
-/** Now and then the rows before have their turn, which wait for the next of their statements. */
+/** Yields to the rows before, which wait for their next statement. */
 async function checkBatch(
   deps: RunDeps,
   read: ParseRecord,

@@ -31,7 +31,7 @@ import { createRecordReader, type ListRecord, type RecordReader } from './record
 export const IMPORT_MAX_ROWS = 1_000_000
 export const IMPORT_MAX_BYTES = 1024 * 1024 * 1024
 
-/** Puts up the job that works an import off, in the transaction that records it. */
+/** Enqueues the job of an import, in the transaction that records it. */
 export type EnqueueImport = (tx: Db, companyId: number, importId: number) => Promise<void>
 
 export type ImportDeps = { db: Pool; blobStore: BlobStore; enqueue: EnqueueImport }

@@ -37,7 +37,7 @@ const FIRST_NEW_ID = 2 ** 52
 
 /**
  * Applies the items one after another to the contacts that they match, in memory (spec: Contacts, Matching rules).
- * `matches` holds every contact that an item can match at its turn: see `readMatches`.
+ * `matches` holds every contact that an item can match when it is processed: see `readMatches`.
  */
 export function applyItems(items: readonly Item[], matches: readonly Match[], whenFull: WhenFull): Step[] {
   const index = createIndex(matches)

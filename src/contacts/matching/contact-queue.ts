@@ -16,7 +16,7 @@ const queues = new WeakMap<Pool, Map<number, Queue>>()
  * decided where the work starts its statements (db/fair-pool.ts).
  * 503 when 500 pieces of the company's work wait or run already.
  */
-export async function inTurn<T>(
+export async function runExclusive<T>(
   pool: Pool,
   companyId: number,
   keys: readonly string[],
@@ -25,12 +25,12 @@ export async function inTurn<T>(
   const queue = queueOf(pool, companyId)
   if (queue.count >= WORK_MAX) throw serviceUnavailable('Too many writes of contacts wait: try again soon')
   queue.count += 1
-  const turn = takeTurn(queue, keys)
+  const place = joinQueue(queue, keys)
   try {
-    await turn.earlier
+    await place.earlier
     return await work()
   } finally {
-    turn.leave()
+    place.leave()
     queue.count -= 1
     if (queue.count === 0) queues.get(pool)?.delete(companyId)
   }
@@ -45,7 +45,7 @@ function queueOf(pool: Pool, companyId: number): Queue {
 }
 
 /** All keys are taken at once, so that no two pieces of work wait for each other. */
-function takeTurn({ ends }: Queue, keys: readonly string[]): { earlier: Promise<unknown>; leave: () => void } {
+function joinQueue({ ends }: Queue, keys: readonly string[]): { earlier: Promise<unknown>; leave: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const earlier = Promise.all(keys.map((key) => ends.get(key)))
   for (const key of keys) ends.set(key, promise)

@@ -4,7 +4,7 @@ import type { Db, Pool } from '../../db/connect.ts'
 import { isContention, sqlState } from '../../db/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 import { takeContactIds } from '../contact-store.ts'
-import { inTurn } from './contact-queue.ts'
+import { runExclusive } from './contact-queue.ts'
 import { type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
 
 /** A write with more names than this takes the place of a large batch. */
@@ -63,7 +63,7 @@ export async function withMatchesLocked<T>(
       if (!isLocked || matches === undefined) throw new Busy()
       return { value: await work(tx, matches, newIds) }
     })
-  return inTurn(db, companyId, keys, async () => {
+  return runExclusive(db, companyId, keys, async () => {
     const startedAtMs = monotonicMs()
     for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {
       const outcome = await attempt().catch(asBusy)

@@ -12,20 +12,20 @@ const LONGEST_PAUSE_MS = 200
 /** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
 const MOST_REMEMBERED = 10_000
 
-/** How an attempt ended, as far as it says something about the receiver. */
-export type TurnEnd = { succeeded: boolean; durationMs: number }
+/** How an attempt ended, if its result depends on the receiver. */
+export type SlotResult = { succeeded: boolean; durationMs: number }
 
-export type Turn = {
-  /** Ends the turn; undefined when the attempt says nothing about the receiver. */
-  end(how: TurnEnd | undefined): void
+export type Slot = {
+  /** Releases the slot; undefined when the attempt says nothing about the receiver. */
+  end(how: SlotResult | undefined): void
 }
 
-export type ReceiverTurns = {
+export type ReceiverSlots = {
   /**
    * Fulfilled when the receiver, by its lane, may be called once more; with undefined when the delivery is to be given back,
-   * because its receiver fails or the turns are closed.
+   * because its receiver fails or the slots are closed.
    */
-  take(receiver: string): Promise<Turn | undefined>
+  take(receiver: string): Promise<Slot | undefined>
   /** Whether the receiver has answered quickly for a while. */
   isQuick(receiver: string): boolean
   /** Gives back all that waits, and all that comes. */
@@ -39,7 +39,7 @@ type Receiver = {
   pauseMs: number
   /** Ends the pause that lasts now. */
   timer: NodeJS.Timeout | undefined
-  waiting: ((turn: Turn | undefined) => void)[]
+  waiting: ((slot: Slot | undefined) => void)[]
 }
 
 /**
@@ -47,11 +47,11 @@ type Receiver = {
  * time, with pauses, while it fails. What waits here holds no connection, and it is given back as soon as its receiver is known to fail,
  * so that a receiver costs the others nothing.
  */
-export function createReceiverTurns(): ReceiverTurns {
+export function createReceiverSlots(): ReceiverSlots {
   const receivers = new Map<string, Receiver>()
   let isClosed = false
 
-  const begin = (id: string, receiver: Receiver): Turn => {
+  const begin = (id: string, receiver: Receiver): Slot => {
     receiver.inFlight += 1
     return {
       end: (how) => {
@@ -110,7 +110,7 @@ function giveBack({ waiting }: Receiver): void {
 }
 
 /** A success allows more at once, a failure half as many; what waits when the receiver begins to fail is given back. */
-function learn(receiver: Receiver, { succeeded, durationMs }: TurnEnd): void {
+function learn(receiver: Receiver, { succeeded, durationMs }: SlotResult): void {
   const { atOnce, pauseMs } = receiver
   if (!succeeded) {
     if (atOnce === 2) giveBack(receiver)

@@ -1,56 +1,57 @@
 import { monotonicMs } from '../clock.ts'
 import { overloaded } from '../errors.ts'
 
-export type TurnLimits = {
+export type SlotLimits = {
   /** Requests that work at the same time at most, of all companies. */
   slots: number
   /** Requests that wait at most; a third of them one company's. */
   maxWaiting: number
-  /** How long work waits for a turn at most; then it is refused, and never runs. */
+  /** The longest time that work waits for a slot. Work that waits longer is refused and never runs. */
   maxWaitMs: number
   /** The same for heavy work, whose callers wait longer. */
   maxHeavyWaitMs: number
 }
 
-export type Turn = {
+/** A piece of work that asks for a slot. */
+export type SlotRequest = {
   companyId: number
   /** Work that keeps a core of the database busy: always held to the company's share. */
   isHeavy: boolean
-  /** Whether the caller is still there when the turn comes. */
+  /** Whether the caller is still connected when the slot is free. */
   isWanted: () => boolean
 }
 
-export type CompanyTurns = {
+export type CompanySlots = {
   /**
-   * Runs work when its company's turn comes; the slot is held until the work ends, whether or not its caller still waits.
-   * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too many wait, or it waited too long
+   * Runs work when a slot is free for its company. The slot is held until the work ends, even if the caller stops waiting.
+   * @throws {AppError} 503 `service_unavailable` with `Retry-After`, when too many requests wait, or this one waited too long
    */
-  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>
+  run<T>(request: SlotRequest, work: () => Promise<T>): Promise<T>
 }
 
-type Waiting = { turn: Turn; sinceMs: number; start: () => void; refuse: (error: unknown) => void }
+type Waiting = { request: SlotRequest; sinceMs: number; start: () => void; refuse: (error: unknown) => void }
 type Company = { running: number; waiting: Waiting[] }
 
 /** The part of all slots, and of all places to wait, that one company has at most. */
 const COMPANY_SHARE = 1 / 3
 const RETRY_AFTER_SECONDS = 1
 
-/** A company is alone when no other has asked for a turn for so long. */
+/** A company is alone when no other company has asked for a slot for this long. */
 const ALONE_AFTER_MS = 5_000
 
 /**
  * Shares slots among companies. A company has at most a third of the slots; while it is alone it may have more, as long
- * as a third stays free for the company that comes next. Companies that wait are served in turn.
+ * as a third stays free for the company that comes next. Companies that wait are served round robin.
  */
-export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitMs }: TurnLimits): CompanyTurns {
+export function createCompanySlots({ slots, maxWaiting, maxWaitMs, maxHeavyWaitMs }: SlotLimits): CompanySlots {
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
   const companies = new Map<number, Company>()
-  /** Companies with requests that wait, in the order of their turns. */
+  /** Companies with requests that wait, in the order in which they are served. */
   const queue = new Set<number>()
   let running = 0
   let waiting = 0
   let isExpiring = false
-  /** The last two companies that asked for a turn, and when. */
+  /** The last two companies that asked for a slot, and when. */
   let latest = { companyId: 0, atMs: Number.NEGATIVE_INFINITY }
   let earlier = latest
 
@@ -100,9 +101,9 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitM
       if (running >= slots) return
       const company = companies.get(companyId)
       const first = company?.waiting[0]
-      if (company === undefined || first === undefined || !mayRun(companyId, company, first.turn.isHeavy)) continue
+      if (company === undefined || first === undefined || !mayRun(companyId, company, first.request.isHeavy)) continue
       remove(companyId, company)
-      if (first.turn.isWanted()) first.start()
+      if (first.request.isWanted()) first.start()
       else first.refuse(overloaded(RETRY_AFTER_SECONDS))
       forgetIfIdle(companyId, company)
     }
@@ -111,7 +112,7 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitM
   const expire = (): void => {
     isExpiring = false
     const nowMs = monotonicMs()
-    const isLate = ({ turn, sinceMs }: Waiting) => nowMs - sinceMs >= (turn.isHeavy ? maxHeavyWaitMs : maxWaitMs)
+    const isLate = ({ request, sinceMs }: Waiting) => nowMs - sinceMs >= (request.isHeavy ? maxHeavyWaitMs : maxWaitMs)
     for (const companyId of [...queue]) {
       const company = companies.get(companyId)
       if (company === undefined) continue
@@ -132,12 +133,12 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitM
   }
 
   return {
-    run: <T>(turn: Turn, work: () => Promise<T>): Promise<T> => {
-      const { companyId } = turn
+    run: <T>(request: SlotRequest, work: () => Promise<T>): Promise<T> => {
+      const { companyId } = request
       const company = companies.get(companyId) ?? { running: 0, waiting: [] }
       companies.set(companyId, company)
       noteActive(companyId)
-      if (company.waiting.length === 0 && mayRun(companyId, company, turn.isHeavy)) {
+      if (company.waiting.length === 0 && mayRun(companyId, company, request.isHeavy)) {
         return execute(companyId, company, work)
       }
       if (waiting >= maxWaiting || company.waiting.length >= maxWaiting * COMPANY_SHARE) {
@@ -146,7 +147,7 @@ export function createCompanyTurns({ slots, maxWaiting, maxWaitMs, maxHeavyWaitM
       }
       return new Promise<T>((resolve, reject) => {
         const start = () => void execute(companyId, company, work).then(resolve, reject)
-        company.waiting.push({ turn, sinceMs: monotonicMs(), start, refuse: reject })
+        company.waiting.push({ request, sinceMs: monotonicMs(), start, refuse: reject })
         waiting += 1
         queue.add(companyId)
         expireLater()

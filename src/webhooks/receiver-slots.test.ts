@@ -1,13 +1,13 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { createReceiverTurns, type Turn } from './receiver-turns.ts'
+import { createReceiverSlots, type Slot } from './receiver-slots.ts'
 
-/** Takes turns and says how many have come. */
-function take(turns: ReturnType<typeof createReceiverTurns>, id: string, count: number) {
-  const taken: Turn[] = []
+/** Takes slots and says how many have come. */
+function take(slots: ReturnType<typeof createReceiverSlots>, id: string, count: number) {
+  const taken: Slot[] = []
   let sentAway = 0
   for (let i = 0; i < count; i += 1) {
-    void turns.take(id).then((turn) => {
-      if (turn) taken.push(turn)
+    void slots.take(id).then((slot) => {
+      if (slot) taken.push(slot)
       else sentAway += 1
     })
   }
@@ -18,9 +18,9 @@ const SLOW = { succeeded: true, durationMs: 2_000 }
 const BAD = { succeeded: false, durationMs: 5 }
 const flush = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-describe('turns at a receiver', () => {
-  /** Ends the oldest turns, one after the other; returns how many are in flight then. */
-  const ender = (taken: Turn[]) => {
+describe('slots at a receiver', () => {
+  /** Ends the oldest slots, one after the other; returns how many are in flight then. */
+  const ender = (taken: Slot[]) => {
     let ended = 0
     return async (count: number, how: typeof GOOD) => {
       for (let n = 0; n < count; n += 1) {
@@ -33,9 +33,9 @@ describe('turns at a receiver', () => {
   }
 
   it('are 4 at once until it has answered, the next when one ends, and each receiver has its own', async () => {
-    const turns = createReceiverTurns()
-    const { taken } = take(turns, '1', 50)
-    const other = take(turns, '2', 3)
+    const slots = createReceiverSlots()
+    const { taken } = take(slots, '1', 50)
+    const other = take(slots, '2', 3)
     await flush()
     expect([taken.length, other.taken.length]).toEqual([4, 3])
     taken[0]?.end(undefined)
@@ -44,16 +44,16 @@ describe('turns at a receiver', () => {
   })
 
   it('double with each success to 20, grow by one with each quick success to 64, and are halved by a failure', async () => {
-    const turns = createReceiverTurns()
-    const { taken } = take(turns, '1', 1_000)
+    const slots = createReceiverSlots()
+    const { taken } = take(slots, '1', 1_000)
     await flush()
     const end = ender(taken)
     expect(await end(1, SLOW)).toBe(8)
     expect(await end(1, SLOW)).toBe(16)
     expect(await end(10, SLOW)).toBe(20)
-    expect(turns.isQuick('1')).toBe(false)
+    expect(slots.isQuick('1')).toBe(false)
     expect(await end(1, GOOD)).toBe(21)
-    expect(turns.isQuick('1')).toBe(true)
+    expect(slots.isQuick('1')).toBe(true)
     expect(await end(100, GOOD)).toBe(64)
     expect(await end(10, SLOW)).toBe(64)
     expect(await end(1, BAD)).toBe(63)
@@ -63,14 +63,14 @@ describe('turns at a receiver', () => {
   it('are one at a time after failures, until one succeeds; what waited when it began to fail is given back', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
-    const turns = createReceiverTurns()
-    const first = take(turns, '1', 60)
+    const slots = createReceiverSlots()
+    const first = take(slots, '1', 60)
     await flush()
-    for (const turn of first.taken) turn.end(BAD)
+    for (const slot of first.taken) slot.end(BAD)
     await flush()
     expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
 
-    const { taken, sentAway } = take(turns, '1', 20)
+    const { taken, sentAway } = take(slots, '1', 20)
     /** Lets the pause after a failure pass; returns how many attempts have started in all. */
     const startedAfter = async (ms: number) => {
       vi.advanceTimersByTime(ms)
@@ -91,24 +91,24 @@ describe('turns at a receiver', () => {
   })
 
   it('remember the failing and the quick while nothing is sent to them', async () => {
-    const turns = createReceiverTurns()
-    for (const how of [BAD, BAD]) (await turns.take('1'))?.end(how)
+    const slots = createReceiverSlots()
+    for (const how of [BAD, BAD]) (await slots.take('1'))?.end(how)
     await new Promise((passed) => setTimeout(passed, 100))
-    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await turns.take('2'))?.end(how)
-    const [failing, quick] = [take(turns, '1', 30), take(turns, '2', 30)]
+    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await slots.take('2'))?.end(how)
+    const [failing, quick] = [take(slots, '1', 30), take(slots, '2', 30)]
     await flush()
     expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
-    expect(['1', '2', '3'].map(turns.isQuick)).toEqual([false, true, false])
+    expect(['1', '2', '3'].map(slots.isQuick)).toEqual([false, true, false])
   })
 
   it('are no more once closed: what waits is given back, what has begun may end', async () => {
-    const turns = createReceiverTurns()
-    const { taken, sentAway } = take(turns, '1', 25)
+    const slots = createReceiverSlots()
+    const { taken, sentAway } = take(slots, '1', 25)
     await flush()
-    turns.close()
+    slots.close()
     await flush()
     expect([taken.length, sentAway()]).toEqual([4, 21])
     taken[0]?.end(GOOD)
-    expect(await turns.take('1')).toBeUndefined()
+    expect(await slots.take('1')).toBeUndefined()
   })
 })
