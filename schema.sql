@@ -752,16 +752,16 @@ create table templates (
 );
 CREATE INDEX templates_by_external_id ON public.templates USING btree (company_id, external_id);
 
-create table unplaced_counts (
+create table unhandled_counts (
   address text not null,
   bytes bigint not null,
   items bigint not null,
   window_ends_at timestamp with time zone not null,
   is_spent boolean generated always as (((bytes > ((16 * 1024) * 1024)) OR (items > 10000))) stored,
-  constraint unplaced_counts_pkey PRIMARY KEY (address)
+  constraint unhandled_counts_pkey PRIMARY KEY (address)
 );
-CREATE INDEX unplaced_counts_by_end ON public.unplaced_counts USING btree (window_ends_at);
-CREATE INDEX unplaced_counts_spent ON public.unplaced_counts USING btree (window_ends_at) WHERE is_spent;
+CREATE INDEX unhandled_counts_by_end ON public.unhandled_counts USING btree (window_ends_at);
+CREATE INDEX unhandled_counts_spent ON public.unhandled_counts USING btree (window_ends_at) WHERE is_spent;
 
 create table waiting_statuses (
   company_id bigint not null,
