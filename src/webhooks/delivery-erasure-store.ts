@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 
 /** The body of an erased envelope: the delivery log shows it as its payload. */
 const ERASED_BODY = '{}'
@@ -17,8 +17,7 @@ export async function eraseDeliveries(
   await db`
     with name as materialized (
       select known.day, known.wamid, name.erased, known.delivery_ids
-      from unnest(${wamids.map((one) => one.wamid)}::text[], ${wamids.map((one) => one.erased)}::text[])
-        as name (wamid, erased)
+      from jsonb_to_recordset(${jsonRows(db, wamids)}) as name (wamid text, erased text)
       cross join lateral (
         select envelope.day, envelope.wamid, envelope.delivery_ids
         from envelopes envelope

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { Claim, DirectDispatch, Job } from '../jobs/job.ts'
 import type { DeliveryMethod } from './registration-store.ts'
 
@@ -61,11 +61,7 @@ export async function enqueueDeliveries(
   return await db<EnqueuedDelivery[]>`
     select *
     from enqueue_deliveries(
-      ${envelopes.map((one) => one.companyId)}::bigint[],
-      ${envelopes.map((one) => one.wamid)}::text[],
-      ${envelopes.map((one) => one.event)}::text[],
-      ${envelopes.map((one) => one.messageId)}::bigint[],
-      ${envelopes.map((one) => one.body)}::text[],
+      ${jsonRows(db, envelopes.map(toEnvelopeRow))},
       ${dispatch?.fullLanes ?? []}::text[],
       ${dispatch?.fullCompanies ?? []}::bigint[],
       ${dispatch?.leaseMs ?? null}::integer
@@ -90,11 +86,7 @@ export async function startAttempts(db: Db, deliveries: readonly HeldDelivery[])
   if (deliveries.length === 0) return []
   return await db<StartedAttempt[]>`
     select *
-    from start_attempts(
-      ${deliveries.map((one) => one.companyId)}::bigint[],
-      ${deliveries.map((one) => one.deliveryId)}::bigint[],
-      ${deliveries.map((one) => one.claimId)}::uuid[]
-    )
+    from start_attempts(${jsonRows(db, deliveries.map(toHeldRow))})
   `
 }
 
@@ -110,37 +102,35 @@ export type Completion = {
  * changes nothing.
  */
 export async function completeAttempts(db: Db, completions: readonly Completion[]): Promise<void> {
-  for (const distinct of withDistinctIds(completions)) await completeDistinct(db, distinct)
+  if (completions.length === 0) return
+  await db`select complete_attempts(${jsonRows(db, completions.map(toAttemptRow))})`
 }
 
-async function completeDistinct(db: Db, completions: readonly Completion[]): Promise<void> {
-  const records = completions.map(({ record }) => record)
-  await db`
-    select complete_attempts(
-      ${records.map((one) => one.companyId)}::bigint[],
-      ${records.map((one) => one.deliveryId)}::bigint[],
-      ${completions.map(({ claim }) => claim.claimId)}::uuid[],
-      ${records.map((one) => one.round)}::integer[],
-      ${records.map((one) => one.attempt)}::integer[],
-      ${records.map(({ next }) => (next instanceof Date ? 'pending' : next))}::text[],
-      ${completions.map(({ afterMs }) => afterMs ?? null)}::double precision[],
-      ${records.map((one) => one.statusCode)}::integer[],
-      ${records.map((one) => one.response)}::text[],
-      ${records.map((one) => one.errorMessage)}::text[],
-      ${records.map((one) => one.durationMs)}::integer[],
-      ${records.map((one) => one.sentAt.toISOString())}::timestamptz[]
-    )
-  `
-}
+const toEnvelopeRow = ({ companyId, wamid, event, messageId, body }: NewEnvelope) => ({
+  company_id: companyId,
+  wamid,
+  event,
+  message_id: messageId,
+  body,
+})
 
-/** Two companies may know the same id: such deliveries go in different statements. */
-function withDistinctIds(completions: readonly Completion[]): Completion[][] {
-  const statements: Map<number, Completion>[] = []
-  for (const completion of completions) {
-    const { deliveryId } = completion.record
-    const free = statements.find((statement) => !statement.has(deliveryId)) ?? new Map<number, Completion>()
-    if (free.size === 0) statements.push(free)
-    free.set(deliveryId, completion)
-  }
-  return statements.map((statement) => [...statement.values()])
-}
+const toHeldRow = ({ companyId, deliveryId, claimId }: HeldDelivery) => ({
+  company_id: companyId,
+  delivery_id: deliveryId,
+  claim_id: claimId,
+})
+
+const toAttemptRow = ({ claim, record, afterMs }: Completion) => ({
+  company_id: record.companyId,
+  delivery_id: record.deliveryId,
+  claim_id: claim.claimId,
+  round: record.round,
+  attempt: record.attempt,
+  status: record.next instanceof Date ? 'pending' : record.next,
+  wait_ms: afterMs ?? null,
+  status_code: record.statusCode,
+  response: record.response,
+  error_message: record.errorMessage,
+  duration_ms: record.durationMs,
+  sent_at: record.sentAt.toISOString(),
+})

@@ -5,11 +5,7 @@
 -- except those in `full_lanes`, those of `full_companies`, and those whose registration has deliveries waiting (since
 -- yesterday: older ones wait for their receiver). `claim_id` is null for the rest.
 create function enqueue_deliveries(
-  company_ids bigint[],
-  wamids text[],
-  events text[],
-  message_ids bigint[],
-  bodies text[],
+  envelopes jsonb,
   full_lanes text[] default '{}'::text[],
   full_companies bigint[] default '{}'::bigint[],
   lease_ms integer default null
@@ -32,7 +28,11 @@ declare
   today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
 begin
   return query
-  with receiver as materialized (
+  with given as materialized (
+    select *
+    from jsonb_to_recordset(envelopes) as given (company_id bigint, wamid text, event text, message_id bigint, body text)
+  ),
+  receiver as materialized (
     select
       registration.company_id, registration.id, registration.events,
       case when
@@ -45,7 +45,7 @@ begin
             and delivery.claim_id is null and delivery.day between today - 1 and today
         )
       then gen_random_uuid() end as claim_id
-    from (select distinct given.company_id from unnest(company_ids) as given (company_id)) as company
+    from (select distinct given.company_id from given) as company
     join registrations registration on registration.company_id = company.company_id
       and registration.status = 'active'
       and registration.deleted_at is null
@@ -53,8 +53,7 @@ begin
   ),
   wanted as materialized (
     select given.*, subscribed.receivers, subscribed.delivery_ids
-    from unnest(company_ids, wamids, events, message_ids, bodies)
-      as given (company_id, wamid, event, message_id, body)
+    from given
     cross join lateral (
       select
         array_agg(receiver.id order by receiver.id) as receivers,

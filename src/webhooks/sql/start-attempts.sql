@@ -1,6 +1,6 @@
 -- Starts the next attempt of each delivery that its claim still holds; see startAttempts in src/webhooks/delivery-store.ts.
 -- Companies and registrations are read once, under shared locks, and first: a change that has been answered is seen.
-create function start_attempts(company_ids bigint[], delivery_ids bigint[], claim_ids uuid[])
+create function start_attempts(held jsonb)
 returns table (
   company_id bigint,
   delivery_id bigint,
@@ -31,7 +31,7 @@ begin
   return query
   with due as materialized (
     select delivery.*
-    from unnest(company_ids, delivery_ids, claim_ids) as given (company_id, delivery_id, claim_id)
+    from jsonb_to_recordset(held) as given (company_id bigint, delivery_id bigint, claim_id uuid)
     cross join lateral (
       select
         known.company_id, known.id, known.day, known.registration_id, known.round, known.attempts + 1 as attempt,
