@@ -2,7 +2,7 @@ import { type JobTable, NOBODY, perTable } from './job-table.ts'
 
 /**
  * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
- * an id may be known in two companies, a claim is of one.
+ * an id may be known in two companies, a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
  */
 const isHeld = (table: JobTable): string => `
   job.id = any ($1::bigint[]) and ${isWithin(table)}
@@ -20,35 +20,41 @@ export const returnStatement = perTable(
 )
 
 /**
- * Ends runs without ending their jobs. By job: $5, $6: when it is due again, a time or ms from now; $7: whether the run
- * counts as a failure; $8: the error; $9: hold the lane closed until then; $10: fail the job for good. Returns those that
- * the caller still held.
+ * Ends runs without ending their jobs. $1: JSON rows with the job and its claim, when it is due again (a time, or ms from
+ * now), whether the run counts as a failure, the error, whether the lane is closed until then, and whether the job fails for
+ * good; $2, $3: the first and last partition. Returns the jobs that the caller still held.
  */
 export const rescheduleStatement = perTable(
   (table) => `
+    with given as materialized (
+      select *
+      from jsonb_to_recordset($1::jsonb) as given (
+        id bigint, claim_id uuid, due_at timestamptz, wait_ms double precision, counts boolean, error text, hold boolean,
+        fail boolean
+      )
+    )
     update ${table.name} job
     set (due_at, claim_id, lease_until, ${table.failures}, lease_expiries, failed_at, last_error) = (
       select
-        case when given.is_held then job.due_at else given.due_at end,
-        case when given.is_held then ${NOBODY} end,
-        case when given.is_held then given.due_at end,
-        job.${table.failures} + given.counts::integer,
+        case when later.is_held then job.due_at else later.due_at end,
+        case when later.is_held then ${NOBODY} end,
+        case when later.is_held then later.due_at end,
+        job.${table.failures} + later.counts::integer,
         0,
-        case when given.is_failed then clock_timestamp() end,
-        coalesce(given.error, job.last_error)
+        case when later.fail then clock_timestamp() end,
+        coalesce(later.error, job.last_error)
       from (
         select
-          coalesce(
-            ($5::timestamptz[])[place], clock_timestamp() + coalesce(($6::double precision[])[place], 0) * interval '1 ms'
-          ) as due_at,
-          ($7::text[]::boolean[])[place] as counts,
-          ($8::text[])[place] as error,
-          ($9::text[]::boolean[])[place] and not ($10::text[]::boolean[])[place] as is_held,
-          ($10::text[]::boolean[])[place] as is_failed
-        from (select array_position($1::bigint[], job.id) as place) as job_place
-      ) as given
+          coalesce(given.due_at, clock_timestamp() + coalesce(given.wait_ms, 0) * interval '1 ms') as due_at,
+          given.counts, given.error, given.fail, given.hold and not given.fail as is_held
+        from given
+        where (given.id, given.claim_id) = (job.id, job.claim_id)
+        limit 1
+      ) as later
     )
-    where ${isHeld(table)}
+    -- The list of ids bounds what a plan reads that was made while the table was empty.
+    where job.id = any (array(select given.id from given)) and ${table.isWithin('$2::integer', '$3::integer')}
+      and exists (select from given where (given.id, given.claim_id) = (job.id, job.claim_id))
     returning job.id
   `,
 )

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { Claim, NewJob, Retry } from './job.ts'
 import {
   failedStatement,
@@ -66,17 +66,24 @@ export async function rescheduleJobs(
   table: JobTable = JOBS,
 ): Promise<Set<number>> {
   if (items.length === 0) return new Set()
-  const parameters = [
-    ...toHeld(table, items),
-    items.map(({ at }) => at?.toISOString() ?? null),
-    items.map(({ afterMs }) => afterMs ?? null),
-    items.map(({ counts }) => String(counts)),
-    items.map(({ error }) => (error === undefined ? null : cutError(error))),
-    items.map(({ hold = false }) => String(hold)),
-    items.map(({ fail = false }) => String(fail)),
-  ]
-  return idsOf(await db.unsafe<IdRow[]>(rescheduleStatement(table), parameters, prepare))
+  const { first, last } = partitionsOf(
+    table,
+    items.map(({ id }) => id),
+  )
+  const rows = jsonRows(db, items.map(toReschedulingRow))
+  return idsOf(await db.unsafe<IdRow[]>(rescheduleStatement(table), [rows, first, last], prepare))
 }
+
+const toReschedulingRow = (item: Rescheduling) => ({
+  id: item.id,
+  claim_id: item.claimId,
+  due_at: item.at?.toISOString() ?? null,
+  wait_ms: item.afterMs ?? null,
+  counts: item.counts,
+  error: item.error === undefined ? null : cutError(item.error),
+  hold: item.hold ?? false,
+  fail: item.fail ?? false,
+})
 
 /** The database takes neither NUL nor half a character. */
 const cutError = (error: string): string => error.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
