@@ -4,13 +4,13 @@ import { phoneIdentity } from '../text/phone.ts'
 import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
 import {
   type ConsentSet,
-  type ContactRows,
+  type ContactRow,
   type ContactState,
   forgetAliases,
   insertConsents,
   insertContacts,
   releaseEmails,
-  toRows,
+  toContactRow,
   updateContacts,
 } from './contact-store.ts'
 
@@ -82,7 +82,7 @@ export type Change = {
 }
 
 /** Changes as statements take them. */
-export const rowsOf = (changes: readonly Change[]): ContactRows => toRows(changes.map(({ state }) => state))
+export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
 /**
  * Writes changes of different contacts; returns them as stored. `addedRows`: the rows of the new ones, if they are at
@@ -93,7 +93,7 @@ export async function writeChanges(
   companyId: number,
   changes: readonly Change[],
   by: ChangedBy,
-  addedRows?: ContactRows,
+  addedRows?: readonly ContactRow[],
 ): Promise<Contact[]> {
   const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
   const consents = changes.flatMap((change) => change.consents)
@@ -104,8 +104,8 @@ export async function writeChanges(
   // All statements are sent at once; the server runs them in this order.
   const [, updates, additions] = await Promise.all([
     handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
-    updated.length > 0 && updateContacts(tx, companyId, idsOf(updated), rowsOf(updated), consents),
-    added.length > 0 && insertContacts(tx, companyId, idsOf(added), addedRows ?? rowsOf(added)),
+    updated.length > 0 && updateContacts(tx, companyId, rowsOf(updated), consents),
+    added.length > 0 && insertContacts(tx, companyId, addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
   ])

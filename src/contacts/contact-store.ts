@@ -1,5 +1,4 @@
-import { arrayText } from '../db/array-text.ts'
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import { emailKey } from '../text/email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
 import { searchText } from './search/contact-search.ts'
@@ -48,47 +47,33 @@ export type ContactState = Omit<Contact, 'createdAt' | 'updatedAt' | 'externalId
 
 export type ConsentSet = { readonly contact_id: number; readonly channel: Channel; readonly value: boolean }
 
-/** Contacts by column, each an array as PostgreSQL reads it: as a statement takes many at once. */
-export type ContactRows = ReturnType<typeof toRows>
+/** Contacts as a statement takes many at once: see docs/decisions/0008-rows-as-json.md. */
+export type ContactRow = ReturnType<typeof toContactRow>
 
-export function toRows(states: readonly ContactState[]) {
-  const column = (of: (state: ContactState) => string | null) => arrayText(states.map(of))
-  return {
-    count: states.length,
-    emails: column(({ email }) => email),
-    emailKeys: column(({ email }) => (email === null ? null : emailKey(email))),
-    phones: column(({ phone }) => phone),
-    phoneIdentities: column((state) => state.phoneIdentity),
-    firstNames: column(({ firstName }) => firstName),
-    lastNames: column(({ lastName }) => lastName),
-    searchTexts: column(searchText),
-    statuses: column(({ status }) => status),
-    sources: column(({ source }) => source),
-    sourceTypes: column(({ sourceType }) => sourceType),
-    customFields: column(({ customFields }) => JSON.stringify(customFields)),
-    tags: column(({ tags }) => JSON.stringify(tags)),
-    emailConsents: column(({ emailConsent }) => toText(emailConsent)),
-    whatsappConsents: column(({ whatsappConsent }) => toText(whatsappConsent)),
-  }
-}
+export const toContactRow = (state: ContactState) => ({
+  id: state.id,
+  email: state.email,
+  email_key: state.email === null ? null : emailKey(state.email),
+  phone: state.phone,
+  phone_identity: state.phoneIdentity,
+  first_name: state.firstName,
+  last_name: state.lastName,
+  search_text: searchText(state),
+  status: state.status,
+  source: state.source,
+  source_type: state.sourceType,
+  custom_fields: state.customFields,
+  tags: state.tags,
+  email_consent: state.emailConsent,
+  whatsapp_consent: state.whatsappConsent,
+})
 
-/** The driver takes an array of booleans for a boolean. */
-const toText = (flag: boolean | null): string | null => (flag === null ? null : String(flag))
-
-const fromRows = (tx: Db, ids: readonly number[], rows: ContactRows) => tx`
-  unnest(
-    ${[...ids]}::bigint[], ${rows.emails}::text[], ${rows.emailKeys}::text[], ${rows.phones}::text[],
-    ${rows.phoneIdentities}::text[], ${rows.firstNames}::text[], ${rows.lastNames}::text[], ${rows.searchTexts}::text[],
-    ${rows.statuses}::text[], ${rows.sources}::text[], ${rows.sourceTypes}::text[], ${rows.customFields}::text[],
-    ${rows.tags}::text[], ${rows.emailConsents}::text[]::boolean[], ${rows.whatsappConsents}::text[]::boolean[]
-  ) as state (
-    id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source, source_type,
-    custom_fields, tags, email_consent, whatsapp_consent
+const fromRows = (tx: Db, rows: readonly ContactRow[]) => tx`
+  jsonb_to_recordset(${jsonRows(tx, rows)}) as state (
+    id bigint, email text, email_key text, phone text, phone_identity text, first_name text, last_name text,
+    search_text text, status text, source text, source_type text, custom_fields jsonb, tags text[], email_consent boolean,
+    whatsapp_consent boolean
   )
-`
-
-const tagsOf = (tx: Db) => tx`
-  case state.tags when '[]' then '{}' else array(select jsonb_array_elements_text(state.tags::jsonb)) end
 `
 
 /** When contacts were written, and those of them that have an opt-out on a channel. */
@@ -147,8 +132,7 @@ const optedOut = (tx: Db) => tx`
 export async function insertContacts(
   tx: Db,
   companyId: number,
-  ids: readonly number[],
-  rows: ContactRows,
+  rows: readonly ContactRow[],
 ): Promise<Written | undefined> {
   const [row] = await tx<Written[]>`
     with written as (
@@ -158,14 +142,14 @@ export async function insertContacts(
       )
       select
         ${companyId}, id, email, email_key, phone, phone_identity, first_name, last_name, search_text, status, source,
-        source_type, custom_fields::jsonb, ${tagsOf(tx)}, ${consentOf(tx, companyId, 'email')},
+        source_type, custom_fields, tags, ${consentOf(tx, companyId, 'email')},
         ${consentOf(tx, companyId, 'whatsapp')}, statement_timestamp(), statement_timestamp()
-      from ${fromRows(tx, ids, rows)}
+      from ${fromRows(tx, rows)}
       returning id, email_consent, whatsapp_consent
     ),
     told as (
       insert into contact_changes (company_id, change)
-      values (${companyId}, ${rows.count})
+      values (${companyId}, ${rows.length})
     )
     select statement_timestamp() as at, ${optedOut(tx)}
   `
@@ -179,8 +163,7 @@ export async function insertContacts(
 export async function updateContacts(
   tx: Db,
   companyId: number,
-  ids: readonly number[],
-  rows: ContactRows,
+  rows: readonly ContactRow[],
   consents: readonly ConsentSet[],
 ): Promise<Written | undefined> {
   const [row] = await tx<Written[]>`
@@ -197,12 +180,12 @@ export async function updateContacts(
         status = state.status,
         source = state.source,
         source_type = state.source_type,
-        custom_fields = state.custom_fields::jsonb,
-        tags = ${tagsOf(tx)},
+        custom_fields = state.custom_fields,
+        tags = state.tags,
         email_consent = ${changedConsent(tx, companyId, 'email', consents)},
         whatsapp_consent = ${changedConsent(tx, companyId, 'whatsapp', consents)},
         updated_at = statement_timestamp()
-      from ${fromRows(tx, ids, rows)}
+      from ${fromRows(tx, rows)}
       where (contacts.company_id, contacts.id) = (${companyId}, state.id)
       returning contacts.id, contacts.email_consent, contacts.whatsapp_consent
     )
@@ -228,14 +211,7 @@ export async function insertConsents(
   by: ChangedBy,
 ): Promise<void> {
   await tx`
-    select record_consents(
-      ${companyId},
-      ${consents.map((consent) => consent.contact_id)}::bigint[],
-      ${consents.map((consent) => consent.channel)}::text[],
-      ${consents.map((consent) => toText(consent.value))}::text[]::boolean[],
-      ${by.clientId},
-      ${by.source}
-    )
+    select record_consents(${companyId}, ${jsonRows(tx, consents)}, ${by.clientId}, ${by.source})
   `
 }
 
@@ -247,9 +223,7 @@ export async function forgetAliases(
 ): Promise<void> {
   await tx`
     delete from contact_aliases
-    using unnest(
-      ${givenUp.map(({ id }) => id)}::bigint[], ${givenUp.map(({ identity }) => identity)}::text[]
-    ) as given_up (id, identity)
+    using jsonb_to_recordset(${jsonRows(tx, givenUp)}) as given_up (id bigint, identity text)
     where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, given_up.identity)
       and contact_aliases.contact_id = given_up.id
   `

@@ -4,7 +4,7 @@ import { emailKey } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type ContactRows, type ContactState, takeContactIds } from './contact-store.ts'
+import { type ContactRow, type ContactState, takeContactIds } from './contact-store.ts'
 import { applyItems, changesOf, type Item, type Step, type WhenFull } from './matching/contact-batch.ts'
 import { withMatchesLocked } from './matching/identity-lock.ts'
 import type { Match } from './matching/identity-store.ts'
@@ -66,7 +66,7 @@ export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string 
 export type PreparedRows = {
   readonly items: readonly Item[]
   readonly ifNew: readonly Step[]
-  readonly newRows: ContactRows
+  readonly newRows: readonly ContactRow[]
 }
 
 /** Takes the ids of new contacts here, so that the transaction waits for nothing; those of matched rows are not used. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, type Json, jsonRows } from '../db/connect.ts'
 
 /** What makes two requests the same: the key, by whom, to which address; and the digest of what was sent. */
 export type KeyedRequest = {
@@ -154,16 +154,15 @@ export async function renewKeys(db: Db, reservations: readonly { companyId: numb
       from idempotency_keys
       where (company_id, id) in (
           select *
-          from unnest(
-            ${reservations.map(({ companyId }) => companyId)}::bigint[],
-            ${reservations.map(({ id }) => id)}::bigint[]
-          )
+          from jsonb_to_recordset(${jsonRows(db, reservations.map(toKeyRow))}) as running (company_id bigint, id bigint)
         )
         and answer_status is null
       for update skip locked
     ) as running
     where (key.company_id, key.id) = (running.company_id, running.id)`
 }
+
+const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
 
 /** Forgets keys older than 48 hours, of all companies, at most `limit` of them; tells how many. */
 export async function removeExpiredKeys(db: Db, limit: number): Promise<number> {

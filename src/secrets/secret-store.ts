@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
 import type { Cipher } from './secrets.ts'
 
 /** Every column that holds sealed text (src/secrets/secrets.ts); a test compares the list with the tables. */
@@ -53,18 +53,15 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
     where ${db(column)} like 'v1.%' and split_part(${db(column)}, '.', 2) <> ${first}
     limit ${VALUES_AT_ONCE}
   `
-  const before = rows.map(({ sealed }) => sealed)
-  if (before.length === 0) return 0
+  const fresh = rows.map(({ sealed }) => ({ before: sealed, sealed: cipher.encrypt(cipher.decrypt(sealed)) }))
+  if (fresh.length === 0) return 0
   await db`
     update ${db(table)} as kept
     set ${db(column)} = fresh.sealed
-    from unnest(
-      ${before}::text[],
-      ${before.map((sealed) => cipher.encrypt(cipher.decrypt(sealed)))}::text[]
-    ) as fresh (before, sealed)
+    from jsonb_to_recordset(${jsonRows(db, fresh)}) as fresh (before text, sealed text)
     where kept.${db(column)} = fresh.before
   `
-  return before.length
+  return fresh.length
 }
 
 /** Reads a key that the service generated for itself, or generates it: 32 bytes in hex. All processes read the same. */

@@ -34,7 +34,10 @@ export async function recordConsent(
       returning id
     )
     select record_consents(
-      ${companyId}, array[id], array[${channel}::text], array[${value}::boolean], ${by.clientId}, ${by.source}
+      ${companyId},
+      jsonb_build_array(jsonb_build_object('contact_id', id, 'channel', ${channel}::text, 'value', ${value}::boolean)),
+      ${by.clientId},
+      ${by.source}
     )
     from changed
   `
@@ -49,7 +52,7 @@ export async function keepOptOuts(
   value: boolean,
 ): Promise<void> {
   await db`
-    select keep_opt_outs(${companyId}, array_agg(${channel}::text), array_agg(identity), array_agg(${value}::boolean))
+    select keep_opt_outs(${companyId}, array_agg(row(${channel}, identity, ${value}::boolean)::consent_answer))
     from unnest(${[...identities]}::text[]) as identity
   `
 }

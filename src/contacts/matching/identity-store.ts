@@ -1,5 +1,4 @@
-import { arrayText } from '../../db/array-text.ts'
-import type { Db } from '../../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Contact } from '../contact-record.ts'
 import { contactColumns, emailPlace } from '../contact-store.ts'
 
@@ -25,7 +24,7 @@ export async function tryLockContacts(
   lane: BatchLane | null,
 ): Promise<boolean> {
   const [row] = await tx<{ isLocked: boolean }[]>`
-    select try_lock_contacts(${companyId}, ${arrayText(identities)}::text[], ${lane}) as is_locked
+    select try_lock_contacts(${companyId}, ${[...identities]}::text[], ${lane}) as is_locked
   `
   return row?.isLocked ?? false
 }
@@ -50,11 +49,7 @@ export async function readMatches(
   const rows = await tx<(Match & { isChanged: boolean })[]>`
     with given as materialized (
       select *
-      from unnest(
-        ${arrayText(named.map(({ emailKey }) => emailKey))}::text[],
-        ${arrayText(named.map(({ phoneIdentity }) => phoneIdentity))}::text[],
-        ${named.map(({ id }) => id ?? null)}::bigint[]
-      ) as given (email_key, phone, id)
+      from jsonb_to_recordset(${jsonRows(tx, named.map(toNamedRow))}) as given (email_key text, phone text, id bigint)
     ),
     phone as materialized (
       select given.phone as identity, count(*) as names from given where given.phone is not null group by given.phone
@@ -119,6 +114,12 @@ export async function readMatches(
   `
   return rows.some(({ isChanged }) => isChanged) ? undefined : rows
 }
+
+const toNamedRow = ({ emailKey, phoneIdentity, id }: Named) => ({
+  email_key: emailKey,
+  phone: phoneIdentity,
+  id: id ?? null,
+})
 
 /** Whether another living contact has this phone and no email. */
 export async function hasTwinWithoutEmail(

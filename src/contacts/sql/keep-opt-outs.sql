@@ -1,12 +1,12 @@
 -- Keeps what identities said about marketing on a channel, beyond the life of their contacts: false adds an opt-out, true
 -- ends it. Of several answers of one identity the last wins.
-create function keep_opt_outs(company bigint, channels text[], identities text[], consents boolean[])
+create function keep_opt_outs(company bigint, answers consent_answer[])
 returns void
 language sql
 as $$
   with answer as materialized (
-    select distinct on (given.channel, given.identity) given.channel, given.identity, given.consent
-    from unnest(channels, identities, consents) with ordinality as given (channel, identity, consent, place)
+    select distinct on (given.channel, given.identity) given.channel, given.identity, given.value
+    from unnest(answers) with ordinality as given (channel, identity, value, place)
     where given.identity is not null
     order by given.channel, given.identity, given.place desc
   ),
@@ -15,11 +15,11 @@ as $$
     using answer
     where (opt_outs.company_id, opt_outs.channel) = (company, answer.channel)
       and opt_outs.identity in (answer.identity, opt_out_hash(company, answer.identity))
-      and answer.consent
+      and answer.value
   )
   insert into opt_outs (company_id, channel, identity)
   select company, answer.channel, answer.identity
   from answer
-  where not answer.consent
+  where not answer.value
   on conflict do nothing
 $$;

@@ -1,28 +1,20 @@
--- Records changes of the consent of contacts in their history, and keeps opt-outs under the contacts' identities: for
--- WhatsApp the user ids and other numbers too.
-create function record_consents(
-  company bigint,
-  contact_ids bigint[],
-  channels text[],
-  consents boolean[],
-  by_client text,
-  by_source text
-)
+-- Records changes of the consent of contacts, in their order: JSON rows of contact_id, channel and value. Keeps opt-outs under
+-- the contacts' identities, for WhatsApp the user ids and other numbers too.
+create function record_consents(company bigint, changes jsonb, by_client text, by_source text)
 returns void
 language sql
 as $$
   insert into consent_changes (company_id, contact_id, channel, value, client_id, source, at)
-  select company, change.contact_id, change.channel, change.consent, by_client, by_source, statement_timestamp()
-  from unnest(contact_ids, channels, consents) with ordinality as change (contact_id, channel, consent, place)
+  select company, change.contact_id, change.channel, change.value, by_client, by_source, statement_timestamp()
+  from rows from (jsonb_to_recordset(changes) as (contact_id bigint, channel text, value boolean)) with ordinality
+    as change (contact_id, channel, value, place)
   order by change.place;
 
   select keep_opt_outs(
-    company,
-    array_agg(change.channel order by change.place),
-    array_agg(known.identity order by change.place),
-    array_agg(change.consent order by change.place)
+    company, array_agg(row(change.channel, known.identity, change.value)::consent_answer order by change.place)
   )
-  from unnest(contact_ids, channels, consents) with ordinality as change (contact_id, channel, consent, place)
+  from rows from (jsonb_to_recordset(changes) as (contact_id bigint, channel text, value boolean)) with ordinality
+    as change (contact_id, channel, value, place)
   cross join lateral (
     select consent_identity(change.channel, contacts.email_key, contacts.phone_identity)
     from contacts

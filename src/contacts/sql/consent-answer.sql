@@ -1,0 +1,6 @@
+-- What a person said about marketing on a channel: true is an opt-in, false an opt-out.
+create type consent_answer as (
+  channel text,
+  identity text, -- null: the person has none on this channel
+  value boolean
+);
