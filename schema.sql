@@ -140,10 +140,20 @@ create table conversation_activity (
   company_id bigint not null,
   conversation_id bigint not null,
   active_at timestamp with time zone not null,
+  sender_id bigint not null,
+  status text not null default 'open'::text,
+  is_unread boolean not null default false,
+  assignee text,
   constraint conversation_activity_pkey PRIMARY KEY (company_id, conversation_id),
-  constraint conversation_activity_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id)
+  constraint conversation_activity_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),
+  constraint conversation_activity_assignee_check CHECK ((length(assignee) <= 100)),
+  constraint conversation_activity_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
+CREATE INDEX conversation_activity_assigned ON public.conversation_activity USING btree (company_id, assignee, active_at, conversation_id) WHERE (assignee IS NOT NULL);
+CREATE INDEX conversation_activity_by_sender ON public.conversation_activity USING btree (company_id, sender_id, active_at, conversation_id);
+CREATE INDEX conversation_activity_by_status ON public.conversation_activity USING btree (company_id, status, active_at, conversation_id);
 CREATE INDEX conversation_activity_by_time ON public.conversation_activity USING btree (company_id, active_at, conversation_id);
+CREATE INDEX conversation_activity_unread ON public.conversation_activity USING btree (company_id, active_at, conversation_id) WHERE is_unread;
 
 create table conversation_counts (
   company_id bigint not null,
@@ -178,6 +188,7 @@ create table conversations (
   constraint conversations_last_direction_check CHECK ((last_direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
+CREATE INDEX conversations_by_contact ON public.conversations USING btree (company_id, contact_id);
 
 create table custom_fields (
   company_id bigint not null,

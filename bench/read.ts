@@ -121,8 +121,8 @@ async function fillCompany({ say }: BenchContext, stage: Stage, size: typeof SMA
       from contact
       returning company_id, id, last_message_at
     )
-    insert into conversation_activity (company_id, conversation_id, active_at)
-    select company_id, id, last_message_at from conversation
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+    select company_id, id, last_message_at, ${senderId} from conversation
   `
   await stage.db`insert into conversation_counts (company_id, total) values (${companyId}, ${size.conversations})`
   const [conversation] = await stage.db<{ id: number }[]>`

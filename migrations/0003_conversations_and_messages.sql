@@ -28,18 +28,29 @@ create table conversations (
   fillfactor = 80
 );
 comment on table conversations is 'Lifetime: kept';
+create index conversations_by_contact on conversations (company_id, contact_id);
 
--- The last activity of each conversation by the server's clock: the order of the list. It changes with each message, so it
--- is apart from the wide row, which no index has to follow then (docs/decisions/0009).
+-- What the list of conversations is ordered and filtered by: the last activity by the server's clock, and copies of members of
+-- the conversation. It changes with each message, so it is apart from the wide row, which no index has to follow then
+-- (docs/decisions/0009).
 create table conversation_activity (
   company_id bigint not null,
   conversation_id bigint not null,
   active_at timestamptz not null,
+  sender_id bigint not null,
+  status text not null default 'open' check (status in ('open', 'closed', 'snoozed')),
+  is_unread boolean not null default false,
+  assignee text check (length(assignee) <= 100), -- the name of the person who answers; kept here alone
   primary key (company_id, conversation_id),
   foreign key (company_id, conversation_id) references conversations (company_id, id)
 );
 comment on table conversation_activity is 'Lifetime: as long as its conversation';
 create index conversation_activity_by_time on conversation_activity (company_id, active_at, conversation_id);
+create index conversation_activity_by_status on conversation_activity (company_id, status, active_at, conversation_id);
+create index conversation_activity_by_sender on conversation_activity (company_id, sender_id, active_at, conversation_id);
+create index conversation_activity_unread on conversation_activity (company_id, active_at, conversation_id) where is_unread;
+create index conversation_activity_assigned on conversation_activity (company_id, assignee, active_at, conversation_id)
+  where assignee is not null;
 
 -- The number of conversations of a company, in sixteen rows by server process: in one row, all transactions that
 -- create conversations would wait for each other.

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { meRoutes } from './companies/me-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
@@ -14,6 +15,7 @@ import { inboundRoutes } from './inbound/ingest/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { mediaRoutes } from './media/media-routes.ts'
+import { replyRoutes } from './messages/reply-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
 import { archiveRoutes } from './personal-data/archive-routes.ts'
@@ -55,10 +57,12 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const webhooks = createWebhookDeps(deps)
   const send = createSendDeps(deps)
   const erasure = createErasureDeps(deps)
+  await app.register(meRoutes(deps))
   await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
+  await app.register(replyRoutes(send))
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))

@@ -49,7 +49,10 @@ describe('the records', () => {
         data: [
           {
             chatId: expect.any(Number),
-            contact: { id: expect.any(Number), phone: from, name: 'Ada' },
+            contact: { id: expect.any(Number), phone: from, name: 'Ada', userId: null },
+            sender: { channelId: company.sender.channelId, phoneNumber: company.sender.phoneNumber, phoneName: 'Acme' },
+            window: { isOpen: true, closesAt: new Date((at + 24 * 3600) * 1000).toISOString() },
+            assignee: null,
             groupId: null,
             status: 'open',
             unreadMessages: 1,
@@ -319,10 +322,10 @@ describe('plans', () => {
         insert into conversations (company_id, sender_id, customer, contact_id)
         select ${id}, (select id from senders where company_id = ${id}), contact.id::text, contact.id
         from contacts contact where contact.company_id = ${id}
-        returning company_id, id, contact_id
+        returning company_id, id, sender_id, contact_id
       )
-      insert into conversation_activity (company_id, conversation_id, active_at)
-      select company_id, id, now() - contact_id * interval '1 second' from conversation
+      insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+      select company_id, id, now() - contact_id * interval '1 second', sender_id from conversation
     `
     const [{ chat }] = (await db`
       update conversations set message_count = 20000

@@ -45,6 +45,11 @@ async function eraseConversation(tx: Db, companyId: number, id: number): Promise
       updated_at = statement_timestamp()
     where (company_id, id) = (${companyId}, ${id})
   `
+  await tx`
+    update conversation_activity
+    set status = 'closed', is_unread = false
+    where (company_id, conversation_id) = (${companyId}, ${id})
+  `
 }
 
 /** Erases what a conversation of the contact holds of its customer; does nothing once another contact has it. */

@@ -1,6 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { nullableInteger, nullableText, nullableTime } from '../http/shapes.ts'
+import { nullableInteger, nullableText, nullableTime, pathId } from '../http/shapes.ts'
 import type { Conversation, Message } from './conversation-store.ts'
+
+export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
 const Direction = Type.Enum(['inbound', 'outbound'], {
   description: 'Inbound messages come from the customer, outbound ones from the business.',
@@ -13,7 +15,22 @@ export const ConversationRecord = Type.Object(
       id: Type.Integer({ description: 'The id of the contact.' }),
       phone: nullableText('Digits; null for a group, and while the phone number of the customer is not known.'),
       name: nullableText('The name of the contact, else the WhatsApp profile name; for a group its id.'),
+      userId: nullableText(
+        'The user id at the provider, which a send takes as `recipient`; null while it is not known.',
+      ),
     }),
+    sender: Type.Object({
+      channelId: Type.Integer({ description: 'The id of the connected number.' }),
+      phoneNumber: Type.String({ description: 'The display phone number.' }),
+      phoneName: Type.String({ description: 'The display name of the business.' }),
+    }),
+    window: Type.Object({
+      isOpen: Type.Boolean({
+        description: 'Whether the customer wrote less than 24 hours ago: free text may be sent.',
+      }),
+      closesAt: nullableTime('The end of the window; null when the customer never wrote.'),
+    }),
+    assignee: nullableText('The name of the person who answers.'),
     groupId: nullableText('The id of the group at the provider; null for a conversation with one customer.'),
     status: Type.Enum(['open', 'closed', 'snoozed']),
     unreadMessages: Type.Integer({
@@ -35,7 +52,10 @@ export const ConversationRecord = Type.Object(
     title: 'Conversation',
     example: {
       chatId: 812,
-      contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi' },
+      contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi', userId: null },
+      sender: { channelId: 3, phoneNumber: '+39 06 5550 1234', phoneName: 'Rossi Shoes' },
+      window: { isOpen: true, closesAt: '2026-03-03T09:30:00.000Z' },
+      assignee: null,
       groupId: null,
       status: 'open',
       unreadMessages: 1,
@@ -119,9 +139,14 @@ export type MessageRecord = Static<typeof MessageRecord>
 /** Where a message's media can be fetched. */
 export type MediaAddress = (companyId: number, messageId: number) => string
 
-export const toConversationRecord = (row: Conversation): ConversationRecord => ({
+const WINDOW_MS = 24 * 60 * 60 * 1000
+
+export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
-  contact: { id: row.contactId, phone: row.contactPhone, name: nameOf(row) },
+  contact: { id: row.contactId, phone: row.contactPhone, name: nameOf(row), userId: row.userId },
+  sender: { channelId: row.senderId, phoneNumber: row.phoneNumber, phoneName: row.phoneName },
+  window: windowOf(row.lastInboundAt, now),
+  assignee: row.assignee,
   groupId: row.groupId,
   status: row.status,
   unreadMessages: row.unreadMessages,
@@ -137,6 +162,12 @@ export const toConversationRecord = (row: Conversation): ConversationRecord => (
   createdAt: row.createdAt.toISOString(),
   updatedAt: row.updatedAt.toISOString(),
 })
+
+function windowOf(lastInboundAt: Date | null, now: Date): ConversationRecord['window'] {
+  if (lastInboundAt === null) return { isOpen: false, closesAt: null }
+  const closesAt = new Date(lastInboundAt.getTime() + WINDOW_MS)
+  return { isOpen: closesAt > now, closesAt: closesAt.toISOString() }
+}
 
 /** First and last name, else first name, else the WhatsApp profile name, else null. */
 function nameOf({ firstName, lastName, profileName }: Conversation): string | null {

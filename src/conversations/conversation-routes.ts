@@ -1,11 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
+import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { badRequest, conversationNotFound } from '../errors.ts'
+import { badRequest, type FieldFault, validationError } from '../errors.ts'
 import { pageQuery, parseCursorId, parsePage, toPagination, unknownCursor } from '../http/paging.ts'
-import { Pagination, pathId } from '../http/shapes.ts'
-import { parseId } from '../ids.ts'
+import { Pagination } from '../http/shapes.ts'
+import { getConversation } from './conversation.ts'
 import {
+  ChatId,
   ConversationRecord,
   type MediaAddress,
   MessageRecord,
@@ -13,6 +15,7 @@ import {
   toMessageRecord,
 } from './conversation-reply.ts'
 import {
+  type ConversationChange,
   type Cursor,
   findConversation,
   findSeq,
@@ -46,11 +49,16 @@ const cursorQuery = {
     }),
   ),
 }
-const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
-type Deps = { db: Db; mediaAddress: MediaAddress }
+const OneConversation = Type.Object(
+  { data: ConversationRecord },
+  { title: 'OneConversation', description: 'The conversation.' },
+)
+const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be blank' }
 
-export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsyncTypebox {
+type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress }
+
+export function conversationRoutes({ db, clock, mediaAddress }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/public/v1/whatsapp/conversations',
@@ -78,7 +86,30 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         const rows = cursor
           ? await listFrom(db, companyId, cursor, pageSize)
           : await listConversations(db, companyId, { offset, limit: pageSize, total })
-        return { data: rows.map(toConversationRecord), pagination: paginationOf(total, page, pageSize, cursor) }
+        const now = clock.now()
+        return {
+          data: rows.map((row) => toConversationRecord(row, now)),
+          pagination: paginationOf(total, page, pageSize, cursor),
+        }
+      },
+    )
+
+    app.get(
+      '/public/v1/whatsapp/conversations/:chatId',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getConversation',
+          summary: 'Get a conversation',
+          description: 'Returns the record that the list has.',
+          params: ChatId,
+          response: { 200: OneConversation },
+        },
+      },
+      async (request) => {
+        const conversation = await getConversation(db, request.caller.companyId, request.params.chatId)
+        return { data: toConversationRecord(conversation, clock.now()) }
       },
     )
 
@@ -125,7 +156,7 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
         schema: {
           tags,
           operationId: 'updateConversation',
-          summary: 'Close, snooze or re-open a conversation, or mark it read',
+          summary: 'Close, snooze, re-open or assign a conversation, or mark it read',
           description:
             'Changes the members that are given. An inbound message re-opens a closed or snoozed conversation.',
           params: ChatId,
@@ -133,33 +164,39 @@ export function conversationRoutes({ db, mediaAddress }: Deps): FastifyPluginAsy
             {
               status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
               unreadMessages: Type.Optional(Type.Literal(0, { description: 'Marks the conversation as read.' })),
+              assignee: Type.Optional(
+                Type.Unsafe<string | null>({
+                  type: ['string', 'null'],
+                  minLength: 1,
+                  maxLength: 100,
+                  description: 'The name of the person who answers.',
+                }),
+              ),
             },
             { title: 'ConversationChange', example: { status: 'closed', unreadMessages: 0 } },
           ),
-          response: {
-            200: Type.Object({ data: ConversationRecord }, { description: 'The changed conversation.' }),
-          },
+          response: { 200: OneConversation },
         },
       },
       async (request) => {
         const { companyId } = request.caller
-        const { status, unreadMessages } = request.body
+        const change = trimmed(request.body)
         const { id } = await getConversation(db, companyId, request.params.chatId)
-        if (status === undefined && unreadMessages === undefined) {
-          throw badRequest('status or unreadMessages must be given')
+        if (Object.values(change).every((value) => value === undefined)) {
+          throw badRequest('status, unreadMessages or assignee must be given')
         }
-        await updateConversation(db, companyId, id, { status, unreadMessages })
-        return { data: toConversationRecord(await getConversation(db, companyId, String(id))) }
+        await updateConversation(db, companyId, id, change)
+        return { data: toConversationRecord(await getConversation(db, companyId, String(id)), clock.now()) }
       },
     )
   }
 }
 
-async function getConversation(db: Db, companyId: number, chatId: string) {
-  const id = parseId(chatId)
-  const conversation = id === undefined ? undefined : await findConversation(db, companyId, id)
-  if (conversation === undefined) throw conversationNotFound()
-  return conversation
+/** The members of a change, the assignee without blanks at its ends; 422 when nothing is left of it. */
+function trimmed({ status, unreadMessages, assignee: given }: ConversationChange): ConversationChange {
+  const assignee = given?.trim() ?? given
+  if (assignee === '') throw validationError([BLANK_ASSIGNEE])
+  return { status, unreadMessages, assignee }
 }
 
 function readCursor(query: { before?: string; after?: string }): Cursor | undefined {

@@ -5,11 +5,19 @@ export type ConversationStatus = 'open' | 'closed' | 'snoozed'
 
 export type Conversation = {
   id: number
+  /** The customer's identity; `#` and an id: a group; `~` and an id: found through aliases alone. */
+  customer: string
+  /** The connected number, as displayed, and its name. */
+  senderId: number
+  phoneNumber: string
+  phoneName: string
   contactId: number
   contactPhone: string | null
   firstName: string | null
   lastName: string | null
   profileName: string | null
+  /** The provider's user id of the customer. */
+  userId: string | null
   groupId: string | null
   status: ConversationStatus
   unreadMessages: number
@@ -19,6 +27,9 @@ export type Conversation = {
   lastText: string | null
   lastDirection: 'inbound' | 'outbound' | null
   lastMessageAt: Date | null
+  /** Opens the 24-hour window. */
+  lastInboundAt: Date | null
+  assignee: string | null
   createdAt: Date
   updatedAt: Date
 }
@@ -90,14 +101,31 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
   const direction = order === 'desc' ? db`desc` : db`asc`
   return db<Conversation[]>`
     select
-      conversation.id, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
+      conversation.id, conversation.customer, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
       conversation.profile_name,
-      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id, conversation.status, conversation.unread_messages, conversation.message_count,
-      conversation.expired_count,
-      conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.created_at,
-      conversation.updated_at
+      sender.id as sender_id, sender.phone_number, sender.phone_name,
+      case
+        when conversation.customer ~ '^[A-Z]' then conversation.customer
+        when conversation.customer like '~%' then (
+          select known.alias
+          from customer_aliases known
+          where (known.company_id, known.sender_id, known.customer)
+              = (conversation.company_id, conversation.sender_id, conversation.customer)
+            and known.alias ~ '^[A-Z]'
+          limit 1
+        )
+        else (
+          select known.user_id
+          from customer_user_ids known
+          where (known.company_id, known.phone_identity) = (conversation.company_id, conversation.customer)
+        )
+      end as user_id,
+      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id,
+      conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
+      conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
+      page.assignee, conversation.created_at, conversation.updated_at
     from (
-      select activity.conversation_id as id, activity.active_at
+      select activity.conversation_id as id, activity.active_at, activity.assignee
       from conversation_activity activity
       where activity.company_id = ${companyId} ${beyond}
       order by activity.active_at ${direction}, activity.conversation_id ${direction}
@@ -107,24 +135,43 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
     join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
     join contacts contact
       on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+    join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
     order by page.active_at ${direction}, page.id ${direction}
   `
 }
 
-/** Changes what is given; undefined when the company has no such conversation. */
+/** The members to change: those that are given. */
+export type ConversationChange = {
+  status?: ConversationStatus | undefined
+  unreadMessages?: 0 | undefined
+  assignee?: string | null | undefined
+}
+
+/** Changes what is given; false when the company has no such conversation. */
 export async function updateConversation(
   db: Db,
   companyId: number,
   id: number,
-  change: { status?: ConversationStatus | undefined; unreadMessages?: 0 | undefined },
+  { status, unreadMessages, assignee }: ConversationChange,
 ): Promise<boolean> {
+  // The conversation is locked before its activity, as everywhere.
   const result = await db`
-    update conversations
+    with changed as (
+      update conversations
+      set
+        status = coalesce(${status ?? null}, status),
+        unread_messages = coalesce(${unreadMessages ?? null}::integer, unread_messages),
+        updated_at = now()
+      where company_id = ${companyId} and id = ${id}
+      returning company_id, id, status, unread_messages
+    )
+    update conversation_activity activity
     set
-      status = coalesce(${change.status ?? null}, status),
-      unread_messages = coalesce(${change.unreadMessages ?? null}::integer, unread_messages),
-      updated_at = now()
-    where company_id = ${companyId} and id = ${id}
+      status = changed.status,
+      is_unread = changed.unread_messages > 0,
+      assignee = case when ${assignee === undefined} then activity.assignee else ${assignee ?? null} end
+    from changed
+    where activity.company_id = ${companyId} and activity.conversation_id = ${id}
   `
   return result.count > 0
 }

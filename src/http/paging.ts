@@ -77,7 +77,12 @@ export const pageQuery = ({ defaultSize, maxSize }: Limits) => ({
 /** Query members `page` and `limit`, of the general convention. */
 export const limitQuery = ({ defaultSize, maxSize }: Limits) => ({
   page: lenientInteger('The page, counted from 1.', 1, undefined, 'Page'),
-  limit: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
+  limit: lenientInteger(
+    `The number of records on a page, at most ${maxSize}.`,
+    defaultSize,
+    maxSize,
+    `Limit${defaultSize}`,
+  ),
 })
 
 /** Query members `before` and `limit`, of lists that are ordered by id, newest first. */
@@ -91,5 +96,10 @@ export const beforeQuery = ({ defaultSize, maxSize }: Limits) => ({
       'x-lenient': true,
     }),
   ),
-  limit: lenientInteger(`The number of records on a page, at most ${maxSize}.`, defaultSize, maxSize),
+  limit: lenientInteger(
+    `The number of records on a page, at most ${maxSize}.`,
+    defaultSize,
+    maxSize,
+    `Limit${defaultSize}`,
+  ),
 })

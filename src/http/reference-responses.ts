@@ -38,7 +38,7 @@ const DESCRIPTIONS: Record<number, string> = {
 const integer = { type: 'integer', minimum: 0 }
 const HEADERS = {
   'X-Request-Id': {
-    description: 'The id of the request, which the log of the service repeats.',
+    description: 'The id of the request, which the log of the service repeats. Every answer has it.',
     schema: { type: 'string' },
   },
   'X-RateLimit-Limit': {
@@ -65,7 +65,9 @@ const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-
 const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   429: [...COUNTED, 'Retry-After'],
-  503: ['Retry-After'],
+  // Every answer has it; the reference shows it where people report it.
+  500: ['X-Request-Id'],
+  503: ['X-Request-Id', 'Retry-After'],
 }
 
 const IDEMPOTENCY_KEY = {
@@ -85,6 +87,17 @@ export const COMMON_COMPONENTS = {
 
 /** A response with more kinds of errors is named after the first operation that answers it. */
 const MOST_KINDS_NAMED = 3
+
+/** Kinds that many operations answer: where an operation has kinds of its own, only those get an example. */
+const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
+  'bad_request',
+  'not_found',
+  'message',
+  'idempotency_key_in_use',
+  'idempotency_key_reused',
+  'validation_error',
+  'service_unavailable',
+])
 
 /** The responses of errors, by the kinds in them. */
 export type SharedErrors = Map<string, { name: string; response: Response }>
@@ -124,14 +137,14 @@ export function completeOperation(method: string, operation: Operation, shared: 
   const { 'x-errors': kinds = [], ...rest } = operation
   const isCounted = rest.security?.some((one) => 'apiKey' in one) ?? false
   const takesKey = isCounted && method === 'post'
-  const headers: HeaderName[] = ['X-Request-Id', ...(takesKey ? (['Idempotent-Replayed'] as const) : [])]
+  const headers: HeaderName[] = takesKey ? ['Idempotent-Replayed'] : []
   const parameters = [
     ...(rest.parameters ?? []),
     ...(takesKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
   ]
   const successes = Object.entries(rest.responses ?? {}).map(([status, response]): [string, Response | Ref] => [
     status,
-    '$ref' in response ? response : { ...response, headers: { ...referToHeaders(headers), ...response.headers } },
+    '$ref' in response ? response : withHeaders(response, { ...referToHeaders(headers), ...response.headers }),
   ])
   delete operation['x-errors']
   if (parameters.length > 0) operation.parameters = parameters
@@ -140,6 +153,9 @@ export function completeOperation(method: string, operation: Operation, shared: 
     ...errorResponses(kinds, operation.operationId ?? '', shared),
   }
 }
+
+const withHeaders = (response: Response, headers: object): Response =>
+  Object.keys(headers).length > 0 ? { ...response, headers } : response
 
 function errorResponses(
   kinds: readonly ErrorKind[],
@@ -160,15 +176,18 @@ function errorResponses(
 }
 
 function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
-  const [kind] = kinds
-  const examples = kinds.map((one) => [errorName(one), { value: errorExample(one).body }])
+  const own = kinds.filter((kind) => !COMMON_KINDS.has(kind))
+  const [first, ...others] = own.length > 0 ? own : kinds.slice(0, 1)
+  const examples = [first, ...others].flatMap((kind) =>
+    kind ? [[errorName(kind), { value: errorExample(kind).body }]] : [],
+  )
   const shown =
-    kind && kinds.length === 1 ? { example: errorExample(kind).body } : { examples: Object.fromEntries(examples) }
-  return {
+    first && others.length === 0 ? { example: errorExample(first).body } : { examples: Object.fromEntries(examples) }
+  const response = {
     description: DESCRIPTIONS[status] ?? 'The request was refused.',
-    headers: referToHeaders(['X-Request-Id', ...(HEADERS_OF_STATUS[status] ?? [])]),
     content: { 'application/json': { schema: errorShape(kinds), ...shown } },
   }
+  return withHeaders(response, referToHeaders(HEADERS_OF_STATUS[status] ?? []))
 }
 
 const referToHeaders = (names: readonly HeaderName[]): Record<string, Ref> =>

@@ -30,6 +30,7 @@ const TAGS = [
   { name: 'Contacts', description: 'Contacts, their consent, imports and exports.' },
   { name: 'Custom fields', description: 'Definitions of custom fields of contacts.' },
   { name: 'Email', description: 'One-shot emails, template emails and their statistics.' },
+  { name: 'Credentials', description: 'What an API key stands for.' },
   { name: 'Legacy', description: 'Deprecated addresses; each names its replacement.' },
   { name: 'Operator', description: 'Companies, API keys and connected numbers, for the operator of the service.' },
 ]
@@ -56,7 +57,7 @@ export async function describeApi(
         title: 'Parley',
         version: '1',
         description:
-          'WhatsApp messages, contacts and email behind one HTTP JSON API. A request with an unknown `Expect` header is answered 417 `expectation_failed` at any address.',
+          'WhatsApp messages, contacts and email behind one HTTP JSON API. Every answer has the header `X-Request-Id`. A request with an unknown `Expect` header is answered 417 `expectation_failed` at any address.',
         contact: { name: 'API reference', url: `${config.baseUrl}/docs` },
         license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },

@@ -1,9 +1,13 @@
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
+import type { SenderName } from '../senders/sender.ts'
 import type { GivenComponent } from '../templates/fill-components.ts'
-import type { MEDIA_KINDS, SendBody } from './send-shape.ts'
+import type { ContentBody, MEDIA_KINDS, SendBody } from './send-shape.ts'
 
 export type MediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
+
+/** The source of a contact that a send creates. */
+export const CONTACT_SOURCE = 'WhatsApp'
 
 type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
@@ -24,7 +28,7 @@ export type SendRequest = {
   /** Digits, or a provider's user id. */
   recipient: string
   content: SendContent
-  sender: string | undefined
+  sender: SenderName | undefined
   contactSource: string
 }
 
@@ -33,19 +37,27 @@ export type SendRequest = {
  * @throws {AppError} 400 `bad_request` when fields are absent or exclude each other, 422 when the link is not https
  */
 export function parseSend(body: SendBody): SendRequest {
+  return {
+    recipient: body.recipient.replace('+', ''),
+    content: parseContent(body),
+    sender: body.sender,
+    contactSource: body.contactSource ?? CONTACT_SOURCE,
+  }
+}
+
+/**
+ * What a body asks to send.
+ * @throws {AppError} as `parseSend`
+ */
+export function parseContent(body: ContentBody): SendContent {
   const faults = sendFaults(body)
   const isShape = faults.some(({ kind }) => kind === 'shape')
   if (isShape) throw badRequest(faults.map(({ path, message }) => `${path} ${message}`).join('; '), toFields(faults))
   if (faults.length > 0) throw validationError(toFields(faults))
-  return {
-    recipient: body.recipient.replace('+', ''),
-    content: contentOf(body),
-    sender: body.sender,
-    contactSource: body.contactSource ?? 'WhatsApp',
-  }
+  return contentOf(body)
 }
 
-function contentOf(body: SendBody): SendContent {
+function contentOf(body: ContentBody): SendContent {
   if (body.type === 'text') return { type: 'text', text: body.text ?? '' }
   if (body.type === 'template') {
     const { id, name = '', languageCode, components = [] } = body.template ?? {}
@@ -64,7 +76,7 @@ function contentOf(body: SendBody): SendContent {
  * What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. `given`:
  * the body as it came, whose members count as given although they do not fit.
  */
-export function sendFaults(body: Partial<SendBody>, given: object = body): SendFault[] {
+export function sendFaults(body: Partial<ContentBody>, given: object = body): SendFault[] {
   const link = body.media?.link
   const isPlain = link !== undefined && !isHttps(link)
   return [
@@ -75,7 +87,7 @@ export function sendFaults(body: Partial<SendBody>, given: object = body): SendF
 
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
 
-function combinationFaults(body: Partial<SendBody>, given: object): SendFault[] {
+function combinationFaults(body: Partial<ContentBody>, given: object): SendFault[] {
   if (body.type === undefined) return []
   const wanted = body.type === 'text' || body.type === 'template' ? body.type : 'media'
   const faults: SendFault[] = []

@@ -6,9 +6,9 @@ import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { Answer } from '../http/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
-import { type SendDeps, sendMessage, toReply } from './send.ts'
+import { type SendDeps, type SendReply, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
-import { parseSend, sendFaults } from './send-request.ts'
+import { parseSend, type SendRequest, sendFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
 import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './throttle.ts'
 
@@ -33,7 +33,7 @@ export const SendReplyShape = Type.Object(
       },
     ),
   },
-  { description: 'The provider accepted the message.' },
+  { title: 'SendReply', description: 'The provider accepted the message.' },
 )
 
 /** The errors of a send beside those of every POST. */
@@ -76,16 +76,19 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
           },
         },
       },
-      (request) => handleSend(deps, request, request.body),
+      async (request) => handleSend(deps, request, request.body),
     )
   }
 }
 
 /** A send as its request asks for it; what an Idempotency-Key keeps is kept with the message. */
-export async function handleSend(deps: SendDeps, request: FastifyRequest, body: Static<typeof SendBody>) {
+export const handleSend = (deps: SendDeps, request: FastifyRequest, body: Static<typeof SendBody>) =>
+  answerSend(deps, request, parseSend(body))
+
+/** Sends what a request asks for. */
+export async function answerSend(deps: SendDeps, request: FastifyRequest, send: SendRequest): Promise<SendReply> {
   const { companyId, keyName } = request.caller
   const { idempotency } = request
-  const send = parseSend(body)
   const reply = await sendMessage(deps, { companyId, keyName, idempotencyId: idempotency?.id ?? null }, send)
   if (idempotency) idempotency.isCompleted = true
   return reply

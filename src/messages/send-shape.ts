@@ -102,6 +102,10 @@ const mediaBy = (name: string, more: Record<string, TSchema>) =>
     ),
     Type.Object({ providerMediaId, ...more }, { title: `${name}ById`, additionalProperties: false }),
   )
+const templateShape = oneOf(
+  templateBy('TemplateByName', { name: familyName }),
+  templateBy('TemplateById', { id: familyId }),
+)
 const plainMedia = mediaBy('Media', { filename: Type.Optional(filename) })
 const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(caption), filename: Type.Optional(filename) })
 const stickerMedia = mediaBy('Sticker', {})
@@ -115,10 +119,7 @@ export const SendRequestShape = Type.Unsafe<unknown>({
       'SendTemplate',
       'template',
       {
-        template: oneOf(
-          templateBy('TemplateByName', { name: familyName }),
-          templateBy('TemplateById', { id: familyId }),
-        ),
+        template: templateShape,
       },
       {
         template: {
@@ -146,15 +147,35 @@ export const SendRequestShape = Type.Unsafe<unknown>({
   title: 'SendRequest',
 })
 
+const content = {
+  type: Type.Enum(['text', 'template', ...MEDIA_KINDS]),
+  text: Type.Optional(text),
+  template: Type.Optional(TemplateContent),
+  media: Type.Optional(MediaContent),
+}
+
 export const SendBody = Type.Object(
-  {
-    ...common,
-    type: Type.Enum(['text', 'template', ...MEDIA_KINDS]),
-    text: Type.Optional(text),
-    template: Type.Optional(TemplateContent),
-    media: Type.Optional(MediaContent),
-  },
+  { ...common, ...content },
   // One flat shape names all faults of a body at once, also those of the fields that do not go with its type.
   { 'x-shown-as': SendRequestShape },
 )
 export type SendBody = Static<typeof SendBody>
+
+/** A message whose recipient and sender are known. */
+export const ContentBody = Type.Object(content, {
+  'x-shown-as': Type.Object(
+    {
+      ...content,
+      text: Type.Optional(Type.Unsafe<unknown>({ ...text, description: 'The text of the message.' })),
+      template: Type.Optional(templateShape),
+      media: Type.Optional(captionedMedia),
+    },
+    {
+      title: 'MessageContent',
+      additionalProperties: false,
+      description: 'The member that `type` names is required: `text`, `template`, or `media` for any other type.',
+      example: { type: 'text', text: 'Your order 1042 is ready.' },
+    },
+  ),
+})
+export type ContentBody = Static<typeof ContentBody>

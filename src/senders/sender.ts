@@ -44,21 +44,27 @@ export type SenderRecord = Omit<Sender, 'accessToken' | 'appSecret' | 'webhookSe
   readonly createdAt: Date
 }
 
+/** How a request names a sender: by its digits in any formatting or by the provider's id, or by our own id. */
+export type SenderName = string | { readonly id: number }
+
 /**
- * Which number sends (spec: Sender resolution): the one named by its digits in any formatting or by the
- * provider's id, else the preferred one. A name that fits none is 404 `WHATSAPP_SENDER_NOT_FOUND`, no number
- * at all 404 `no_whatsapp_account`. A telephone number wins over an equal provider's id.
+ * Which number sends (spec: Sender resolution): the one that is named, else the preferred one. A name that fits none is
+ * 404 `WHATSAPP_SENDER_NOT_FOUND`, no number at all 404 `no_whatsapp_account`. A telephone number wins over an equal
+ * provider's id.
  */
-export function resolveSender(senders: readonly Sender[], given: string | undefined): Sender {
+export function resolveSender(senders: readonly Sender[], given: SenderName | undefined): Sender {
   if (given === undefined) {
     const preferred = senders.find((sender) => sender.isPreferred)
     if (preferred === undefined) throw noWhatsappAccount()
     return preferred
   }
-  const named = findByPhone(senders, given) ?? senders.find((sender) => sender.phoneNumberId === given.trim())
+  const named = typeof given === 'string' ? findByName(senders, given) : senders.find(({ id }) => id === given.id)
   if (named === undefined) throw senderNotFound()
   return named
 }
+
+const findByName = (senders: readonly Sender[], given: string): Sender | undefined =>
+  findByPhone(senders, given) ?? senders.find((sender) => sender.phoneNumberId === given.trim())
 
 /** One line may be connected twice, through two providers: then the preferred connection, else the older. */
 function findByPhone(senders: readonly Sender[], given: string): Sender | undefined {

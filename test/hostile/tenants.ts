@@ -33,6 +33,7 @@ const WITHOUT_COMPANY = [
 /** The body that makes each write a valid one. */
 const BODIES: Record<string, unknown> = {
   'PATCH /public/v1/whatsapp/conversations/{chatId}': { status: 'closed' },
+  'POST /public/v1/whatsapp/conversations/{chatId}/messages': { type: 'text', text: 'Hello' },
   'PUT /public/v1/webhooks/registrations/{id}': { name: 'Renamed' },
   'POST /public/v1/webhooks/registrations/{id}/redeliver': { since: '2026-01-01T00:00:00Z' },
   'PUT /public/v1/contacts/{id}': { firstName: 'Renamed' },

@@ -21,16 +21,20 @@ import type {
   LegacyContactId,
   LegacyEmailTemplate,
   ListedImport,
+  Me,
   Message,
+  MessageContent,
   NewCustomField,
   NewEmail,
   NewRegistration,
   NewTemplateEmail,
   OneContact,
+  OneConversation,
   Pagination,
   Redelivery,
   Registration,
   RegistrationChange,
+  SendReply,
   SendRequest,
   Sender,
   SentMessage,
@@ -44,11 +48,15 @@ export abstract class Operations {
   protected abstract call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer>
   protected abstract open(request: ApiRequest, options?: RequestOptions): Promise<Response>
 
-  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider took the message; what becomes of it later is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
-  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<{
-    success: true
-    data: SentMessage
+  /** Get the company and permissions of the credential. Takes any API key. */
+  getMe(options?: RequestOptions): Promise<{
+    data: Me
   }> {
+    return this.call({ method: 'GET', path: '/public/v1/me' }, options)
+  }
+
+  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider took the message; what becomes of it later is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
+  sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
   }
 
@@ -89,6 +97,22 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations', params }, options)
   }
 
+  /** Get a conversation. Returns the record that the list has. */
+  getConversation(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, options?: RequestOptions): Promise<OneConversation> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}', params }, options)
+  }
+
+  /** Close, snooze, re-open or assign a conversation, or mark it read. Changes the members that are given. An inbound message re-opens a closed or snoozed conversation. */
+  updateConversation(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, body: ConversationChange, options?: RequestOptions): Promise<OneConversation> {
+    return this.call({ method: 'PATCH', path: '/public/v1/whatsapp/conversations/{chatId}', params, json: body }, options)
+  }
+
   /** List the messages of a conversation. The newest message comes first. A page takes the same time at any depth of the conversation. */
   listMessages(params: {
     /** The page, counted from 1. What is not a positive integer counts as 1. */
@@ -108,14 +132,12 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params }, options)
   }
 
-  /** Close, snooze or re-open a conversation, or mark it read. Changes the members that are given. An inbound message re-opens a closed or snoozed conversation. */
-  updateConversation(params: {
+  /** Send a message in a conversation. Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400. */
+  sendMessage(params: {
     /** The id of the conversation. */
     chatId: number
-  }, body: ConversationChange, options?: RequestOptions): Promise<{
-    data: Conversation
-  }> {
-    return this.call({ method: 'PATCH', path: '/public/v1/whatsapp/conversations/{chatId}', params, json: body }, options)
+  }, body: MessageContent, options?: RequestOptions): Promise<SendReply> {
+    return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params, json: body }, options)
   }
 
   /** Register a receiver. The registration is active at once. Its secret is never returned. */

@@ -150,7 +150,25 @@ export type Conversation = {
     phone: string | null
     /** The name of the contact, else the WhatsApp profile name; for a group its id. */
     name: string | null
+    /** The user id at the provider, which a send takes as `recipient`; null while it is not known. */
+    userId: string | null
   }
+  sender: {
+    /** The id of the connected number. */
+    channelId: number
+    /** The display phone number. */
+    phoneNumber: string
+    /** The display name of the business. */
+    phoneName: string
+  }
+  window: {
+    /** Whether the customer wrote less than 24 hours ago: free text may be sent. */
+    isOpen: boolean
+    /** The end of the window; null when the customer never wrote. */
+    closesAt: string | null
+  }
+  /** The name of the person who answers. */
+  assignee: string | null
   /** The id of the group at the provider; null for a conversation with one customer. */
   groupId: string | null
   status: "open" | "closed" | "snoozed"
@@ -173,6 +191,8 @@ export type ConversationChange = {
   status?: "open" | "closed" | "snoozed"
   /** Marks the conversation as read. */
   unreadMessages?: 0
+  /** The name of the person who answers. */
+  assignee?: string | null
 }
 
 export type CustomField = {
@@ -460,6 +480,20 @@ export type ListedImport = {
   ended_at: string | null
 }
 
+export type Me = {
+  company: {
+    id: number
+    name: string
+  }
+  /** The name of the API key. */
+  name: string
+  permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
+  limits: {
+    /** The requests that all API keys of the company share. */
+    requestsPerMinute: number
+  }
+}
+
 export type MediaById = {
   /** The id of a file that was uploaded to the sending number. */
   providerMediaId: string
@@ -515,6 +549,15 @@ export type Message = {
   editedAt: string | null
   /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
   revokedAt: string | null
+}
+
+/** The member that `type` names is required: `text`, `template`, or `media` for any other type. */
+export type MessageContent = {
+  type: "text" | "template" | "image" | "video" | "audio" | "document" | "sticker"
+  /** The text of the message. */
+  text?: string
+  template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
+  media?: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
 }
 
 export type NewCustomField = {
@@ -585,6 +628,11 @@ export type NewTemplateEmail = {
 /** The contact. */
 export type OneContact = {
   data: Contact
+}
+
+/** The conversation. */
+export type OneConversation = {
+  data: Conversation
 }
 
 export type Pagination = {
@@ -699,6 +747,12 @@ export type SendImage = {
   companyId?: unknown
   type: "image"
   media: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+/** The provider accepted the message. */
+export type SendReply = {
+  success: true
+  data: SentMessage
 }
 
 export type SendRequest = (SendText & { template?: never; media?: never }) | (SendTemplate & { text?: never; media?: never }) | (SendImage & { text?: never; template?: never }) | (SendVideo & { text?: never; template?: never }) | (SendAudio & { text?: never; template?: never }) | (SendDocument & { text?: never; template?: never }) | (SendSticker & { text?: never; template?: never })

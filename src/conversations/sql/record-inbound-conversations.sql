@@ -25,7 +25,8 @@ begin
       updated_at = at
     from change
     where (kept.company_id, kept.id) = (change.company_id, change.conversation_id)
-    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count - change.entries as messages_before
+    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count - change.entries as messages_before,
+      kept.status, kept.unread_messages > 0 as is_unread
   ),
   created as (
     insert into conversations as made (
@@ -38,20 +39,23 @@ begin
       at, at
     from change
     where change.conversation_id is null
-    returning made.company_id, made.sender_id, made.customer, made.id, 0::bigint as messages_before
+    returning made.company_id, made.sender_id, made.customer, made.id, 0::bigint as messages_before, made.status,
+      made.unread_messages > 0 as is_unread
   ),
   written as materialized (
     select * from updated union all select * from created
   ),
   listed as (
-    insert into conversation_activity as kept (company_id, conversation_id, active_at)
-    select written.company_id, written.id, change.active_at
+    insert into conversation_activity as kept (company_id, conversation_id, active_at, sender_id, status, is_unread)
+    select written.company_id, written.id, change.active_at, written.sender_id, written.status, written.is_unread
     from written
     join change
       on (change.company_id, change.sender_id, change.customer_key)
        = (written.company_id, written.sender_id, written.customer)
-    on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
-    where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
+    on conflict (company_id, conversation_id) do update set
+      active_at = greatest(kept.active_at, excluded.active_at), -- a slower clock never moves a conversation back
+      status = excluded.status,
+      is_unread = excluded.is_unread
   ),
   counted as (
     insert into conversation_counts as kept (company_id, total)
@@ -61,7 +65,10 @@ begin
     order by created.company_id
     on conflict (company_id, writer) do update set total = kept.total + excluded.total
   )
-  select array_agg(written::recorded_conversation) into conversations
+  select array_agg(
+    (written.company_id, written.sender_id, written.customer, written.id, written.messages_before)::recorded_conversation
+  )
+  into conversations
   from written;
   return conversations;
 end

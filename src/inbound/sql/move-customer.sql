@@ -19,6 +19,8 @@ begin
     if conversation.target_id is not null and conversation.target_id <> conversation.id then
       perform rename_customer(company, conversation.id, '~' || conversation.id, conversation.target_customer, at);
       update conversations set status = 'closed' where (company_id, id) = (company, conversation.id);
+      update conversation_activity set status = 'closed'
+      where (company_id, conversation_id) = (company, conversation.id);
       continue;
     end if;
     if conversation.customer ~ '^[0-9]' then

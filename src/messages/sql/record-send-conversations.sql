@@ -45,14 +45,15 @@ begin
       next_message_at = greatest(kept.next_message_at, present)
         + make_interval(secs => pair_seconds * excluded.message_count),
       updated_at = excluded.updated_at
-    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count, xmax = 0 as is_new
+    returning kept.company_id, kept.sender_id, kept.customer, kept.id, kept.message_count, kept.status, xmax = 0 as is_new
   ),
   listed as (
-    insert into conversation_activity as kept (company_id, conversation_id, active_at)
-    select conversation.company_id, conversation.id, at
+    insert into conversation_activity as kept (company_id, conversation_id, active_at, sender_id, status)
+    select conversation.company_id, conversation.id, at, conversation.sender_id, conversation.status
     from conversation
-    on conflict (company_id, conversation_id) do update set active_at = excluded.active_at
-    where kept.active_at < excluded.active_at -- a slower clock never moves a conversation back
+    on conflict (company_id, conversation_id) do update
+    -- A slower clock never moves a conversation back.
+    set active_at = greatest(kept.active_at, excluded.active_at), status = excluded.status, is_unread = false
   ),
   counted as (
     insert into conversation_counts as kept (company_id, total)

@@ -1,0 +1,49 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import { PERMISSIONS } from '../http/caller.ts'
+import { getCompany } from './company.ts'
+
+const Me = Type.Object(
+  {
+    company: Type.Object({ id: Type.Integer(), name: Type.String() }),
+    name: Type.String({ description: 'The name of the API key.' }),
+    permissions: Type.Array(Type.Enum([...PERMISSIONS])),
+    limits: Type.Object({
+      requestsPerMinute: Type.Integer({ description: 'The requests that all API keys of the company share.' }),
+    }),
+  },
+  {
+    title: 'Me',
+    example: {
+      company: { id: 1, name: 'Rossi Shoes' },
+      name: 'Shop',
+      permissions: ['WhatsApp'],
+      limits: { requestsPerMinute: 100 },
+    },
+  },
+)
+
+/** What a credential stands for (console: section 5). */
+export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/public/v1/me',
+      {
+        config: { permissions: PERMISSIONS },
+        schema: {
+          tags: ['Credentials'],
+          operationId: 'getMe',
+          summary: 'Get the company and permissions of the credential',
+          description: 'Takes any API key.',
+          response: { 200: Type.Object({ data: Me }, { description: 'What the credential stands for.' }) },
+        },
+      },
+      async ({ caller }) => {
+        const { id, name } = await getCompany(db, caller.companyId)
+        const limits = { requestsPerMinute: caller.rateLimitPerMinute }
+        return { data: { company: { id, name }, name: caller.keyName, permissions: [...caller.permissions], limits } }
+      },
+    )
+  }
+}

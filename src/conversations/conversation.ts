@@ -1,0 +1,12 @@
+import type { Db } from '../db/connect.ts'
+import { conversationNotFound } from '../errors.ts'
+import { parseId } from '../ids.ts'
+import { type Conversation, findConversation } from './conversation-store.ts'
+
+/** The conversation that a path names; 404 when the company has none of this id. */
+export async function getConversation(db: Db, companyId: number, chatId: string): Promise<Conversation> {
+  const id = parseId(chatId)
+  const conversation = id === undefined ? undefined : await findConversation(db, companyId, id)
+  if (conversation === undefined) throw conversationNotFound()
+  return conversation
+}

@@ -1,0 +1,45 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { getConversation } from '../conversations/conversation.ts'
+import { ChatId } from '../conversations/conversation-reply.ts'
+import type { Db } from '../db/connect.ts'
+import { sendFailed } from '../errors.ts'
+import { withTimeout } from '../http/database-timeout.ts'
+import { toSend } from './reply.ts'
+import type { SendDeps } from './send.ts'
+import { sendFaults } from './send-request.ts'
+import { answerSend, recoverSend, SEND_ERRORS, SendReplyShape } from './send-routes.ts'
+import { ContentBody } from './send-shape.ts'
+
+/** Sends within a conversation: recipient and sender are those of the conversation. */
+export function replyRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/whatsapp/conversations/:chatId/messages',
+      {
+        config: {
+          permissions: ['WhatsApp'],
+          errors: SEND_ERRORS,
+          valueFaults: sendFaults,
+          onFailure: sendFailed,
+          waitsForOthers: true,
+          recoverAnswer: (companyId, messageId) => recoverSend(deps.db, companyId, messageId),
+        },
+        schema: {
+          tags: ['Conversations'],
+          operationId: 'sendMessage',
+          summary: 'Send a message in a conversation',
+          description:
+            'Sends to the customer of the conversation, from its number, by the rules of `sendWhatsAppMessage`. A group is answered 400.',
+          params: ChatId,
+          body: ContentBody,
+          response: { 200: SendReplyShape },
+        },
+      },
+      async (request) => {
+        const { caller, params, body } = request
+        const conversation = await withTimeout(getConversation(deps.db, caller.companyId, params.chatId))
+        return answerSend(deps, request, toSend(conversation, body))
+      },
+    )
+  }
+}
