@@ -421,7 +421,7 @@ export type EmailSettingsRequest = {
   from: string
   /** The name of the sender. */
   fromName?: string | null
-  /** The mail server of the company, `smtp://` or `smtps://user:password@host:port`, by default that of the service. It is stored encrypted and returned without its credential. */
+  /** The mail server of the company, `smtp://` or `smtps://user:password@host:port`, or `postmark://token@host`, by default that of the service. It is stored encrypted and returned without its credential. */
   smtpUrl?: string | null
 }
 

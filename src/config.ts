@@ -1,6 +1,9 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
+/** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
+export const MAIL_SCHEMES = ['smtp:', 'smtps:', 'postmark:', 'postmark+http:'] as const
+
 export type Role = 'all' | 'api' | 'worker'
 export type Window = 'strict' | 'provider'
 
@@ -137,7 +140,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     graphVersion: read.graphVersion('GRAPH_VERSION', 'v25.0'),
     providerTimeoutMs: read.integer('PROVIDER_TIMEOUT_MS', 10_000, 100, 30_000),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
-    smtpUrl: read.url('SMTP_URL', ['smtp:', 'smtps:']),
+    smtpUrl: read.url('SMTP_URL', MAIL_SCHEMES),
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),

@@ -52,7 +52,8 @@ describe('imports go down only', () => {
   test('there is something to look at', () => expect(imports.length).toBeGreaterThan(50))
 
   test('adapters are known to main alone', () => {
-    const isAdapter = (target: string) => /^src\/(providers\/(meta|dialog360|gupshup)|mailers\/smtp)/.test(target)
+    const isAdapter = (target: string) =>
+      /^src\/(providers\/(meta|dialog360|gupshup)|mailers\/(smtp|postmark)\/)/.test(target)
     expect(offenders(({ file, target }) => isAdapter(target) && !isAdapter(file) && !isWiring(file))).toEqual([])
   })
 

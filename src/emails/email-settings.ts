@@ -1,3 +1,4 @@
+import { MAIL_SCHEMES } from '../config.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, validationError } from '../errors.ts'
 import type { Cipher } from '../secrets/secrets.ts'
@@ -75,8 +76,8 @@ const portOf = ({ port, protocol }: URL): string => port || (protocol === 'smtps
 function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
   const url = smtpUrl === null ? undefined : URL.parse(smtpUrl)
   if (url === undefined) return []
-  if (url !== null && ['smtp:', 'smtps:'].includes(url.protocol) && url.hostname !== '') return []
-  return [{ path: 'smtpUrl', message: 'must be an address that begins with smtp:// or smtps://' }]
+  if (url !== null && MAIL_SCHEMES.some((scheme) => scheme === url.protocol) && url.hostname !== '') return []
+  return [{ path: 'smtpUrl', message: 'must be an address that begins with smtp://, smtps:// or postmark://' }]
 }
 
 /** The server of a mail server's address, without what it takes to log in there. */

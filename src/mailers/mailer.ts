@@ -39,13 +39,21 @@ export type MailOutcome =
 /** Connections of one process to one mail server at most. */
 export const MAX_CONNECTIONS = 20
 
+/** How long a server may take for one mail; a server that trickles is never silent, so these are totals. */
+export type Deadlines = {
+  /** From the mail's slot until its end is released, connection and login included. */
+  beforeEndMs: number
+  /** From the end of the mail to the answer. */
+  afterEndMs: number
+}
+
 export type Mailer = {
   /**
    * Sends one mail through the server at this address. Everything but the end of the mail is transmitted, then
    * `confirmSubmission` is asked, and only when it answers true is the mail ended: until then the server has nothing that it
    * could deliver, whatever happens to this process.
    */
-  send(smtpUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
+  send(serverUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
   /** Closes all connections. */
   close(): void
 }

@@ -93,7 +93,7 @@ export const EmailSettingsBody = Type.Object(
         secretText({
           maxLength: 2048,
           description:
-            'The mail server of the company, `smtp://` or `smtps://user:password@host:port`, by default that of the service. It is stored encrypted and returned without its credential.',
+            'The mail server of the company, `smtp://` or `smtps://user:password@host:port`, or `postmark://token@host`, by default that of the service. It is stored encrypted and returned without its credential.',
         }),
       ),
     ),

@@ -1,6 +1,7 @@
 import type { Config } from '../config.ts'
 import type { Mailer } from '../mailers/mailer.ts'
-import { createSmtpMailer } from '../mailers/smtp.ts'
+import { createPostmarkMailer } from '../mailers/postmark/postmark-mailer.ts'
+import { createSmtpMailer } from '../mailers/smtp/smtp-mailer.ts'
 import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
 import { createEventReader } from '../providers/events/event-reader.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
@@ -24,4 +25,16 @@ export function createProviders(config: Pick<Config, 'graphVersion' | 'providerT
   }
 }
 
-export const createMailer = (): Mailer => createSmtpMailer()
+/** Sends each mail by the adapter that the scheme of its server's address names. */
+export function createMailer(): Mailer {
+  const smtp = createSmtpMailer()
+  const postmark = createPostmarkMailer()
+  return {
+    send: (serverUrl, mail, confirmSubmission) =>
+      (serverUrl.startsWith('postmark') ? postmark : smtp).send(serverUrl, mail, confirmSubmission),
+    close: () => {
+      smtp.close()
+      postmark.close()
+    },
+  }
+}

@@ -3,7 +3,15 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
-import { MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome, type ServerFault } from './mailer.ts'
+import { toWords } from '../mail-words.ts'
+import {
+  type Deadlines,
+  MAX_CONNECTIONS,
+  type Mail,
+  type Mailer,
+  type MailOutcome,
+  type ServerFault,
+} from '../mailer.ts'
 
 const MAX_SERVERS = 200
 /** Pools unused for this long are closed: longer than one mail may take. */
@@ -11,14 +19,6 @@ const IDLE_MS = 20 * 60_000
 const CONNECT_TIMEOUT_MS = 15_000
 /** How long a server may take (RFC 5321, section 4.5.3.2): a server that trickles is never silent, so these are totals. */
 const DEADLINES: Deadlines = { beforeEndMs: 5 * 60_000, afterEndMs: 10 * 60_000 }
-const MAX_WORDS = 500
-
-export type Deadlines = {
-  /** For one mail from its slot on, connection and login included, until its end is released. */
-  beforeEndMs: number
-  /** From the end of the mail to the answer: a server may scan and forward the mail first (4.5.3.2.6). */
-  afterEndMs: number
-}
 
 /** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
@@ -46,9 +46,9 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
     dispose: (server) => server.close(),
   })
   return {
-    async send(smtpUrl, mail, confirmSubmission) {
-      const server = servers.get(smtpUrl) ?? createServer(smtpUrl, deadlines)
-      servers.set(smtpUrl, server)
+    async send(serverUrl, mail, confirmSubmission) {
+      const server = servers.get(serverUrl) ?? createServer(serverUrl, deadlines)
+      servers.set(serverUrl, server)
       return server.send(mail, confirmSubmission)
     },
     close: () => servers.clear(),
@@ -57,12 +57,12 @@ export function createSmtpMailer(deadlines: Deadlines = DEADLINES): Mailer {
 
 type Server = { send(mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>; close(): void }
 
-function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
+function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines): Server {
   const endings = new Map<string, Ending>()
   // Mails wait here and not in the library's pool, so that their timeout starts when they are sent.
   const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
   const transport = createTransport({
-    url: smtpUrl,
+    url: serverUrl,
     pool: true,
     maxConnections: MAX_CONNECTIONS,
     maxMessages: 1_000,
@@ -93,7 +93,7 @@ function createServer(smtpUrl: string, { beforeEndMs, afterEndMs }: Deadlines): 
     endings.set(mail.messageId, ending)
     try {
       const { response } = await transport.sendMail({ ...toMessage(mail), signal: late.signal })
-      return { kind: 'accepted', words: tidy(response) }
+      return { kind: 'accepted', words: toWords(response) }
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
@@ -169,7 +169,7 @@ const timedOut = (ms: number): Error =>
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
   if (ending.state === 'withheld') return { kind: 'withheld' }
   const failure = readFailure(error)
-  const words = tidy(failure.response ?? failure.message)
+  const words = toWords(failure.response ?? failure.message)
   const fault = faultOf(failure)
   if (failure.responseCode !== undefined && failure.responseCode >= 400) {
     return fault === undefined
@@ -210,11 +210,3 @@ function readFailure(error: unknown): Failure {
     ...(typeof command === 'string' && { command }),
   }
 }
-
-/** The server's text, safe to be stored and shown. */
-const tidy = (words: string): string =>
-  words
-    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
-    .toWellFormed()
-    .trim()
-    .slice(0, MAX_WORDS)

@@ -1,0 +1,109 @@
+import { STATUS_CODES } from 'node:http'
+import { bulkhead } from 'cockatiel'
+import { Agent, request } from 'undici'
+import { toWords } from '../mail-words.ts'
+import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
+
+const CONNECT_TIMEOUT_MS = 15_000
+const DEADLINES: Deadlines = { beforeEndMs: 60_000, afterEndMs: 60_000 }
+const MAX_ANSWER_BYTES = 64 * 1024
+/** Error code of a missing or wrong server token; the HTTP status is 401 or 422. */
+const WRONG_TOKEN = 10
+/** Codes of undici and Node that say that no byte of the request has left. */
+const NOT_CONNECTED = /^(UND_ERR_CONNECT_TIMEOUT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+const TLS_CODES = /CERT|TLS|SSL|^EPROTO$|UNABLE_TO/
+
+type Answer = { ErrorCode?: number; Message?: string; MessageID?: string }
+
+/**
+ * Mail by the HTTP API of Postmark, or of a server that speaks it: `postmark://SERVER_TOKEN@api.postmarkapp.com`, and
+ * `postmark+http://` without TLS. The whole mail is one request, so `confirmSubmission` is asked right before it.
+ */
+export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DEADLINES): Mailer {
+  // A connection for each mail: one that is kept open may end while a mail is submitted, and leave its outcome unknown.
+  const agent = new Agent({
+    connections: MAX_CONNECTIONS,
+    pipelining: 0,
+    maxResponseSize: MAX_ANSWER_BYTES,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  })
+  const slots = bulkhead(MAX_CONNECTIONS, Number.POSITIVE_INFINITY)
+
+  const submit = async (url: URL, mail: Mail): Promise<MailOutcome> => {
+    const scheme = url.protocol === 'postmark+http:' ? 'http' : 'https'
+    const { statusCode, body } = await request(`${scheme}://${url.host}/email`, {
+      method: 'POST',
+      dispatcher: agent,
+      signal: AbortSignal.timeout(afterEndMs),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'x-postmark-server-token': decodeURIComponent(url.username),
+      },
+      body: JSON.stringify(toRequest(mail)),
+    })
+    return toOutcome(statusCode, (await body.json().catch(() => null)) ?? {})
+  }
+
+  const send = async (url: URL, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome> => {
+    const startedAt = performance.now()
+    try {
+      if (!(await confirmSubmission())) return { kind: 'withheld' }
+    } catch (error) {
+      return { kind: 'unavailable', fault: 'connection', words: toWords(error) }
+    }
+    if (performance.now() - startedAt > beforeEndMs) {
+      return {
+        kind: 'unavailable',
+        fault: 'timeout',
+        words: `The mail was not confirmed within ${beforeEndMs / 1_000} s`,
+      }
+    }
+    return await submit(url, mail).catch(failureOf)
+  }
+
+  return {
+    send: (serverUrl, mail, confirmSubmission) =>
+      slots.execute(() => send(new URL(serverUrl), mail, confirmSubmission)),
+    close: () => void agent.close(),
+  }
+}
+
+const toRequest = (mail: Mail) => ({
+  From: mail.from.name === null ? mail.from.address : `${quoted(mail.from.name)} <${mail.from.address}>`,
+  To: mail.to,
+  ...(mail.replyTo !== null && { ReplyTo: mail.replyTo }),
+  Subject: oneLine(mail.subject),
+  HtmlBody: mail.html,
+  ...(mail.text !== null && { TextBody: mail.text }),
+  // Links and opens are tracked by the service itself, and the message id stays the one that it stored.
+  TrackOpens: false,
+  TrackLinks: 'None',
+  Headers: Object.entries({
+    ...mail.headers,
+    'Message-ID': mail.messageId,
+    'X-PM-KeepID': 'true',
+    Date: mail.date.toUTCString().replace('GMT', '+0000'),
+  }).map(([name, value]) => ({ Name: oneLine(name), Value: oneLine(value) })),
+})
+
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+const quoted = (name: string): string => `"${oneLine(name).replaceAll(/["\\]/g, String.raw`\$&`)}"`
+
+/** What the API answered: https://postmarkapp.com/developer/api/overview#response-codes */
+function toOutcome(status: number, { ErrorCode, Message, MessageID }: Answer): MailOutcome {
+  const words = toWords([status, Message ?? STATUS_CODES[status], MessageID].filter(Boolean).join(' '))
+  if (status === 200 && (ErrorCode ?? 0) === 0) return { kind: 'accepted', words }
+  if (status === 401 || status === 403 || ErrorCode === WRONG_TOKEN)
+    return { kind: 'unavailable', fault: 'login', words }
+  if (status === 429 || status === 503) return { kind: 'refused', isTemporary: true, words }
+  // A server that failed may have taken the mail before.
+  return status >= 500 ? { kind: 'unknown', words } : { kind: 'refused', isTemporary: false, words }
+}
+
+function failureOf(error: unknown): MailOutcome {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const words = toWords(error)
+  if (TLS_CODES.test(code)) return { kind: 'unavailable', fault: 'tls', words }
+  return NOT_CONNECTED.test(code) ? { kind: 'unavailable', fault: 'connection', words } : { kind: 'unknown', words }
+}
