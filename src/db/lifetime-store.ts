@@ -1,13 +1,13 @@
 import type { Db } from './connect.ts'
 
-/** Rows that are deleted by their age alone; the comment of each table says the same. */
+/** Rows that are deleted by their age alone, with the primary key; the comment of each table says the same. */
 export const EXPIRING = [
-  { table: 'waiting_statuses', column: 'created_at', hours: 1 },
-  { table: 'message_status_events', column: 'created_at', hours: 30 * 24 },
-  { table: 'message_changes', column: 'occurred_at', hours: 30 * 24 },
-  { table: 'jobs', column: 'failed_at', hours: 30 * 24 },
-  { table: 'email_clicks', column: 'at', hours: 90 * 24 },
-  { table: 'consent_changes', column: 'at', hours: 5 * 365 * 24 },
+  { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: 1 },
+  { table: 'message_status_events', key: ['company_id', 'message_id', 'status'], column: 'created_at', hours: 30 * 24 },
+  { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * 24 },
+  { table: 'jobs', key: ['id'], column: 'failed_at', hours: 30 * 24 },
+  { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * 24 },
+  { table: 'consent_changes', key: ['company_id', 'id'], column: 'at', hours: 5 * 365 * 24 },
 ] as const
 
 type Expiring = (typeof EXPIRING)[number]
@@ -19,16 +19,14 @@ export async function expireRows(db: Db, expiring: Expiring, limit: number): Pro
 }
 
 /** The statement of `expireRows`. Rows that another process deletes are skipped. */
-export const expiry = (db: Db, { table, column, hours }: Expiring, limit: number) => db`
+export const expiry = (db: Db, { table, key, column, hours }: Expiring, limit: number) => db`
   delete from ${db(table)}
-  where ctid = any (
-    array(
-      select ctid
-      from ${db(table)}
-      where ${db(column)} < now() - make_interval(hours => ${hours})
-      order by ${db(column)}
-      limit ${limit}
-      for update skip locked
-    )
+  where (${db(key)}) in (
+    select ${db(key)}
+    from ${db(table)}
+    where ${db(column)} < now() - make_interval(hours => ${hours})
+    order by ${db(column)}
+    limit ${limit}
+    for update skip locked
   )
 `
