@@ -119,13 +119,12 @@ export function connect(url: string, options: ConnectOptions = {}): Pool {
   })
 }
 
+/** On top of PLANNER: the index of each state of a job is read in its order, whatever the plan believes of the table's size. */
 const PINNED_PLANS = {
   plan_cache_mode: 'force_generic_plan',
-  enable_seqscan: 'off',
   enable_bitmapscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
-  jit: 'off',
 }
 
 const settingsOf = ({ statementMs, lockMs, idleInTransactionMs }: SessionLimits) => ({

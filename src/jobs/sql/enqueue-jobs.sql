@@ -3,12 +3,9 @@
 create function enqueue_jobs(items jsonb)
 returns bigint
 language plpgsql
-set enable_seqscan = off
-set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   enqueued bigint;

@@ -4,12 +4,9 @@
 create function complete_attempts(attempts jsonb)
 returns void
 language plpgsql
-set enable_seqscan = off
-set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 declare
   made constant completed_attempt[] := array(

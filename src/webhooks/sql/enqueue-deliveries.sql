@@ -11,17 +11,10 @@ create function enqueue_deliveries(
   lease_ms integer default null
 )
 returns table (
-  company_id bigint,
-  delivery_id bigint,
-  registration_id bigint,
-  claim_id uuid,
-  due_at timestamptz,
-  created_at timestamptz
+  company_id bigint, delivery_id bigint, registration_id bigint, claim_id uuid, due_at timestamptz, created_at timestamptz
 )
 language plpgsql
-set enable_seqscan = off
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 #variable_conflict use_column
 declare

@@ -16,12 +16,9 @@ returns table (
   secret text
 )
 language plpgsql
-set enable_seqscan = off
-set enable_bitmapscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
-set jit = off
 as $$
 #variable_conflict use_column
 begin
