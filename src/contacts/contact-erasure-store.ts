@@ -29,7 +29,7 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
       union
       select partner.identity
       from partners_of(
-        array(select ${companyId}::bigint from known), array(select known.identity from known order by known.identity)
+        array(select row(${companyId}, known.identity)::customer_key from known order by known.identity)
       ) as partner
     )
     select

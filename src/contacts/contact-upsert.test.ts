@@ -221,7 +221,8 @@ const meet = (pool: Pool, companyId: number, phones: string[]): Promise<string> 
         source_type: 'service',
       }))
       await tx`
-        select lock_customers(${people.map(() => companyId)}::bigint[], ${people.map((one) => one.identity)}::text[])
+        select lock_customers(array_agg(customer))
+        from jsonb_populate_recordset(null::customer_key, ${tx.json(people)}) as customer
       `
       await tx`
         select *
@@ -328,7 +329,7 @@ test('writes that wait for a lock hold no connection, and do not delay other com
   const pool = pools[0]!
   const holder = await pools[1]!.reserve()
   await holder`begin`
-  await holder`select lock_customers(array[${companyId}]::bigint[], array[${phone}])`
+  await holder`select lock_customers(array[row(${companyId}, ${phone})::customer_key])`
   const array = Array.from({ length: 1000 }, (_, i) => ({ email: `w${i}@x.org`, phone }))
   const waiting = [
     ...Array.from({ length: 12 }, () => upsert(companyId, 0, array)),

@@ -61,7 +61,7 @@ export async function eraseCustomer(tx: Db, companyId: number, contactId: number
   `
   const [found] = await read()
   if (found === undefined) return
-  await tx`select lock_customers(array[${companyId}]::bigint[], array[${found.customer}])`
+  await tx`select lock_customers(array[row(${companyId}, ${found.customer})::customer_key])`
   const [locked] = await read()
   if (locked === undefined) return
   await eraseConversation(tx, companyId, id)

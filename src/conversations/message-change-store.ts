@@ -56,7 +56,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     returning company_id, wamid
   `
   await tx`
-    select apply_message_changes(array_agg(change.company_id), array_agg(change.target_wamid), ${at})
+    select apply_message_changes(array_agg(row(change.company_id, change.target_wamid)::message_key), ${at})
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, target_wamid text)
   `
   const isKept = new Set(kept.map(({ companyId, wamid }) => `${companyId} ${wamid}`))

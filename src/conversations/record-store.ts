@@ -66,13 +66,11 @@ function runsOfSamePeople(records: readonly InboundRecord[]): InboundRecord[][] 
 /** All at once, so that transactions which write in several steps never wait for each other in a circle. */
 async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<void> {
   const people = records.flatMap(({ companyId, customer, other }) =>
-    [customer, other].filter((identity) => identity !== null).map((identity) => ({ companyId, identity })),
+    [customer, other].filter((identity) => identity !== null).map((identity) => ({ company_id: companyId, identity })),
   )
   await tx`
-    select lock_customers_and_partners(
-      ${people.map(({ companyId }) => companyId)}::bigint[],
-      ${people.map(({ identity }) => identity)}::text[]
-    )
+    select lock_customers_and_partners(array_agg(customer))
+    from jsonb_populate_recordset(null::customer_key, ${jsonRows(tx, people)}) as customer
   `
 }
 

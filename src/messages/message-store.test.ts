@@ -128,7 +128,7 @@ describe('a customer that another transaction has locked', () => {
     const free = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holder = db.begin(async (tx) => {
-      await tx`select lock_customers(${[one.companyId]}::bigint[], ${['393331234567']}::text[])`
+      await tx`select lock_customers(array[row(${one.companyId}, '393331234567')::customer_key])`
       locked.resolve()
       await free.promise
     })
@@ -151,7 +151,7 @@ describe('a customer that another transaction has locked', () => {
     const { companyId, send, count } = await world()
     const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
     await db.begin(async (tx) => {
-      await tx`select lock_customers(${[companyId]}::bigint[], ${['393331234567']}::text[])`
+      await tx`select lock_customers(array[row(${companyId}, '393331234567')::customer_key])`
       expect(await prepareSend(send())).toEqual({ refusal: 'busy' })
     })
     expect(await count('messages')).toBe(0)

@@ -66,7 +66,7 @@ test('lock_send_customers leaves out a send whose customer another transaction h
   const place = await createPlace()
   const other = connect(url, { max: 1 })
   await other.begin(async (tx) => {
-    await tx`select lock_customers(array[${place.companyId}]::bigint[], array['39444'])`
+    await tx`select lock_customers(array[row(${place.companyId}, '39444')::customer_key])`
     const rows = await db`
       select ord from unnest(lock_send_customers(${given(db, place, [{ customer: '39333' }, { customer: '39444' }])}))
     `

@@ -1,24 +1,18 @@
 -- Locks customers like lock_customers, and with each the other identity that customer_user_ids pairs it with: a number that
 -- moves concerns both. Raises serialization_failure when a pair changed meanwhile; the caller's transaction begins again.
-create function lock_customers_and_partners(company_ids bigint[], identities text[])
+create function lock_customers_and_partners(customers customer_key[])
 returns void
 language plpgsql
 as $$
 declare
-  partner_companies bigint[];
-  partners text[];
+  partners constant customer_key[] := array(select row(found.company_id, found.identity)::customer_key from partners_of(customers) as found);
 begin
-  select array_agg(found.company_id), array_agg(found.identity)
-  into partner_companies, partners
-  from partners_of(company_ids, identities) as found;
-
-  perform lock_customers(company_ids || partner_companies, identities || partners);
+  perform lock_customers(customers || partners);
 
   if exists (
-    select found.company_id, found.identity from partners_of(company_ids, identities) as found
+    select found.company_id, found.identity from partners_of(customers) as found
     except
-    select locked.company_id, locked.identity
-    from unnest(partner_companies, partners) as locked (company_id, identity)
+    select locked.company_id, locked.identity from unnest(partners) as locked
   ) then
     raise serialization_failure using message = 'a customer got another number or user id at the same time';
   end if;

@@ -1,11 +1,11 @@
 -- The identities that customer_user_ids pairs with the given ones.
-create function partners_of(company_ids bigint[], identities text[])
+create function partners_of(customers customer_key[])
 returns table (company_id bigint, identity text)
 language sql stable
 as $$
   -- Lateral with a limit: a probe of the index for each identity, whatever the statistics say.
   select given.company_id, partner.identity
-  from unnest(company_ids, identities) as given (company_id, identity)
+  from unnest(customers) as given
   cross join lateral (
     (
       select pair.user_id as identity

@@ -1,12 +1,12 @@
 -- Applies the edits and revokes that are known of messages, whether the change or the message arrived first. A revoke removes
 -- the media; the last message of a conversation changes the conversation's last text as well.
-create function apply_message_changes(company_ids bigint[], wamids text[], at timestamptz)
+create function apply_message_changes(keys message_key[], at timestamptz)
 returns void
 language plpgsql
 as $$
 begin
   with target as materialized (
-    select * from find_message_changes(company_ids, wamids)
+    select * from find_message_changes(keys)
   ),
   changed as (
     update messages message

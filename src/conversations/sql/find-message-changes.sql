@@ -1,13 +1,13 @@
 -- The change that counts of each of these messages, if there is any: a revoke more than every edit, of several edits the
 -- latest. Only the writer of a message changes it, at the sender number where it was written: the business its own, a customer
 -- those of its conversation, in a group those that show the customer as their writer.
-create function find_message_changes(company_ids bigint[], wamids text[])
+create function find_message_changes(keys message_key[])
 returns table (company_id bigint, id bigint, kind text, text text, occurred_at timestamptz)
 language sql stable
 as $$
   select message.company_id, message.id, latest.kind, latest.text, latest.occurred_at
   from (
-    select distinct given.company_id, given.wamid from unnest(company_ids, wamids) as given (company_id, wamid)
+    select distinct given.company_id, given.wamid from unnest(keys) as given
   ) as given
   cross join lateral (
     select known.*

@@ -5,20 +5,23 @@ returns inbound_item[]
 language plpgsql
 as $$
 declare
-  company_ids bigint[];
-  customers text[];
-  others text[];
+  customers customer_key[];
+  others customer_key[];
+  have_phones_alone boolean;
 begin
-  select array_agg(item.company_id), array_agg(item.customer), array_agg(item.other)
-  into company_ids, customers, others
+  select
+    array_agg(row(item.company_id, item.customer)::customer_key),
+    array_agg(row(item.company_id, item.other)::customer_key) filter (where item.other is not null),
+    bool_and(item.other is null and item.customer ~ '^[0-9]*$')
+  into customers, others, have_phones_alone
   from unnest(items) as item;
 
   -- Phone numbers alone: no item says anything about who has which number.
-  if array_remove(others, null) = '{}' and array_to_string(customers, '') ~ '^[0-9]*$' then
-    perform lock_customers(company_ids, customers);
+  if have_phones_alone then
+    perform lock_customers(customers);
     return items;
   end if;
-  perform lock_customers_and_partners(company_ids || company_ids, customers || others);
+  perform lock_customers_and_partners(customers || others);
   return add_hidden_phones(identify_customers(items, at));
 end
 $$;

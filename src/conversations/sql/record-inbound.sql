@@ -38,7 +38,7 @@ begin
       limit 1
     ) as change
   ) then
-    perform apply_message_changes(array_agg(item.company_id), array_agg(item.wamid), at)
+    perform apply_message_changes(array_agg(row(item.company_id, item.wamid)::message_key), at)
     from unnest(given) as item;
   end if;
 end

@@ -141,7 +141,7 @@ test('a customer that another transaction has locked delays his own lane only, a
   const locked = Promise.withResolvers<void>()
   const lock = db.begin(async (tx) => {
     const [route] = await tx`select company_id from sender_routes where phone_number_id = ${held!.number}`
-    await tx`select lock_customers(array[${route!.companyId}::bigint], array['393331'])`
+    await tx`select lock_customers(array[row(${route!.companyId}, '393331')::customer_key])`
     locked.resolve()
     await ended.promise
   })

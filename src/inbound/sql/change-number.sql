@@ -10,7 +10,7 @@ declare
   own_user text;
   holder text;
 begin
-  perform lock_customers_and_partners(array[company, company], array[former, identity]);
+  perform lock_customers_and_partners(array[row(company, former), row(company, identity)]::customer_key[]);
   if exists (select from messages where (company_id, wamid) = (company, system_wamid))
     or exists (
       select from customer_user_ids where (company_id, phone_identity) = (company, former) and reported_at > sent

@@ -5,7 +5,7 @@ returns void
 language plpgsql
 as $$
 begin
-  perform lock_customers_and_partners(array[company, company], array[former, user_id]);
+  perform lock_customers_and_partners(array[row(company, former), row(company, user_id)]::customer_key[]);
   if exists (
     select from contact_identities known where (known.company_id, known.identity) = (company, change_user_id.user_id)
   ) then

@@ -4,14 +4,14 @@ returns send_item[]
 language plpgsql
 as $$
 declare
-  company_ids bigint[];
-  customers text[];
+  customers constant customer_key[] := array(
+    select row(item.company_id, item.customer)::customer_key from unnest(items) as item
+  );
 begin
-  select array_agg(item.company_id), array_agg(item.customer) into company_ids, customers from unnest(items) as item;
   return array(
     select item::send_item
     from unnest(items) as item
-    join try_lock_customers(company_ids, customers) as held
+    join try_lock_customers(customers) as held
       on (held.company_id, held.identity) = (item.company_id, item.customer)
     order by item.ord
   );
