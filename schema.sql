@@ -43,6 +43,25 @@ create table consent_changes (
 CREATE INDEX consent_changes_by_age ON public.consent_changes USING btree (at);
 CREATE INDEX consent_changes_by_contact ON public.consent_changes USING btree (company_id, contact_id, id);
 
+create table console_sessions (
+  id bigint not null generated always as identity,
+  digest bytea not null,
+  company_id bigint,
+  client_id text not null,
+  name text not null,
+  permissions text[] not null,
+  agent text not null,
+  created_at timestamp with time zone not null default now(),
+  seen_at timestamp with time zone not null default now(),
+  idle_until timestamp with time zone not null,
+  ends_at timestamp with time zone not null,
+  constraint console_sessions_by_digest UNIQUE (digest),
+  constraint console_sessions_pkey PRIMARY KEY (id),
+  constraint console_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE INDEX console_sessions_by_company ON public.console_sessions USING btree (company_id, id);
+CREATE INDEX console_sessions_by_end ON public.console_sessions USING btree (idle_until);
+
 create table contact_aliases (
   company_id bigint not null,
   identity text not null,
@@ -717,6 +736,20 @@ create table service_secrets (
   value text not null,
   constraint service_secrets_pkey PRIMARY KEY (name)
 );
+
+create table sign_in_links (
+  digest bytea not null,
+  company_id bigint,
+  client_id text not null,
+  name text not null,
+  permissions text[] not null,
+  created_at timestamp with time zone not null default now(),
+  expires_at timestamp with time zone not null,
+  constraint sign_in_links_pkey PRIMARY KEY (digest),
+  constraint sign_in_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE INDEX sign_in_links_by_company ON public.sign_in_links USING btree (company_id, expires_at);
+CREATE INDEX sign_in_links_by_expiry ON public.sign_in_links USING btree (expires_at);
 
 create table sql_objects (
   name text not null,

@@ -929,6 +929,23 @@ export type SentMessage = {
   wamid: string | null
 }
 
+/** A link that signs in to the console once. */
+export type SignInLink = {
+  url: string
+  expiresAt: string
+}
+
+export type SignInLinkRequest = {
+  /** The name of the person, which becomes the `senderName` of messages sent from the session. */
+  name: string
+  /** WhatsApp, Transactional or both, at most those of the creator; by default all of these. */
+  permissions?: Array<string>
+  /** By default 600. */
+  expiresInSeconds?: number
+  /** The page of the console that opens, such as `/console/inbox/812`; by default the first page. */
+  path?: string
+}
+
 /** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
 export type SigningSecret = string | null
 
@@ -2016,6 +2033,36 @@ export interface paths {
       requestBody?: never
       responses: {
         200: { content: { "application/json": Success } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    delete?: never
+    patch?: never
+  }
+  "/public/v1/console/sign-in-links": {
+    get?: never
+    put?: never
+    post: {
+      parameters: { path?: never; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody: { content: { "application/json": SignInLinkRequest } }
+      responses: {
+        201: { content: { "application/json": SignInLink } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    delete?: never
+    patch?: never
+  }
+  "/admin/v1/companies/{id}/sign-in-links": {
+    get?: never
+    put?: never
+    post: {
+      parameters: { path: {
+        id: number
+      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody: { content: { "application/json": SignInLinkRequest } }
+      responses: {
+        201: { content: { "application/json": SignInLink } }
         default: { content: { 'application/json': unknown } }
       }
     }

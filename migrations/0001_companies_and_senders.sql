@@ -30,6 +30,40 @@ comment on table api_keys is 'Lifetime: kept; a revoked key too';
 create index api_keys_by_company on api_keys (company_id, created_at);
 create index api_keys_with_origins on api_keys (client_id) where allowed_origins <> '{}' and revoked_at is null;
 
+-- Sessions of the web console. Global: a request finds its company by its cookie. A session lives as long as the API key or
+-- the operator's token that it comes from.
+create table console_sessions (
+  id bigint generated always as identity primary key,
+  digest bytea not null, -- SHA-256 of the cookie's value
+  company_id bigint references companies (id), -- null: a session of the operator
+  client_id text not null, -- the API key that it comes from, or the operator's token as `operator:<fingerprint>`
+  name text not null,
+  permissions text[] not null, -- of a session of the operator: none, it has its own surface
+  agent text not null, -- the browser's User-Agent
+  created_at timestamptz not null default now(),
+  seen_at timestamptz not null default now(), -- a minute late at most
+  idle_until timestamptz not null, -- never later than ends_at
+  ends_at timestamptz not null,
+  constraint console_sessions_by_digest unique (digest)
+);
+comment on table console_sessions is 'Lifetime: until it ends: 7 days, of the operator 12 hours; unused 24 hours, of the operator 1 hour';
+create index console_sessions_by_company on console_sessions (company_id, id);
+create index console_sessions_by_end on console_sessions (idle_until);
+
+-- Links that sign in to the console, each once. Global, as sessions are.
+create table sign_in_links (
+  digest bytea primary key, -- SHA-256 of the code in the link
+  company_id bigint references companies (id), -- null: a link for the operator
+  client_id text not null, -- as in console_sessions
+  name text not null,
+  permissions text[] not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz not null
+);
+comment on table sign_in_links is 'Lifetime: until it is used or expires: 24 hours';
+create index sign_in_links_by_company on sign_in_links (company_id, expires_at);
+create index sign_in_links_by_expiry on sign_in_links (expires_at);
+
 -- Idempotency-Key: the first answer to each key of each API key, method and path.
 create table idempotency_keys (
   company_id bigint not null references companies (id),

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { meRoutes } from './companies/me-routes.ts'
+import { consoleRoutes } from './console/console-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
@@ -24,6 +25,7 @@ import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
 import { registrationRoutes } from './webhooks/registration-routes.ts'
+import { createConsoleDeps } from './wiring/console-deps.ts'
 import type { Deps } from './wiring/deps.ts'
 import { createEmailDeps } from './wiring/email-deps.ts'
 import { createErasureDeps } from './wiring/erasure-deps.ts'
@@ -76,6 +78,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(trackingRoutes(emails))
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(createOperatorDeps(deps)))
+  if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
   await app.register(healthRoutes(deps))
   serveReference(app)
   return app

@@ -21,6 +21,8 @@ export type Config = {
   readonly role: Role
   readonly sandbox: boolean
   readonly sandboxPort: number
+  /** The web console: its pages and its API. */
+  readonly console: boolean
   /** First encrypts, all decrypt; absent on the embedded default, where one is made and kept in `dataDir`. */
   readonly encryptionKeys: readonly string[]
   /** Absent on the embedded default, where one is made and kept in `dataDir`. */
@@ -117,6 +119,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
     sandbox,
+    console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),
     encryptionKeys: read.encryptionKeys('ENCRYPTION_KEY'),
     adminToken: read.secret('ADMIN_TOKEN', 32),

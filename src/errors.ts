@@ -83,6 +83,10 @@ export const asFinal = (error: AppError): AppError =>
 export const missingCredentials = () => text(401, 'Missing API client ID or API key', { 'www-authenticate': 'Bearer' })
 export const unauthorized = (message = 'The credential is missing or wrong') =>
   coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
+/** The console shows its sign-in page. */
+export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
+/** One refusal for every failed sign-in: it does not tell what was wrong. */
+export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
 export const forbidden = (message: string) => coded('forbidden', message)
 export const httpsRequired = () =>
   forbidden(
@@ -139,6 +143,7 @@ export const emailNotFound = () => missing('Email not found')
 export const eventNotFound = () => missing('Event not found')
 export const jobNotFound = () => missing('Job not found')
 export const senderRecordNotFound = () => missing('Sender not found')
+export const sessionNotFound = () => missing('Session not found')
 export const apiKeyNotFound = () => missing('API key not found')
 
 // Sending

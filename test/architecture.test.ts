@@ -28,6 +28,7 @@ const offenders = (isWrong: (one: Import) => boolean): string[] =>
 const roomOf = (file: string): string => /^src\/([^/]+)\//.exec(file)?.[1] ?? 'ground'
 const FEATURES = [
   'companies',
+  'console',
   'senders',
   'templates',
   'custom-fields',
@@ -129,7 +130,7 @@ describe('imports go down only', () => {
 
   test('between features: legacy, operator, personal-data > inbound, messages > contacts > the rest', () => {
     const rank = (room: string): number =>
-      room === 'legacy' || room === 'operator' || room === 'personal-data'
+      ['legacy', 'operator', 'console', 'personal-data'].includes(room)
         ? 3
         : room === 'inbound' || room === 'messages'
           ? 2

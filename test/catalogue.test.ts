@@ -8,6 +8,8 @@ const GLOBAL: Record<string, string> = {
   sql_objects: 'the ledger of functions, views and types',
   companies: 'the companies themselves',
   api_keys: 'how a request finds its company',
+  console_sessions: 'how a request of the console finds its company',
+  sign_in_links: 'how a sign-in finds its company',
   sender_routes: 'how an event finds its company',
   inbound_events: 'raw events, not read yet',
   inbound_bodies: 'the bytes of raw events',

@@ -41,6 +41,7 @@ const NEEDED: Record<string, readonly string[]> = {
   'GET /public/v1/contacts/export': ANY_FULL,
   'POST /public/v1/custom-fields': ANY_FULL,
   'GET /public/v1/custom-fields': ANY_FULL,
+  'POST /public/v1/console/sign-in-links': ANY_FULL,
   'GET /public/v1/emails/{id}/stats': EMAIL,
   'POST /public/v1/emails': EMAIL,
   'GET /public/v1/transactionals/{id}/stats': EMAIL,

@@ -44,7 +44,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     blobStore: await openFolderBlobStore(join(folder, 'media'), clock.now()),
   })
   const app = await buildApp(deps)
-  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const url = await app.listen({ port: settings.port, host: '127.0.0.1' })
   const workers = startWorkers(deps)
   afterAll(async () => {
     await app.close()

@@ -2,6 +2,8 @@ import type { Db } from './connect.ts'
 
 /** Rows that are deleted by their age alone, with the primary key; the comment of each table says the same. */
 export const EXPIRING = [
+  { table: 'console_sessions', key: ['id'], column: 'idle_until', hours: 0 },
+  { table: 'sign_in_links', key: ['digest'], column: 'expires_at', hours: 0 },
   { table: 'waiting_statuses', key: ['company_id', 'id'], column: 'created_at', hours: 1 },
   { table: 'message_status_events', key: ['company_id', 'message_id', 'status'], column: 'created_at', hours: 30 * 24 },
   { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * 24 },

@@ -28,16 +28,19 @@ class Destination implements Addressed {
 
   /** Computed on demand, since most rules never need it. */
   get host(): string {
-    const { headers, socket } = this.request.raw
-    const forwarded = this.isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
-    const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
-    return hostName(first)
+    return hostName(requestedHost(this.request, this.isTrusted))
   }
+}
+
+/** The host that a client asked for, with its port where it gave one; a trusted proxy names it in `X-Forwarded-Host`. */
+export function requestedHost({ raw: { headers, socket } }: FastifyRequest, isTrusted: TrustedProxies): string {
+  const forwarded = isTrusted(socket.remoteAddress) ? String(headers['x-forwarded-host'] ?? '') : ''
+  const [first = ''] = (forwarded || (headers.host ?? '')).split(',')
+  return first.trim()
 }
 
 const hostName = (host: string): string =>
   host
-    .trim()
     .toLowerCase()
     .replace(/:[0-9]*$/, '')
     .replace(/\.$/, '')

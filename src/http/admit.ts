@@ -11,18 +11,23 @@ import {
   unauthorized,
 } from '../errors.ts'
 import { type AddressRule, addressedTo } from './address-rule.ts'
+import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, isForwarded, isLoopback, trustedProxies } from './client-address.ts'
+import { consoleMark } from './console-address.ts'
 import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
-import type { RequestLimiter, Standing } from './rate-limit.ts'
+import { type RequestLimiter, tellStanding } from './rate-limit.ts'
+import type { Sessions } from './session.ts'
 import { isUnreadable } from './unreadable-address.ts'
 
 export type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
   keys: ApiKeys
   limiter: RequestLimiter
+  /** Absent: the console is off. */
+  sessions?: Sessions | undefined
   /** Refuses addresses that are not served here, or not any more. */
   refuseAddress?: AddressRule
 }
@@ -38,6 +43,14 @@ export function createAdmission(deps: AdmitDeps) {
   const isHttps = createHttpsRule(deps.config, isTrusted)
   const ownOrigin = new URL(deps.config.baseUrl).origin
   const isOperator = createTokenCheck(deps.config.adminToken)
+  const sessionAdmission = deps.sessions && createSessionAdmission({ ...deps, sessions: deps.sessions }, isTrusted)
+
+  const admitMarked = async (request: FastifyRequest, reply: FastifyReply, refusal: AppError | undefined) => {
+    const mark = consoleMark(request.raw)
+    if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
+    await sessionAdmission.admitMarked(request, reply, mark)
+    if (mark.surface === 'api-key') checkPermission(request.caller, permissionsOf(request))
+  }
 
   const admitCaller = async (
     request: FastifyRequest,
@@ -76,19 +89,24 @@ export function createAdmission(deps: AdmitDeps) {
   }
 
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> | undefined => {
-    const { surface = 'api-key', permissions = ANY_SERVER_KEY } = request.routeOptions.config
+    const { surface = 'api-key' } = request.routeOptions.config
     const needsHttps = surface !== 'health' && !(surface === 'provider' && deps.config.sandbox && isLocal(request))
     if (needsHttps && !isHttps(request)) throw httpsRequired()
     if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
     const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
     if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
     if (surface !== 'api-key' && isUnreadable(request.raw)) throw nothingHere(request)
-    if (surface === 'api-key') return admitCaller(request, reply, permissions, refusal)
+    if (consoleMark(request.raw) !== undefined) return admitMarked(request, reply, refusal)
+    if (surface === 'api-key') return admitCaller(request, reply, permissionsOf(request), refusal)
     if (refusal !== undefined) throw refusal
+    if (surface === 'console') return sessionAdmission?.admitOwn(request, reply)
     if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
     return undefined
   }
 }
+
+const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] =>
+  routeOptions.config.permissions ?? ANY_SERVER_KEY
 
 /** The sandbox posts its events from this machine, whatever PLAIN_HTTP says: they carry no key. */
 const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
@@ -97,14 +115,9 @@ const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
 const nothingHere = (request: FastifyRequest) =>
   isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
 
+const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
+
 function checkPermission(caller: Caller, permissions: readonly Permission[]): void {
   if (permissions.some((permission) => caller.permissions.includes(permission))) return
-  throw forbidden(`The API key needs the permission ${permissions.join(' or ')}`)
-}
-
-function tellStanding(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
-  reply
-    .header('x-ratelimit-limit', String(limit))
-    .header('x-ratelimit-remaining', String(remaining))
-    .header('x-ratelimit-reset', String(Math.ceil(resetAt.getTime() / 1000)))
+  throw forbidden(`The ${kindOf(caller)} needs the permission ${permissions.join(' or ')}`)
 }

@@ -9,6 +9,7 @@ const MIB = 1024 * 1024
 const BUDGETS: Record<Surface, number> = {
   'api-key': 64 * MIB,
   operator: 16 * MIB,
+  console: MIB,
   provider: 64 * MIB,
   public: 8 * MIB,
   health: MIB,

@@ -2,10 +2,12 @@
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-/** The company and the API key of a request. */
+/** The company and the API key of a request, or the session of the console that takes its place. */
 export type Caller = {
   readonly companyId: number
+  /** The public half of the key; of a session `console:<id>`. */
   readonly clientId: string
+  /** The name of the key or of the session. */
   readonly keyName: string
   readonly permissions: readonly Permission[]
   readonly allowedOrigins: readonly string[]
@@ -19,7 +21,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** Which surface the route belongs to: decides authentication, limits and CORS. Absent: `api-key`. */
-    surface?: 'api-key' | 'operator' | 'provider' | 'public' | 'health'
+    surface?: 'api-key' | 'operator' | 'console' | 'provider' | 'public' | 'health'
     /** Any one of these suffices. Absent: any key that holds `WhatsApp` or `Transactional`. */
     permissions?: readonly Permission[]
   }

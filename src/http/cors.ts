@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { forbidden } from '../errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import type { Caller } from './caller.ts'
+import { consoleMark } from './console-address.ts'
 
 const EXPOSED = [
   'X-RateLimit-Limit',
@@ -28,7 +29,8 @@ const isOpenToOrigins = (url: string): boolean => url.startsWith('/public/v1/') 
 export async function answerPreflight(keys: ApiKeys, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const { origin = '' } = request.headers
   reply.header('vary', 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers')
-  if (!isOpenToOrigins(request.url) || !(await keys.isLiveOrigin(origin))) throw originRefused()
+  const isOpen = isOpenToOrigins(request.url) && consoleMark(request.raw) === undefined
+  if (!isOpen || !(await keys.isLiveOrigin(origin))) throw originRefused()
   reply
     .code(204)
     .header('access-control-allow-origin', origin)

@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import type { Redis } from 'ioredis'
 import {
   type RateLimiterAbstract,
@@ -13,6 +14,9 @@ import type { Pool } from '../db/connect.ts'
 export const WINDOW_SECONDS = 60
 /** Requests per window of the standard plan, and of an address that has no valid key. */
 export const STANDARD_LIMIT = 100
+/** Requests per window of one session of the console, and attempts to sign in of one address. */
+export const SESSION_LIMIT = 600
+export const SIGN_IN_LIMIT = 10
 
 const MAX_BATCH = 1_000
 /** Requests that wait to be counted, and how long one waits; beyond either it is refused with 503. */
@@ -27,6 +31,10 @@ export type RequestLimiter = {
   countCompany(companyId: number, limit: number): Promise<Standing>
   /** Counts one request without a valid key against the address it came from. */
   countAddress(address: string): Promise<Standing>
+  /** Counts one request of a session of the console. */
+  countSession(sessionId: number): Promise<Standing>
+  /** Counts one attempt to sign in to the console against the address it came from. */
+  countSignIn(address: string): Promise<Standing>
   close(): Promise<void>
 }
 
@@ -61,8 +69,18 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   return {
     countCompany: (companyId, limit) => stand(`company:${companyId}`, limit),
     countAddress: (address) => stand(`address:${address}`, STANDARD_LIMIT),
+    countSession: (sessionId) => stand(`session:${sessionId}`, SESSION_LIMIT),
+    countSignIn: (address) => stand(`sign-in:${address}`, SIGN_IN_LIMIT),
     close: async () => redis?.disconnect(),
   }
+}
+
+/** Tells a client where it stands in its window. */
+export function tellStanding(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
+  reply
+    .header('x-ratelimit-limit', String(limit))
+    .header('x-ratelimit-remaining', String(remaining))
+    .header('x-ratelimit-reset', String(Math.ceil(resetAt.getTime() / 1000)))
 }
 
 function toStanding({ place, msBeforeNext }: Count, limit: number, clock: Clock): Standing {

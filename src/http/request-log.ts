@@ -21,6 +21,7 @@ export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'req
         durationMs: Math.round(reply.elapsedTime * 100) / 100,
         companyId: request.caller?.companyId,
         clientId: request.caller?.clientId,
+        sessionId: request.session?.id,
         bytes: Number(reply.getHeader('content-length') ?? 0),
       },
       'request.answered',

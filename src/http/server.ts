@@ -16,6 +16,7 @@ import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { createBodyBudget } from './body-budget.ts'
+import { unprefixedAddress } from './console-address.ts'
 import { boundHandlers, withTimeout } from './database-timeout.ts'
 import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
@@ -23,6 +24,7 @@ import { readJsonBodies } from './json-body.ts'
 import type { RequestLimiter } from './rate-limit.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
+import type { Sessions } from './session.ts'
 import type { Stopping } from './stopping.ts'
 import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
@@ -37,6 +39,8 @@ export type ServerDeps = {
   metrics: Metrics
   apiKeys: ApiKeys
   limiter: RequestLimiter
+  /** Absent: the console is off. */
+  sessions?: Sessions | undefined
   refuseAddress?: AddressRule
   stopping?: Stopping
 }
@@ -66,13 +70,14 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     bodyLimit: DEFAULT_BODY_LIMIT,
     // Requests that arrive on open connections while the server closes are still answered.
     return503OnClosing: false,
-    rewriteUrl: readableAddress,
+    rewriteUrl: deps.sessions ? (raw) => unprefixedAddress(raw, readableAddress(raw)) : readableAddress,
     routerOptions: { maxParamLength: 16_384 },
     serverFactory: await serverFactory(deps.config),
     clientErrorHandler: refuseUnreadable,
   })
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
+  app.decorateRequest('session', null)
   readJsonBodies(app)
   answerErrors(app)
 

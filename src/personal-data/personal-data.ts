@@ -9,6 +9,8 @@ export const PERSONAL_DATA = {
   api_keys: 'none',
   companies: 'none',
   consent_changes: 'erased',
+  // The names in both tables of the console are those of the company's own staff.
+  console_sessions: 'none',
   contact_aliases: 'erased',
   contact_changes: 'none',
   contact_counts: 'none',
@@ -55,6 +57,7 @@ export const PERSONAL_DATA = {
   sender_routes: 'none',
   senders: 'none',
   service_secrets: 'none',
+  sign_in_links: 'none',
   sql_objects: 'none',
   template_families: 'none',
   templates: 'none',

@@ -31,6 +31,8 @@ export type Dependencies = {
   cipher: Cipher
   log: Logger
   blobStore: BlobStore
+  /** Undefined when the sandbox is off. */
+  sandboxUrl: string | undefined
   stopping: Stopping
 }
 
@@ -106,6 +108,7 @@ export async function start(config: Config, log: Logger, build: Build): Promise<
       cipher,
       log,
       blobStore,
+      sandboxUrl: sandbox?.url,
       stopping,
     })
     if (work) await components.add('workers', work)

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { createSignal, type Signal } from '../batching/signal.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
+import { type ConsoleSessions, createSessions } from '../console/session.ts'
 import { createCompanySlots } from '../db/company-slots.ts'
 import type { Pool } from '../db/connect.ts'
 import { shareFairly } from '../db/fair-pool.ts'
@@ -39,6 +40,8 @@ export type Dependencies = {
   mailer: Mailer
   /** Where the bytes of media are kept. */
   blobStore: BlobStore
+  /** Where the sandbox is controlled; absent when it is off. */
+  sandboxUrl?: string | undefined
   /** Aborted when the process is asked to stop. */
   stopping?: Stopping
 }
@@ -51,6 +54,8 @@ export type Deps = Dependencies & {
   pool: Pool
   metrics: Metrics
   apiKeys: ApiKeys
+  /** Undefined when the console is off. */
+  sessions: ConsoleSessions | undefined
   senders: SenderCache
   /** What posted events must prove. */
   senderSecrets: SecretCache
@@ -72,6 +77,7 @@ export function createDeps(dependencies: Dependencies): Deps {
   const metrics = createMetrics()
   registerPoolGauge(metrics.registry, dependencies.db)
   const mailHealth = createMailHealth(dependencies.clock)
+  const apiKeys = createApiKeys(dependencies)
   registerMailGauge(metrics.registry, mailHealth)
   return {
     ...dependencies,
@@ -81,7 +87,8 @@ export function createDeps(dependencies: Dependencies): Deps {
     ),
     pool: dependencies.db,
     metrics,
-    apiKeys: createApiKeys(dependencies),
+    apiKeys,
+    sessions: dependencies.config.console ? createSessions({ ...dependencies, apiKeys }) : undefined,
     senders: createSenderCache({ ...dependencies, ttlMs: SENDER_TTL_MS }),
     senderSecrets: createSecretCache({ db: dependencies.db, decrypt: dependencies.cipher.decrypt }),
     templates: createTemplateCache(dependencies.db),

@@ -12,7 +12,10 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     ...deps,
     imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
-    onKeyChanged: deps.apiKeys.drop,
+    onKeyChanged: (clientId) => {
+      deps.apiKeys.drop(clientId)
+      deps.sessions?.clear()
+    },
     onSendersChanged: (companyId) => {
       deps.senders.drop(companyId)
       deps.senderSecrets.drop()

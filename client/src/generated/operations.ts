@@ -38,6 +38,8 @@ import type {
   SendRequest,
   Sender,
   SentMessage,
+  SignInLink,
+  SignInLinkRequest,
   Success,
   Template,
   TestDelivery,
@@ -448,5 +450,10 @@ export abstract class Operations {
   /** Create or update contacts by email. Updates the contact with the same email, or creates one. A key that holds only `ContactsUpsert` gets no id. @deprecated */
   legacyUpsertContact(body: ContactWrites, options?: RequestOptions): Promise<Array<LegacyContactId>> {
     return this.call({ method: 'POST', path: '/api/contacts', json: body }, options)
+  }
+
+  /** Create a link that signs in to the console. The link works once. Its session ends with the API key that created it. */
+  createSignInLink(body: SignInLinkRequest, options?: RequestOptions): Promise<SignInLink> {
+    return this.call({ method: 'POST', path: '/public/v1/console/sign-in-links', json: body }, options)
   }
 }

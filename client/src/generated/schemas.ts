@@ -845,6 +845,23 @@ export type SessionWindowClosed = {
   }
 }
 
+/** A link that signs in to the console once. */
+export type SignInLink = {
+  url: string
+  expiresAt: string
+}
+
+export type SignInLinkRequest = {
+  /** The name of the person, which becomes the `senderName` of messages sent from the session. */
+  name: string
+  /** WhatsApp, Transactional or both, at most those of the creator; by default all of these. */
+  permissions?: Array<string>
+  /** By default 600. */
+  expiresInSeconds?: number
+  /** The page of the console that opens, such as `/console/inbox/812`; by default the first page. */
+  path?: string
+}
+
 /** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
 export type SigningSecret = string | null
 

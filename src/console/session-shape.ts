@@ -1,0 +1,81 @@
+import { Type } from 'typebox'
+import type { Session } from '../http/session.ts'
+import { Timestamp } from '../http/shapes.ts'
+import { DEFAULT_LINK_SECONDS, MOST_LINK_SECONDS, type SignInLink } from './sign-in-link.ts'
+
+export const SignInLinkBody = Type.Object(
+  {
+    name: Type.String({
+      minLength: 1,
+      maxLength: 200,
+      pattern: '^[^\\u0000-\\u001f\\u007f]*$',
+      description: 'The name of the person, which becomes the `senderName` of messages sent from the session.',
+    }),
+    permissions: Type.Optional(
+      Type.Array(Type.String({ maxLength: 20 }), {
+        minItems: 1,
+        maxItems: 20,
+        description: 'WhatsApp, Transactional or both, at most those of the creator; by default all of these.',
+      }),
+    ),
+    expiresInSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 60,
+        maximum: MOST_LINK_SECONDS,
+        description: `By default ${DEFAULT_LINK_SECONDS}.`,
+      }),
+    ),
+    path: Type.Optional(
+      Type.String({
+        maxLength: 500,
+        pattern: '^/console/[!"$-~]*$',
+        description: 'The page of the console that opens, such as `/console/inbox/812`; by default the first page.',
+      }),
+    ),
+  },
+  { title: 'SignInLinkRequest', example: { name: 'Mara', permissions: ['WhatsApp'] } },
+)
+
+export const SignInLinkReply = Type.Object(
+  { url: Type.String(), expiresAt: Timestamp },
+  {
+    title: 'SignInLink',
+    description: 'A link that signs in to the console once.',
+    example: { url: 'https://parley.example/console/#code=<CODE>', expiresAt: '2026-02-20T10:25:00.000Z' },
+  },
+)
+
+export const toSignInLinkReply = ({ url, expiresAt }: SignInLink) => ({ url, expiresAt: expiresAt.toISOString() })
+
+export const SignInBody = Type.Object({
+  token: Type.String({
+    minLength: 1,
+    maxLength: 512,
+    description: 'An API key, the token of the operator, or the code of a sign-in link.',
+  }),
+})
+
+/** What the page may rely on in this installation. */
+export type Features = { sandboxUrl: string | null; sessionWindow: string; marketingWindow: string }
+
+export const toSessionReply = (session: Session, features: Features) => ({
+  kind: session.company === null ? 'operator' : 'company',
+  name: session.name,
+  company: session.company,
+  permissions: session.permissions,
+  endsAt: session.endsAt.toISOString(),
+  features,
+})
+
+export const toSessionEntry = (session: Session, current: Session) => ({
+  id: session.id,
+  kind: session.company === null ? 'operator' : 'company',
+  name: session.name,
+  company: session.company,
+  permissions: session.permissions,
+  agent: session.agent,
+  createdAt: session.createdAt.toISOString(),
+  seenAt: session.seenAt.toISOString(),
+  endsAt: session.endsAt.toISOString(),
+  isCurrent: session.id === current.id,
+})

@@ -1,0 +1,138 @@
+import type { Db } from '../db/connect.ts'
+import type { Permission } from '../http/caller.ts'
+
+/** What a sign-in allows: the company (null: the operator), the credential that the session ends with, and the name. */
+export type Grant = {
+  companyId: number | null
+  /** The API key, or the operator's token as `operator:<fingerprint>`. */
+  clientId: string
+  name: string
+  permissions: readonly Permission[]
+}
+
+export type SessionRow = Grant & {
+  id: number
+  companyName: string | null
+  permissions: Permission[]
+  agent: string
+  createdAt: Date
+  seenAt: Date
+  endsAt: Date
+}
+
+/** Seconds that a session lasts unused, and at all. */
+export type Lifetime = { idleSeconds: number; wholeSeconds: number }
+type Lifetimes = { company: Lifetime; operator: Lifetime }
+
+const columns = (db: Db) => db`
+  id, company_id, company_name, client_id, name, permissions, agent, created_at, seen_at, ends_at`
+
+/** Sessions of a former token of the operator are none. */
+const isCurrent = (db: Db, operatorId: string) => db`(client_id not like 'operator:%' or client_id = ${operatorId})`
+
+const ofCompany = (db: Db, companyId: number | null) =>
+  companyId === null ? db`company_id is null` : db`company_id = ${companyId}`
+
+/**
+ * Creates a session for a grant, or for the link with the given code, which is used up in the same statement. Returns its
+ * company; undefined when there is neither.
+ */
+export async function insertSession(
+  db: Db,
+  { digest, code, grant, agent }: { digest: Buffer; code: Buffer; grant: Grant | undefined; agent: string },
+  { company, operator }: Lifetimes,
+): Promise<{ companyId: number | null } | undefined> {
+  const [created] = await db<{ companyId: number | null }[]>`
+    with link as (
+      delete from sign_in_links
+      where digest = ${code} and expires_at > now()
+      returning company_id, client_id, name, permissions
+    ),
+    granted as (
+      select company_id, client_id, name, permissions
+      from link
+      union all
+      select
+        ${grant?.companyId ?? null}::bigint, ${grant?.clientId ?? ''}::text, ${grant?.name ?? ''}::text,
+        ${[...(grant?.permissions ?? [])]}::text[]
+      where ${grant !== undefined}::boolean
+    )
+    insert into console_sessions (digest, company_id, client_id, name, permissions, agent, idle_until, ends_at)
+    select
+      ${digest}, company_id, client_id, name, permissions, ${agent},
+      now() + make_interval(secs => case when company_id is null then ${operator.idleSeconds}::int else ${company.idleSeconds}::int end),
+      now() + make_interval(secs => case when company_id is null then ${operator.wholeSeconds}::int else ${company.wholeSeconds}::int end)
+    from granted
+    limit 1
+    returning company_id`
+  return created
+}
+
+/** The session of a cookie's digest, unless it has ended. */
+export async function findSession(db: Db, digest: Buffer, operatorId: string): Promise<SessionRow | undefined> {
+  const [session] = await db<SessionRow[]>`
+    select ${columns(db)}
+    from live_console_sessions
+    where digest = ${digest} and ${isCurrent(db, operatorId)}`
+  return session
+}
+
+/** Notes that a session is used, at most once in `everySeconds`. */
+export async function touchSession(db: Db, id: number, idleSeconds: number, everySeconds: number): Promise<void> {
+  await db`
+    update console_sessions
+    set seen_at = now(), idle_until = least(ends_at, now() + ${idleSeconds} * interval '1 second')
+    where id = ${id} and idle_until > now() and seen_at <= now() - ${everySeconds} * interval '1 second'`
+}
+
+/** The sessions that have not ended, the latest first: of a company, or all of them. */
+export const selectSessions = (
+  db: Db,
+  companyId: number | null,
+  operatorId: string,
+  before: number | null,
+  limit: number,
+): Promise<SessionRow[]> => db<SessionRow[]>`
+  select ${columns(db)}
+  from live_console_sessions
+  where ${companyId === null ? db`true` : ofCompany(db, companyId)}
+    and ${before === null ? db`true` : db`id < ${before}`}
+    and ${isCurrent(db, operatorId)}
+  order by id desc
+  limit ${limit}`
+
+/** Ends a session, of a company or any; false when there is none. */
+export async function deleteSession(db: Db, companyId: number | null, id: number): Promise<boolean> {
+  const deleted = await db`
+    delete from console_sessions
+    where id = ${id} and ${companyId === null ? db`true` : ofCompany(db, companyId)}`
+  return deleted.count > 0
+}
+
+/** Ends the oldest sessions of a company, or of the operator, beyond the newest `kept`. */
+export async function deleteOldestSessions(db: Db, companyId: number | null, kept: number): Promise<void> {
+  await db`
+    delete from console_sessions
+    where id in (
+      select id
+      from console_sessions
+      where ${ofCompany(db, companyId)}
+      order by id desc
+      offset ${kept}
+    )`
+}
+
+/** Stores a link; undefined when the company, or the operator, has as many as it may have. */
+export async function insertLink(
+  db: Db,
+  { digest, companyId, clientId, name, permissions }: Grant & { digest: Buffer },
+  { expiresInSeconds, most }: { expiresInSeconds: number; most: number },
+): Promise<{ expiresAt: Date } | undefined> {
+  const [link] = await db<{ expiresAt: Date }[]>`
+    insert into sign_in_links (digest, company_id, client_id, name, permissions, expires_at)
+    select ${digest}, ${companyId}, ${clientId}, ${name}, ${[...permissions]}::text[],
+      now() + ${expiresInSeconds} * interval '1 second'
+    where (select count(*) from sign_in_links where ${ofCompany(db, companyId)} and expires_at > now()) < ${most}
+    returning expires_at`
+  return link
+}

@@ -1,0 +1,365 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startConsole } from '../../test/console-client.ts'
+import { ADMIN_TOKEN, eventually } from '../../test/service.ts'
+import type { Db } from '../db/connect.ts'
+import { createSessions } from './session.ts'
+
+const lines: Record<string, unknown>[] = []
+const service = await startConsole({ onLog: (line) => lines.push(line) })
+const { db, deps, createCompany, operator, attempt, signIn, signInAsOperator, page, codeOf } = service
+
+const createKey = async (companyId: number, given: object = {}) =>
+  (await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Key', permissions: ['WhatsApp'], ...given }))
+    .body
+const createLink = async (companyId: number, given: object = {}) =>
+  (await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara', ...given })).body
+const company = await createCompany({ isConnected: false })
+const REFUSED = {
+  error: { code: 'unauthorized', message: 'The key or link is not valid, or not valid any more' },
+}
+
+describe('signing in', () => {
+  test('with an API key begins a session of its company with its name and permissions', async () => {
+    const key = await createKey(company.companyId, { name: 'Shop', permissions: ['Transactional', 'ContactsUpsert'] })
+    const { session, page } = await signIn(key.token)
+    expect(session).toEqual({
+      kind: 'company',
+      name: 'Shop',
+      company: { id: company.companyId, name: 'Acme' },
+      permissions: ['Transactional'],
+      endsAt: expect.any(String),
+      features: { sandboxUrl: null, sessionWindow: 'strict', marketingWindow: 'strict' },
+    })
+    expect((await page('GET', '/session')).body).toEqual(session)
+    expect(new Date(session.endsAt).getTime()).toBeCloseTo(Date.now() + 7 * 24 * 3_600_000, -6)
+  })
+
+  test('with the operator’s token begins a session of the operator, for 12 hours at most', async () => {
+    const { session } = await signInAsOperator()
+    expect(session).toMatchObject({ kind: 'operator', name: 'Operator', company: null, permissions: [] })
+    expect(new Date(session.endsAt).getTime()).toBeCloseTo(Date.now() + 12 * 3_600_000, -6)
+  })
+
+  test('with a link begins a session of the named person, once', async () => {
+    const { url, expiresAt } = await createLink(company.companyId, {
+      permissions: ['whatsapp'],
+      path: '/console/inbox/8',
+    })
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/console\/inbox\/8#code=[A-Za-z0-9]{43}$/)
+    expect(new Date(expiresAt).getTime()).toBeCloseTo(Date.now() + 600_000, -5)
+    const { session } = await signIn(codeOf(url))
+    expect(session).toMatchObject({ kind: 'company', name: 'Mara', permissions: ['WhatsApp'] })
+    expect((await attempt(codeOf(url))).body).toEqual(REFUSED)
+  })
+
+  test('of many attempts with one link at once, one succeeds', async () => {
+    const { url } = await createLink(company.companyId)
+    const answers = await Promise.all(Array.from({ length: 8 }, () => attempt(codeOf(url))))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 401, 401, 401, 401, 401, 401, 401])
+  })
+
+  test('gives a cookie that scripts cannot read and that is sent to the console only', async () => {
+    const [cookie] = [(await attempt(ADMIN_TOKEN)).headers['set-cookie']].flat()
+    expect(cookie).toMatch(/^parley=[A-Za-z0-9]{43}; Max-Age=43200; HttpOnly; SameSite=Strict; Path=\/console$/)
+  })
+
+  test('fails in one way and with equal work, whatever the reason', async () => {
+    const [browser, revoked, expired, orphan] = [
+      await createKey(company.companyId, { permissions: ['ContactsUpsert'] }),
+      await createKey(company.companyId),
+      await createKey(company.companyId),
+      await createKey(company.companyId),
+    ]
+    const link = await createLink(company.companyId)
+    await db`update sign_in_links set expires_at = now() - interval '1 second'`
+    const ofKey = await service.call(
+      service.url,
+      'POST',
+      '/public/v1/console/sign-in-links',
+      { name: 'Mara' },
+      {
+        authorization: `Bearer ${orphan.token}`,
+      },
+    )
+    await operator('DELETE', `/companies/${company.companyId}/api-keys/${revoked.clientId}`)
+    await operator('DELETE', `/companies/${company.companyId}/api-keys/${orphan.clientId}`)
+    await db`update api_keys set expires_at = now() - interval '1 second' where client_id = ${expired.clientId}`
+    const tokens = [
+      'wrong',
+      `${expired.token.slice(0, -1)}_`,
+      `${ADMIN_TOKEN}x`,
+      'PARLEY-aaaaaaaaaaaaaaaa-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+      browser.token,
+      revoked.token,
+      expired.token,
+      codeOf(link.url),
+      codeOf(ofKey.body.url),
+    ]
+    const answers = []
+    for (const token of tokens) {
+      const { status, body, headers } = await attempt(token)
+      answers.push({ status, body, names: Object.keys(headers).sort() })
+    }
+    expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1)
+    expect(answers[0]).toMatchObject({ status: 401, body: REFUSED })
+    expect(answers[0]!.names).not.toContain('set-cookie')
+
+    const work = await Promise.all(tokens.map((token) => statementsOf(token)))
+    expect(new Set(work)).toEqual(new Set([3]))
+  })
+
+  test('is refused after 10 attempts of one address in a minute', async () => {
+    const statuses = []
+    for (let time = 0; time < 11; time += 1) statuses.push((await attempt('wrong', '127.0.0.9')).status)
+    expect(statuses).toEqual([...Array(10).fill(401), 429])
+    const { status, headers } = await attempt(ADMIN_TOKEN, '127.0.0.9')
+    expect([status, headers['retry-after']]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  })
+
+  test('takes a token of 512 characters, and refuses more by name', async () => {
+    expect((await attempt('x'.repeat(512))).status).toBe(401)
+    expect((await attempt('x'.repeat(513))).body.error.details.fields[0].path).toBe('token')
+  })
+
+  test('is logged with the client’s address, and no token is', async () => {
+    const key = await createKey(company.companyId, { name: 'Logged' })
+    await signIn(key.token)
+    await attempt('a-wrong-token-to-look-for')
+    await eventually(async () => lines.some(({ msg }) => msg === 'console.sign_in_refused'))
+    expect(lines.find(({ msg, name }) => msg === 'console.signed_in' && name === 'Logged')).toMatchObject({
+      companyId: company.companyId,
+      address: expect.stringMatching(/^127\.0\.0\.\d+$/),
+    })
+    const text = JSON.stringify(lines)
+    expect(text).not.toContain('a-wrong-token-to-look-for')
+    expect(text).not.toContain(key.token)
+  })
+})
+
+/** How many statements an attempt sends, through sessions that remember nothing yet. */
+async function statementsOf(token: string): Promise<number> {
+  let count = 0
+  const counting = new Proxy(db, {
+    apply: (target, self, args) => {
+      const made: unknown = Reflect.apply(target, self, args)
+      if (made instanceof Promise && 'handler' in made && typeof made.handler === 'function') {
+        const { handler } = made
+        made.handler = (query: unknown) => {
+          count += 1
+          return handler(query)
+        }
+      }
+      return made
+    },
+  }) as Db
+  const sessions = createSessions({ ...deps, db: counting, apiKeys: { findCaller: deps.apiKeys.findCaller } })
+  const before = count
+  await sessions.signIn(token, '').catch(() => {})
+  // The API key is read by the keys, through a pool of their own.
+  return count - before + 1
+}
+
+describe('a session ends', () => {
+  const ended = async (ask: ReturnType<typeof page>) =>
+    eventually(async () => (await ask('GET', '/session')).status === 401, 5_000)
+
+  test('by signing out, which takes the cookie away', async () => {
+    const { page } = await signIn((await createKey(company.companyId)).token)
+    const { status, headers } = await page('DELETE', '/session', undefined, { 'content-type': undefined })
+    expect([status, headers['set-cookie']]).toEqual([
+      200,
+      'parley=; Max-Age=0; HttpOnly; SameSite=Strict; Path=/console',
+    ])
+    expect((await page('GET', '/session')).status).toBe(401)
+  })
+
+  test('within 5 seconds of the revocation of its key, also in another process', async () => {
+    const key = await createKey(company.companyId)
+    const { page } = await signIn(key.token)
+    expect((await page('GET', '/session')).status).toBe(200)
+    // As another process does it: this one learns of it from the database alone.
+    await db`update api_keys set revoked_at = now() where client_id = ${key.clientId}`
+    await ended(page)
+  })
+
+  test('at once when its key is revoked in this process', async () => {
+    const key = await createKey(company.companyId)
+    const { page } = await signIn(key.token)
+    await operator('DELETE', `/companies/${company.companyId}/api-keys/${key.clientId}`)
+    expect((await page('GET', '/session')).status).toBe(401)
+  })
+
+  test('with the key that created its link', async () => {
+    const key = await createKey(company.companyId)
+    const headers = { authorization: `Bearer ${key.token}` }
+    const link = await service.call(service.url, 'POST', '/public/v1/console/sign-in-links', { name: 'Mara' }, headers)
+    const { page } = await signIn(codeOf(link.body.url))
+    await operator('DELETE', `/companies/${company.companyId}/api-keys/${key.clientId}`)
+    expect((await page('GET', '/session')).status).toBe(401)
+  })
+
+  test('with its company', async () => {
+    const other = await createCompany({ isConnected: false })
+    const { page } = await signIn(other.key.token)
+    await operator('DELETE', `/companies/${other.companyId}`)
+    await ended(page)
+  })
+
+  test('when the operator’s token changes', async () => {
+    const { url } = await createLink(company.companyId)
+    const cookies = [(await signIn(codeOf(url))).cookie, (await signInAsOperator()).cookie]
+    const config = { ...deps.config, adminToken: 'another-token-of-the-operator-0123456' }
+    const [now, then] = [createSessions({ ...deps, db }), createSessions({ ...deps, db, config })]
+    for (const cookie of cookies) {
+      expect(await now.isLive(cookie)).toBe(true)
+      expect(await then.isLive(cookie)).toBe(false)
+    }
+  })
+
+  test('when it was not used for its time, and use moves that time up to its end', async () => {
+    const { page, cookie } = await signInAsOperator()
+    const sessions = createSessions({ ...deps, db })
+    const [{ id }] = await db<[{ id: number }]>`select id from console_sessions order by id desc limit 1`
+    const idle = async () =>
+      (
+        await db<[{ idle: number }]>`
+        select extract(epoch from idle_until - now())::int as idle from console_sessions where id = ${id}`
+      )[0].idle
+    await db`update console_sessions set seen_at = now() - interval '2 minutes', idle_until = now() + interval '9 seconds' where id = ${id}`
+    expect(await sessions.isLive(cookie)).toBe(true)
+    expect(await idle()).toBeLessThan(10)
+    await sessions.use(cookie)
+    expect(await idle()).toBeGreaterThan(3_500)
+    await db`
+      update console_sessions
+      set seen_at = now() - interval '2 minutes', ends_at = now() + interval '20 seconds'
+      where id = ${id}`
+    await createSessions({ ...deps, db }).use(cookie)
+    expect(await idle()).toBeLessThan(21)
+    await db`update console_sessions set idle_until = now() where id = ${id}`
+    await ended(page)
+  })
+})
+
+describe('the sessions of a company', () => {
+  test('are listed and ended by each of them, and those of another company are not found', async () => {
+    const [own, other] = [await createCompany({ isConnected: false }), await createCompany({ isConnected: false })]
+    const first = await signIn(own.key.token)
+    const second = await signIn(codeOf((await createLink(own.companyId)).url))
+    const foreign = await signIn(other.key.token)
+    const { data, nextBefore } = (await second.page('GET', '/sessions')).body
+    expect(nextBefore).toBeNull()
+    expect(data).toMatchObject([
+      { kind: 'company', name: 'Mara', isCurrent: true, company: { id: own.companyId }, agent: '' },
+      { name: 'Shop key', isCurrent: false },
+    ])
+    const [{ id: foreignId }] = (await foreign.page('GET', '/sessions')).body.data
+    const [answer, missing] = [
+      await second.page('DELETE', `/sessions/${foreignId}`),
+      await second.page('DELETE', '/sessions/987654321012'),
+    ]
+    expect([answer.status, answer.text]).toEqual([404, missing.text])
+    expect((await foreign.page('GET', '/session')).status).toBe(200)
+    expect((await second.page('DELETE', `/sessions/${data[1].id}`)).status).toBe(200)
+    expect((await first.page('GET', '/session')).status).toBe(401)
+  })
+
+  test('are all listed for the operator, who can end any', async () => {
+    const own = await createCompany({ isConnected: false })
+    const { page: ofCompany } = await signIn(own.key.token)
+    const { page: ofOperator } = await signInAsOperator()
+    const [, entry] = (await ofOperator('GET', '/sessions?limit=2')).body.data
+    expect(entry).toMatchObject({ kind: 'company', company: { id: own.companyId } })
+    const next = (await ofOperator('GET', `/sessions?limit=1&before=${entry.id}`)).body
+    expect(next.data[0].id).toBeLessThan(entry.id)
+    expect((await ofOperator('DELETE', `/sessions/${entry.id}`)).status).toBe(200)
+    expect((await ofCompany('GET', '/session')).status).toBe(401)
+  })
+
+  test('are 1,000 at most: a further sign-in ends the oldest', async () => {
+    const own = await createCompany({ isConnected: false })
+    const { page: oldest } = await signIn(own.key.token)
+    await db`
+      insert into console_sessions (digest, company_id, client_id, name, permissions, agent, idle_until, ends_at)
+      select sha256(n::text::bytea), ${own.companyId}, ${own.key.clientId}, 'n', '{}', '', now() + interval '1 day', now() + interval '1 day'
+      from generate_series(1, 999) n`
+    const { page: newest } = await signIn(own.key.token)
+    expect((await newest('GET', '/session')).status).toBe(200)
+    await eventually(async () => (await oldest('GET', '/session')).status === 401, 5_000)
+    expect(await db`select from console_sessions where company_id = ${own.companyId}`).toHaveLength(1_000)
+  })
+})
+
+describe('a sign-in link', () => {
+  const create = (token: string, body: object) =>
+    service.call(service.url, 'POST', '/public/v1/console/sign-in-links', body, { authorization: `Bearer ${token}` })
+
+  test('of an API key has at most the permissions of the key', async () => {
+    const key = await createKey(company.companyId, { permissions: ['Transactional', 'ContactsUpsert'] })
+    const { body } = await create(key.token, {
+      name: 'Mara',
+      permissions: ['WhatsApp', 'transactional', 'ContactsUpsert'],
+    })
+    expect(body.error.details.fields.map(({ path }: { path: string }) => path)).toEqual([
+      'permissions[0]',
+      'permissions[2]',
+    ])
+    const { status, body: link } = await create(key.token, { name: ' Mara ', path: '/console/inbox' })
+    expect(status).toBe(201)
+    const { session } = await signIn(codeOf(link.url))
+    expect(session).toMatchObject({ name: 'Mara', permissions: ['Transactional'] })
+  })
+
+  test.each([
+    [{}, 400, 'name'],
+    [{ name: '  ' }, 422, 'name'],
+    [{ name: 'a\nb' }, 422, 'name'],
+    [{ name: 'x'.repeat(201) }, 422, 'name'],
+    [{ name: 'Mara', expiresInSeconds: 86_401 }, 422, 'expiresInSeconds'],
+    [{ name: 'Mara', expiresInSeconds: 1 }, 422, 'expiresInSeconds'],
+    [{ name: 'Mara', permissions: [] }, 422, 'permissions'],
+    [{ name: 'Mara', path: 'https://evil.example/' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/#code=other' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/../docs' }, 201, undefined],
+  ])('with the body %j is answered %i', async (body, status, path) => {
+    const answer = await create(company.key.token, body)
+    expect([answer.status, answer.body.error?.details.fields[0].path]).toEqual([status, path])
+  })
+
+  test('is created once for an Idempotency-Key', async () => {
+    const headers = { authorization: `Bearer ${company.key.token}`, 'idempotency-key': 'link' }
+    const ask = () => service.call(service.url, 'POST', '/public/v1/console/sign-in-links', { name: 'Mara' }, headers)
+    const [first, second] = [await ask(), await ask()]
+    expect(second.body).toEqual(first.body)
+  })
+
+  test('of a company that does not exist is 404', async () => {
+    for (const id of ['987654321', 'x', '0']) {
+      const answer = await operator('POST', `/companies/${id}/sign-in-links`, { name: 'Mara' })
+      expect([answer.status, answer.body]).toEqual([404, { message: 'Company not found' }])
+    }
+  })
+
+  test('is one of 1,000 at most that wait to be used', async () => {
+    const own = await createCompany({ isConnected: false })
+    await db`
+      insert into sign_in_links (digest, company_id, client_id, name, permissions, expires_at)
+      select sha256(('link' || n)::bytea), ${own.companyId}, '', 'n', '{}', now() + interval '1 day' from generate_series(1, 1000) n`
+    expect((await create(own.key.token, { name: 'Mara' })).status).toBe(429)
+    await db`update sign_in_links set expires_at = now() where company_id = ${own.companyId}`
+    expect((await create(own.key.token, { name: 'Mara' })).status).toBe(201)
+  })
+})
+
+test('without the console its addresses and prefix are unknown', async () => {
+  const off = await startConsole({ config: { console: false } })
+  onTestFinished(() => off.app.close())
+  for (const path of [
+    '/console/api/session',
+    '/console/api/public/v1/contacts',
+    '/console/',
+    '/public/v1/console/sign-in-links',
+  ]) {
+    expect([path, (await off.send('GET', path, off.asPage('GET', undefined))).status]).toEqual([path, 404])
+  }
+})

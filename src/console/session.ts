@@ -1,0 +1,160 @@
+import { hash } from 'node:crypto'
+import { createPromiseCache } from '../batching/promise-cache.ts'
+import type { Clock } from '../clock.ts'
+import { findCompany } from '../companies/company-store.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/connect.ts'
+import { sessionNotFound, signInRefused } from '../errors.ts'
+import { type ApiKeys, createTokenCheck } from '../http/authenticate.ts'
+import type { Permission } from '../http/caller.ts'
+import type { Session, Sessions } from '../http/session.ts'
+import { newApiSecret, newClientId, parseId } from '../ids.ts'
+import { createSessionCookie } from './session-cookie.ts'
+import {
+  deleteOldestSessions,
+  deleteSession,
+  findSession,
+  type Grant,
+  insertSession,
+  type SessionRow,
+  selectSessions,
+  touchSession,
+} from './session-store.ts'
+
+/** How long a session is believed after it was read: one that has ended stops working on every node within this time. */
+const TTL_MS = 3_000
+const MOST_CACHED = 10_000
+const HOUR_SECONDS = 60 * 60
+const LIFETIMES = {
+  company: { idleSeconds: 24 * HOUR_SECONDS, wholeSeconds: 7 * 24 * HOUR_SECONDS },
+  operator: { idleSeconds: HOUR_SECONDS, wholeSeconds: 12 * HOUR_SECONDS },
+}
+/** A session's last use is written at most this often. */
+const TOUCH_SECONDS = 60
+/** Sessions of a company, and of the operator; a further sign-in ends the oldest. */
+export const MOST_SESSIONS = 1_000
+const MOST_AGENT = 300
+/** What a session can do; `ContactsUpsert` is the restriction of keys for browsers. */
+export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/** The sessions of the console: how they begin, are found and end. */
+export type ConsoleSessions = Sessions & {
+  /**
+   * Signs in with an API key, the operator's token or the code of a link, which is used up. Returns the session and the
+   * `Set-Cookie` header.
+   * @throws {AppError} 401 `unauthorized`, the same for every reason
+   */
+  signIn(token: string, agent: string): Promise<{ session: Session; cookie: string }>
+  /** Ends a session of the company, or as the operator (null) any; 404 when there is none. Within 3 s on every node. */
+  end(companyId: number | null, id: string | number): Promise<void>
+  /** The sessions of the company, or as the operator (null) all, the latest first. */
+  list(companyId: number | null, before: number | null, limit: number): Promise<Session[]>
+  /** The `Set-Cookie` header that signs a browser out. */
+  signOutCookie: string
+  /** What links of the operator, and sessions from them, end with: a fingerprint of the present token. */
+  operatorId: string
+  /** Forgets what this process remembers, after a key was changed here. */
+  clear(): void
+}
+
+type Deps = {
+  config: Pick<Config, 'baseUrl' | 'adminToken' | 'apiKeyPrefix'>
+  db: Db
+  clock: Clock
+  apiKeys: Pick<ApiKeys, 'findCaller'>
+}
+
+export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSessions {
+  const cookie = createSessionCookie(config.baseUrl)
+  const operatorId = operatorIdOf(config.adminToken ?? '')
+  const isOperator = createTokenCheck(config.adminToken)
+  const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
+  const companies = createPromiseCache<number, boolean>({ max: MOST_CACHED, ttlMs: TTL_MS })
+
+  const find = (secret: string): Promise<Session | undefined> =>
+    sessions.get(secret, async () => {
+      const row = await findSession(db, digestOf(secret), operatorId)
+      return row && toSession(row)
+    })
+
+  const use = async (header: string | undefined): Promise<Session | undefined> => {
+    const secret = cookie.read(header)
+    const session = secret === undefined ? undefined : await find(secret)
+    if (secret === undefined || session === undefined || !isTouchDue(session, clock)) return session
+    await touchSession(db, session.id, lifetimeOf(session).idleSeconds, TOUCH_SECONDS)
+    sessions.drop(secret)
+    return session
+  }
+
+  /** Every step is taken whatever the token is, so that all refusals take the same time. */
+  const signIn = async (token: string, agent: string) => {
+    const grant = await findGrant(token)
+    const secret = newApiSecret()
+    const digest = digestOf(secret)
+    const created = await insertSession(
+      db,
+      { digest, code: digestOf(token), grant, agent: agent.slice(0, MOST_AGENT) },
+      LIFETIMES,
+    )
+    const row = await findSession(db, digest, operatorId)
+    if (created === undefined || row === undefined) throw signInRefused()
+    await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
+    const session = toSession(row)
+    return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
+  }
+
+  const findGrant = async (token: string): Promise<Grant | undefined> => {
+    const isKey = token.startsWith(`${config.apiKeyPrefix}-`)
+    const asKey = isKey ? token : `${config.apiKeyPrefix}-${newClientId()}-${newApiSecret()}`
+    const caller = await apiKeys.findCaller(`Bearer ${asKey}`)
+    if (isOperator(`Bearer ${token}`))
+      return { companyId: null, clientId: operatorId, name: 'Operator', permissions: [] }
+    const permissions = SESSION_PERMISSIONS.filter((one) => caller?.permissions.includes(one))
+    if (caller === undefined || permissions.length === 0) return undefined
+    return { companyId: caller.companyId, clientId: caller.clientId, name: caller.keyName, permissions }
+  }
+
+  return {
+    use,
+    signIn,
+    isLive: async (header) => {
+      const secret = cookie.read(header)
+      return secret !== undefined && (await find(secret)) !== undefined
+    },
+    hasCompany: (companyId) => companies.get(companyId, async () => (await findCompany(db, companyId)) !== undefined),
+    end: async (companyId, id) => {
+      const known = typeof id === 'number' ? id : parseId(id)
+      if (known === undefined || !(await deleteSession(db, companyId, known))) throw sessionNotFound()
+      sessions.clear()
+    },
+    list: async (companyId, before, limit) =>
+      (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
+    signOutCookie: cookie.take(),
+    operatorId,
+    clear: () => {
+      sessions.clear()
+      companies.clear()
+    },
+  }
+}
+
+const isTouchDue = ({ seenAt }: Session, clock: Clock): boolean =>
+  clock.now().getTime() - seenAt.getTime() > TOUCH_SECONDS * 1000
+
+const lifetimeOf = ({ company }: Session) => (company === null ? LIFETIMES.operator : LIFETIMES.company)
+
+export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
+
+const operatorIdOf = (token: string): string => `operator:${hash('sha256', token, 'hex').slice(0, 32)}`
+
+const toSession = (row: SessionRow): Session =>
+  Object.freeze({
+    id: row.id,
+    company: row.companyId === null ? null : { id: row.companyId, name: row.companyName ?? '' },
+    name: row.name,
+    permissions: row.permissions,
+    agent: row.agent,
+    createdAt: row.createdAt,
+    seenAt: row.seenAt,
+    endsAt: row.endsAt,
+  })

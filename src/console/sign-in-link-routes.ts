@@ -1,0 +1,68 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { getCompany } from '../companies/company.ts'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { companyNotFound, forbidden } from '../errors.ts'
+import { answerOnce } from '../http/idempotency.ts'
+import { pathId } from '../http/shapes.ts'
+import { parseId } from '../ids.ts'
+import { SESSION_PERMISSIONS } from './session.ts'
+import { SignInLinkBody, SignInLinkReply, toSignInLinkReply } from './session-shape.ts'
+import { createSignInLink, linkFaults } from './sign-in-link.ts'
+
+const InCompany = Type.Object({ id: pathId('CompanyId', 'The id of the company.') })
+const summary = 'Create a link that signs in to the console'
+
+type Deps = { db: Pool; config: Pick<Config, 'baseUrl'>; operatorId: string }
+
+/** Links that sign in to the console: for the persons of a company, whom its own system knows. */
+export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/public/v1/console/sign-in-links',
+      {
+        config: { valueFaults: linkFaults },
+        schema: {
+          tags: ['Credentials'],
+          operationId: 'createSignInLink',
+          summary,
+          description: 'The link works once. Its session ends with the API key that created it.',
+          body: SignInLinkBody,
+          response: { 201: SignInLinkReply },
+        },
+      },
+      async (request, reply) => {
+        if (request.session !== null) throw forbidden('A session of the console cannot create sign-in links')
+        const { caller, body } = request
+        return answerOnce(db, request, reply, 201, async (tx) =>
+          toSignInLinkReply(await createSignInLink(tx, config.baseUrl, caller, body)),
+        )
+      },
+    )
+
+    app.post(
+      '/admin/v1/companies/:id/sign-in-links',
+      {
+        config: { surface: 'operator', valueFaults: linkFaults },
+        schema: {
+          tags: ['Operator'],
+          operationId: 'createSignInLinkForCompany',
+          summary: `${summary} of a company`,
+          description: 'The link works once. Its session ends when the token of the operator changes.',
+          params: InCompany,
+          body: SignInLinkBody,
+          response: { 201: SignInLinkReply },
+        },
+      },
+      async (request, reply) => {
+        const id = parseId(request.params.id)
+        if (id === undefined) throw companyNotFound()
+        const company = await getCompany(db, id)
+        const creator = { companyId: company.id, clientId: operatorId, permissions: SESSION_PERMISSIONS }
+        reply.code(201)
+        return toSignInLinkReply(await createSignInLink(db, config.baseUrl, creator, request.body))
+      },
+    )
+  }
+}

@@ -1,0 +1,37 @@
+import type { Permission } from './caller.ts'
+
+/** A signed-in session of the console. It ends by time, by signing out, and with the credential that it comes from. */
+export type Session = {
+  readonly id: number
+  /** Null: a session of the operator. */
+  readonly company: { readonly id: number; readonly name: string } | null
+  /** The name of the person, of the API key, or `Operator`. Messages that are sent from the session carry it. */
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  /** The browser's User-Agent. */
+  readonly agent: string
+  readonly createdAt: Date
+  readonly seenAt: Date
+  readonly endsAt: Date
+}
+
+/** How requests of the console find their session; absent when the console is off. */
+export type Sessions = {
+  /** The session of a `Cookie` header; using it keeps it from ending as unused. At most 3 s old. */
+  use(cookie: string | undefined): Promise<Session | undefined>
+  /** Whether the session of a `Cookie` header has not ended; does not count as use. At most 3 s old. */
+  isLive(cookie: string | undefined): Promise<boolean>
+  /** Whether there is such a company, for an operator who acts for it. At most 3 s old. */
+  hasCompany(companyId: number): Promise<boolean>
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The session of a request of the console; null for every other request. */
+    session: Session | null
+  }
+  interface FastifyContextConfig {
+    /** On the surface `console`: the route signs in. It needs no session, and counts against the client's address. */
+    isSignIn?: boolean
+  }
+}
