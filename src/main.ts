@@ -6,6 +6,7 @@ import { adviceOnHttps } from './http/https-rule.ts'
 import { createLog } from './log.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
+import { databaseCommand } from './process/database-command.ts'
 import { runUntilStopped } from './process/lifecycle.ts'
 import { migrateCommand } from './process/migrate-command.ts'
 import { type Build, type Running, start } from './process/start.ts'
@@ -47,6 +48,7 @@ program
   })
 
 migrateCommand(program, () => readConfig(process.env))
+databaseCommand(program, () => readConfig(process.env))
 operatorCommands(program, () => openOperator(readConfig(process.env)))
 
 function greeting({ address, adminTokenFile }: Running, config: Config): string {

@@ -59,9 +59,7 @@ describe('imports go down only', () => {
   })
 
   test('the database driver only in db and stores', () => {
-    expect(
-      offenders(({ file, target }) => target === '@parley/postgres' && !/^src\/db\/|-store\.ts$/.test(file)),
-    ).toEqual([])
+    expect(offenders(({ file, target }) => target === '#postgres' && !/^src\/db\/|-store\.ts$/.test(file))).toEqual([])
   })
 
   test('fastify only in http, routes and app', () => {

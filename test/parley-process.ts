@@ -111,8 +111,8 @@ function commandOf(pid: string): string {
 }
 
 /** Waits for a thing that other processes bring about; generous, since the machine may be busy. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (let waitedMs = 0; waitedMs < 30_000; waitedMs += 20) {
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = 30_000): Promise<void> {
+  for (let waitedMs = 0; waitedMs < maxMs; waitedMs += 20) {
     if (await isSo()) return
     await sleep(20)
   }

@@ -1,4 +1,4 @@
-import type postgres from '@parley/postgres'
+import type postgres from '#postgres'
 import type { Db } from '../db/connect.ts'
 
 export type ConversationStatus = 'open' | 'closed' | 'snoozed'

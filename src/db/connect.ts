@@ -1,4 +1,4 @@
-import postgres from '@parley/postgres'
+import postgres from '#postgres'
 import { parseJsonText } from '../text/json-text.ts'
 import { answersProbe } from './probe.ts'
 import { type Tls, takeTls } from './tls.ts'

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads'
 import swagger from '@fastify/swagger'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import { programFile } from '../program-file.ts'
 import type { Permission } from './caller.ts'
 import { completeDocument } from './reference-components.ts'
 import type { ReferencePage } from './reference-page.ts'
@@ -133,7 +134,7 @@ function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
 
 function buildPage(): Promise<ReferencePage> {
   return new Promise((resolve, reject) => {
-    new Worker(new URL('./reference-page.ts', import.meta.url))
+    new Worker(programFile('./reference-page.ts', import.meta.url))
       .once('message', resolve)
       .once('error', reject)
       .once('exit', () => reject(new Error('The thread that builds the API reference ended without a page')))

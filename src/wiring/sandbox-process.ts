@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { programFile } from '../program-file.ts'
 import { StartError } from '../start-error.ts'
 
-const PROGRAM = fileURLToPath(new URL('../../sandbox/main.ts', import.meta.url))
+const PROGRAM = fileURLToPath(programFile('../../sandbox/main.ts', import.meta.url))
 
 export type SandboxProcess = {
   url: string

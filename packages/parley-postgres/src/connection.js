@@ -432,6 +432,7 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
 
   function errored(err) {
     stream && (stream.destroy(err), stream = null)
+    final && (final(err), final = null)
     query && queryError(query, err)
     initial && (queryError(initial, err), initial = null)
   }
@@ -480,6 +481,7 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
   function closed() {
     const err = fault || Errors.connection('CONNECTION_CLOSED', options, socket)
     stream && (stream.destroy(err), stream = null)
+    final && (final(err), final = null)
     query && queryError(query, errorResponse ? errorResponse : err)
     while (sent.length)
       queryError(sent.shift(), err)
@@ -971,6 +973,8 @@ function Connection(options, queues = {}, { onopen = noop, onend = noop, onclose
   function CopyDone() {
     stream && stream.push(null)
     stream = null
+    // An ended stream asks for no more: a pause of its last rows would hold up the next answer
+    socket.resume()
   }
 
   function NoticeResponse(x) {

@@ -1,0 +1,112 @@
+import { pipeline } from 'node:stream/promises'
+import { StartError } from '../start-error.ts'
+import type { Db, Pool } from './connect.ts'
+
+export type Copied = { table: string; rows: number }
+
+/** A table and its columns that are not generated, as they are written in SQL. */
+type Table = { name: string; columns: string }
+/** Of the target: filled by `migrate`, so equal on both sides. */
+const LEDGERS = ['migrations', 'sql_objects']
+
+/**
+ * Copies everything of a database into another one with the same, empty schema: rows, days of deliveries, positions of
+ * sequences. The source is read in one snapshot and the target written in one transaction, so a copy that fails leaves
+ * nothing behind.
+ *
+ * @throws StartError when the target is not empty, or a table arrived with another number of rows
+ */
+export async function copyDatabase(source: Pool, target: Pool): Promise<Copied[]> {
+  return source.begin('isolation level repeatable read read only', (from) =>
+    target.begin(async (to) => {
+      const tables = await listTables(from)
+      await expectEmpty(to, tables)
+      await createPartitions(from, to)
+      const copied: Copied[] = []
+      for (const table of tables) copied.push(await copyTable(from, to, table))
+      await copySequences(from, to)
+      return copied
+    }),
+  )
+}
+
+/** Tables come after those that their foreign keys name. */
+async function listTables(db: Db): Promise<Table[]> {
+  const rows = await db<(Table & { needs: string[] })[]>`
+    select
+      relation.oid::regclass::text as name,
+      (
+        select string_agg(quote_ident(attname), ', ' order by attnum)
+        from pg_attribute
+        where attrelid = relation.oid and attnum > 0 and not attisdropped and attgenerated = ''
+      ) as columns,
+      (
+        select coalesce(array_agg(distinct confrelid::regclass::text), '{}')
+        from pg_constraint
+        where conrelid = relation.oid and contype = 'f' and confrelid <> conrelid
+      ) as needs
+    from pg_class relation
+    where relation.relnamespace = 'public'::regnamespace and relation.relkind in ('r', 'p')
+      and not relation.relispartition and relation.relname <> all (${LEDGERS})
+    order by 1
+  `
+  const ordered: (typeof rows)[number][] = []
+  while (ordered.length < rows.length) {
+    const ready = rows.filter(
+      (row) => !ordered.includes(row) && row.needs.every((name) => ordered.some((earlier) => earlier.name === name)),
+    )
+    if (ready.length === 0) throw new Error('the foreign keys of the tables form a circle')
+    ordered.push(...ready)
+  }
+  return ordered
+}
+
+async function expectEmpty(to: Db, tables: Table[]): Promise<void> {
+  for (const { name } of tables) {
+    const rows = await to.unsafe(`select from ${name} limit 1`)
+    if (rows.length === 0) continue
+    throw new StartError(
+      `The database to copy to is not empty (its table ${name} has rows): create a new one, and start no Parley on it before`,
+    )
+  }
+}
+
+/** The days of deliveries that the source has (docs/decisions/0007-one-row-per-delivery.md). */
+async function createPartitions(from: Db, to: Db): Promise<void> {
+  const partitions = await from<{ name: string; parent: string; bounds: string }[]>`
+    select child.oid::regclass::text as name, inhparent::regclass::text as parent,
+           pg_get_expr(child.relpartbound, child.oid) as bounds
+    from pg_inherits
+    join pg_class child on child.oid = inhrelid
+    where child.relkind = 'r' and child.relnamespace = 'public'::regnamespace
+  `
+  for (const { name, parent, bounds } of partitions) {
+    await to.unsafe(`create table if not exists ${name} partition of ${parent} ${bounds}`)
+    await to.unsafe(`alter table ${name} set (autovacuum_vacuum_insert_scale_factor = 0.5)`)
+  }
+}
+
+async function copyTable(from: Db, to: Db, { name, columns }: Table): Promise<Copied> {
+  const rows = await from.unsafe(`copy (select ${columns} from ${name}) to stdout`).readable()
+  await pipeline(rows, await to.unsafe(`copy ${name} (${columns}) from stdin`).writable())
+  const [before, after] = [await countRows(from, name), await countRows(to, name)]
+  if (before !== after) throw new StartError(`Of the ${before} rows of ${name}, ${after} were copied: nothing was kept`)
+  return { table: name, rows: after }
+}
+
+async function countRows(db: Db, name: string): Promise<number> {
+  const [row] = await db.unsafe<[{ rows: number }]>(`select count(*) as rows from ${name}`)
+  return row.rows
+}
+
+async function copySequences(from: Db, to: Db): Promise<void> {
+  const sequences = await from<{ name: string }[]>`
+    select oid::regclass::text as name from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace
+  `
+  for (const { name } of sequences) {
+    const [place] = await from.unsafe<[{ lastValue: number; isCalled: boolean }]>(
+      `select last_value, is_called from ${name}`,
+    )
+    await to`select setval(${name}::regclass, ${place.lastValue}::bigint, ${place.isCalled})`
+  }
+}
