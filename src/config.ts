@@ -97,10 +97,10 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   if (databaseUrl !== undefined && !read.optional('ADMIN_TOKEN')) {
     faults.push('ADMIN_TOKEN must be set with DATABASE_URL: at least 32 random characters (openssl rand -hex 32)')
   }
-  const givenBaseUrl = read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '')
+  const configuredBaseUrl = read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '')
   const trustProxy = read.addresses('TRUST_PROXY')
   // Behind a proxy every peer is local, also for requests that came to the proxy over plain HTTP.
-  const isLocalWork = loopback && trustProxy.length === 0 && !givenBaseUrl?.toLowerCase().startsWith('https:')
+  const isLocalWork = loopback && trustProxy.length === 0 && !configuredBaseUrl?.toLowerCase().startsWith('https:')
   const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLocalWork ? 'loopback' : 'reject')
   if (plainHttp === 'loopback' && !loopback) {
     faults.push(
@@ -113,7 +113,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
   const config: Config = {
     port,
     host,
-    baseUrl: givenBaseUrl ?? ownAddress(tls !== undefined, host, port),
+    baseUrl: configuredBaseUrl ?? ownAddress(tls !== undefined, host, port),
     databaseUrl,
     dataDir: read.text('DATA_DIR', './data'),
     migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',

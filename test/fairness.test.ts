@@ -120,7 +120,7 @@ test('a sibling of a dead receiver, in the same company, is served all the same'
   expect(dead.received.length).toBeLessThanOrEqual(20)
 })
 
-test('of 200 receivers of one company 140 never answer: the other 60 get every message of every wave', {
+test('of 200 receivers of one company 140 never answer: the other 60 get every message of every round', {
   timeout: 120_000,
 }, async () => {
   const companyId = await createCompany(db)
@@ -131,12 +131,12 @@ test('of 200 receivers of one company 140 never answer: the other 60 get every m
     await register(db, companyId, { url: `${url}${n}` })
   }
   const worker = startDeliveries()
-  const waves = 20
-  for (let wave = 1; wave <= waves; wave += 1) {
-    await forward(companyId, 5, `wave${wave}-`)
+  const rounds = 20
+  for (let round = 1; round <= rounds; round += 1) {
+    await forward(companyId, 5, `round${round}-`)
     worker.wake(DELIVER)
-    // Each wave arrives while no attempt at the dead ever ends: none of them holds what the healthy need.
-    await haveGot([healthy], wave * 5 * 60)
+    // Each round arrives while no attempt at the dead ever ends: none of them holds what the healthy need.
+    await haveGot([healthy], round * 5 * 60)
   }
   const [held] = await db`select count(*) as jobs from deliveries where claim_id is not null`
   // What waits for a receiver that has not answered yet is neither started nor leased.

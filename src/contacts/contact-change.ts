@@ -78,7 +78,7 @@ export type Change = {
   readonly state: ContactState
   readonly consents: readonly ConsentSet[]
   /** Phone identities that the contact had and gave up; it is no longer known by them. */
-  readonly numbersGivenUp: readonly string[]
+  readonly releasedPhones: readonly string[]
 }
 
 /** Changes as statements take them. */
@@ -97,17 +97,17 @@ export async function writeChanges(
 ): Promise<Contact[]> {
   const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
   const consents = changes.flatMap((change) => change.consents)
-  const givenUp = updated.flatMap(({ state, numbersGivenUp }) =>
-    numbersGivenUp.map((identity) => ({ id: state.id, identity })),
+  const released = updated.flatMap(({ state, releasedPhones }) =>
+    releasedPhones.map((identity) => ({ id: state.id, identity })),
   )
-  const handedOn = handOvers(updated)
+  const changed = changedEmails(updated)
   // All statements are sent at once; the server runs them in this order.
   const [, updates, additions] = await Promise.all([
-    handedOn.length > 0 && releaseEmails(tx, companyId, handedOn),
+    changed.length > 0 && releaseEmails(tx, companyId, changed),
     updated.length > 0 && updateContacts(tx, companyId, rowsOf(updated), consents),
     added.length > 0 && insertContacts(tx, companyId, addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
-    givenUp.length > 0 && forgetAliases(tx, companyId, givenUp),
+    released.length > 0 && forgetAliases(tx, companyId, released),
   ])
   const optedOut = [updates, additions].flatMap((written) => (written ? written.optedOut : []))
   const consentsOf = new Map(optedOut.map(({ id, ...kept }) => [id, kept]))
@@ -127,7 +127,7 @@ const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) 
  * Contacts whose email another updated contact takes. The unique index sees one row after the other, so their emails are
  * released first. New contacts are inserted after all updates.
  */
-function handOvers(updated: readonly Change[]): number[] {
+function changedEmails(updated: readonly Change[]): number[] {
   const takers = new Map(updated.map(({ state }) => [keyOf(state), state.id]))
   return idsOf(
     updated.filter(({ known, state }) => {

@@ -80,7 +80,7 @@ const fromRows = (tx: Db, rows: readonly ContactRow[]) => tx`
 export type Written = { at: Date; optedOut: ConsentsOf[] }
 type ConsentsOf = { id: number; emailConsent: boolean | null; whatsappConsent: boolean | null }
 
-const givenConsent = (tx: Db, channel: Channel) =>
+const statedConsent = (tx: Db, channel: Channel) =>
   channel === 'email' ? tx`state.email_consent` : tx`state.whatsapp_consent`
 
 /**
@@ -96,7 +96,7 @@ const isOptedOut = (tx: Db, companyId: number, channel: Channel) => tx`
 
 /** The consent that a new contact is to have; without one, the opt-out of its identity. */
 const consentOf = (tx: Db, companyId: number, channel: Channel) => tx`
-  coalesce(${givenConsent(tx, channel)}, case when ${isOptedOut(tx, companyId, channel)} then false end)
+  coalesce(${statedConsent(tx, channel)}, case when ${isOptedOut(tx, companyId, channel)} then false end)
 `
 
 /** The consent of a known contact: another email or phone brings its opt-out, unless the write says otherwise. */
@@ -108,9 +108,9 @@ const changedConsent = (tx: Db, companyId: number, channel: Channel, consents: r
       : tx`contacts.phone_identity is not distinct from state.phone_identity`
   return tx`
     case
-      when ${isSame} or state.id = any(${given}::bigint[]) then ${givenConsent(tx, channel)}
+      when ${isSame} or state.id = any(${given}::bigint[]) then ${statedConsent(tx, channel)}
       when ${isOptedOut(tx, companyId, channel)} then false
-      else ${givenConsent(tx, channel)}
+      else ${statedConsent(tx, channel)}
     end
   `
 }
@@ -219,13 +219,13 @@ export async function insertConsents(
 export async function forgetAliases(
   tx: Db,
   companyId: number,
-  givenUp: readonly { id: number; identity: string }[],
+  released: readonly { id: number; identity: string }[],
 ): Promise<void> {
   await tx`
     delete from contact_aliases
-    using jsonb_to_recordset(${jsonRows(tx, givenUp)}) as given_up (id bigint, identity text)
-    where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, given_up.identity)
-      and contact_aliases.contact_id = given_up.id
+    using jsonb_to_recordset(${jsonRows(tx, released)}) as released (id bigint, identity text)
+    where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, released.identity)
+      and contact_aliases.contact_id = released.id
   `
 }
 

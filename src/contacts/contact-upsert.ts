@@ -5,7 +5,7 @@ import { phoneIdentity } from '../text/phone.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactRow, type ContactState, takeContactIds } from './contact-store.ts'
-import { applyItems, changesOf, type Item, type Step, type WhenFull } from './matching/contact-batch.ts'
+import { applyItems, changesOf, type Item, type ItemResult, type WhenFull } from './matching/contact-batch.ts'
 import { withMatchesLocked } from './matching/identity-lock.ts'
 import type { Match } from './matching/identity-store.ts'
 
@@ -43,29 +43,29 @@ export async function upsertContacts(
   const items = writes.map((write) => toItem(write))
   const named = matchBy === 'email' ? items.map((item) => ({ ...item, phoneIdentity: null })) : items
   const write = async (tx: Db, matches: readonly Match[], ids: readonly number[]) => {
-    const steps = applyItems(named, matches, whenFull)
-    refuseFull(steps, isArray)
-    await giveIds(tx, steps, ids)
-    const contacts = await writeSteps(tx, companyId, steps, by)
+    const results = applyItems(named, matches, whenFull)
+    refuseFull(results, isArray)
+    await giveIds(tx, results, ids)
+    const contacts = await writeResults(tx, companyId, results, by)
     await alsoCommit?.(tx, contacts)
     return contacts
   }
   return withMatchesLocked(db, companyId, named, write, { ids: named.length })
 }
 
-function refuseFull(steps: readonly Step[], isArray: boolean): void {
-  for (const [index, { fault }] of steps.entries()) {
+function refuseFull(results: readonly ItemResult[], isArray: boolean): void {
+  for (const [index, { fault }] of results.entries()) {
     if (fault === undefined) continue
     throw validationError([{ path: isArray ? `${index}.customFields` : 'customFields', message: fault }])
   }
 }
 
-export type RowOutcome = { readonly kind: Step['kind']; readonly fault?: string | undefined }
+export type RowOutcome = { readonly kind: ItemResult['kind']; readonly fault?: string | undefined }
 
 /** Rows of a list, ready to be written: `ifNew` is computed beforehand and holds when no contact matches. */
 export type PreparedRows = {
   readonly items: readonly Item[]
-  readonly ifNew: readonly Step[]
+  readonly ifNew: readonly ItemResult[]
   readonly newRows: readonly ContactRow[]
 }
 
@@ -94,12 +94,12 @@ export async function upsertRows(
 ): Promise<void> {
   const write = async (tx: Db, matches: readonly Match[]) => {
     const areNew = matches.length === 0
-    const steps = areNew ? ifNew : applyItems(items, matches, 'refuse')
-    if (!areNew) await giveIds(tx, steps)
-    await writeChanges(tx, companyId, changesOf(steps), by, areNew ? newRows : undefined)
+    const results = areNew ? ifNew : applyItems(items, matches, 'refuse')
+    if (!areNew) await giveIds(tx, results)
+    await writeChanges(tx, companyId, changesOf(results), by, areNew ? newRows : undefined)
     await keep(
       tx,
-      steps.map(({ kind, fault }) => ({ kind, fault })),
+      results.map(({ kind, fault }) => ({ kind, fault })),
     )
   }
   await withMatchesLocked(db, companyId, items, write, { lane: 'import', signal })
@@ -112,25 +112,30 @@ const toItem = (write: ContactWrite, id?: number): Item => ({
   id,
 })
 
-async function giveIds(db: Db, steps: readonly Step[], taken: readonly number[] = []): Promise<void> {
-  const people = new Set(steps.map((step) => step.person))
-  const added = [...people].filter((person) => person.known === undefined && person.state !== undefined)
+async function giveIds(db: Db, results: readonly ItemResult[], taken: readonly number[] = []): Promise<void> {
+  const targets = new Set(results.map((result) => result.target))
+  const added = [...targets].filter((target) => target.known === undefined && target.state !== undefined)
   const ids = taken.length >= added.length ? taken : await takeContactIds(db, added.length)
-  for (const [place, person] of added.entries()) person.id = ids[place] ?? person.id
+  for (const [place, target] of added.entries()) target.id = ids[place] ?? target.id
 }
 
-/** Writes each contact once; returns each step's contact as it was after that step. */
-async function writeSteps(tx: Db, companyId: number, steps: readonly Step[], by: ChangedBy): Promise<Contact[]> {
-  const written = await writeChanges(tx, companyId, changesOf(steps, { all: true }), by)
+/** Writes each contact once; returns each result's contact as it was after that result. */
+async function writeResults(
+  tx: Db,
+  companyId: number,
+  results: readonly ItemResult[],
+  by: ChangedBy,
+): Promise<Contact[]> {
+  const written = await writeChanges(tx, companyId, changesOf(results, { all: true }), by)
   const byId = new Map(written.map((contact) => [contact.id, contact]))
-  return steps.flatMap(({ person, state }) => {
-    const contact = byId.get(person.id)
-    return contact === undefined ? [] : [person.state === state ? contact : afterStep(contact, person.state, state)]
+  return results.flatMap(({ target, state }) => {
+    const contact = byId.get(target.id)
+    return contact === undefined ? [] : [target.state === state ? contact : afterItem(contact, target.state, state)]
   })
 }
 
-/** A contact after a step that others follow. The opt-out of an email or phone that it keeps was found by the write. */
-function afterStep(written: Contact, last: ContactState | undefined, state: ContactState): Contact {
+/** A contact after a result that others follow. The opt-out of an email or phone that it keeps was found by the write. */
+function afterItem(written: Contact, last: ContactState | undefined, state: ContactState): Contact {
   const keepsEmail = last?.email === state.email && last.emailConsent === state.emailConsent
   const keepsPhone = last?.phone === state.phone && last.whatsappConsent === state.whatsappConsent
   return {

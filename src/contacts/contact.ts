@@ -46,8 +46,8 @@ export async function updateContact(
     const state = applyWrite(id, known, write)
     await checkState(tx, companyId, known, state)
     const before = known.phoneIdentity
-    const numbersGivenUp = before === null || before === state.phoneIdentity ? [] : [before]
-    const change = { known, state, consents: consentChanges(known, state, write), numbersGivenUp }
+    const releasedPhones = before === null || before === state.phoneIdentity ? [] : [before]
+    const change = { known, state, consents: consentChanges(known, state, write), releasedPhones }
     const [contact] = await writeChanges(tx, companyId, [change], by)
     if (contact === undefined) throw contactNotFound()
     return contact

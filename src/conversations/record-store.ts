@@ -28,12 +28,12 @@ export type Recorded = { isNew: boolean; conversationId: number | null; messageI
 
 /** Writes many records in the order given and answers in that order. */
 export async function recordInbound(tx: Db, records: readonly InboundRecord[], at: Date): Promise<Recorded[]> {
-  const runs = runsOfSamePeople(records)
-  if (runs.length > 1) await lockPeople(tx, records)
+  const batches = splitByCustomer(records)
+  if (batches.length > 1) await lockCustomers(tx, records)
   const recorded: Recorded[] = []
-  for (const run of runs) {
-    for (let done = 0; done < run.length; ) {
-      const results = await recordRun(tx, run.slice(done), recorded.length, at)
+  for (const batch of batches) {
+    for (let done = 0; done < batch.length; ) {
+      const results = await recordBatch(tx, batch.slice(done), recorded.length, at)
       recorded.push(...results)
       done += results.length
     }
@@ -45,26 +45,26 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
  * Cuts where a customer comes under other identities than before: who he is was decided by what came earlier, which the
  * database must have seen (sql: record_inbound).
  */
-function runsOfSamePeople(records: readonly InboundRecord[]): InboundRecord[][] {
-  const runs: InboundRecord[][] = []
+function splitByCustomer(records: readonly InboundRecord[]): InboundRecord[][] {
+  const batches: InboundRecord[][] = []
   let known = new Map<string, string>()
   for (const record of records) {
     const { companyId, customer, other } = record
     const names = [customer, other].filter((name) => name !== null).map((name) => `${companyId} ${name}`)
     const person = names.join(' ')
-    const run = runs.at(-1)
-    if (run !== undefined && names.every((name) => (known.get(name) ?? person) === person)) run.push(record)
+    const batch = batches.at(-1)
+    if (batch !== undefined && names.every((name) => (known.get(name) ?? person) === person)) batch.push(record)
     else {
-      runs.push([record])
+      batches.push([record])
       known = new Map()
     }
     for (const name of names) known.set(name, person)
   }
-  return runs
+  return batches
 }
 
 /** All at once, so that transactions which write in several steps never wait for each other in a circle. */
-async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<void> {
+async function lockCustomers(tx: Db, records: readonly InboundRecord[]): Promise<void> {
   const people = records.flatMap(({ companyId, customer, other }) =>
     [customer, other].filter((identity) => identity !== null).map((identity) => ({ company_id: companyId, identity })),
   )
@@ -74,7 +74,7 @@ async function lockPeople(tx: Db, records: readonly InboundRecord[]): Promise<vo
   `
 }
 
-function recordRun(tx: Db, records: readonly InboundRecord[], before: number, at: Date): Promise<Recorded[]> {
+function recordBatch(tx: Db, records: readonly InboundRecord[], before: number, at: Date): Promise<Recorded[]> {
   const items = records.map((record, index) => ({
     ord: index + 1,
     company_id: record.companyId,

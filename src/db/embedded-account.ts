@@ -7,23 +7,23 @@ import { StartError } from '../start-error.ts'
 import type { DataFolder } from './embedded-folder.ts'
 import type { Binaries } from './embedded-package.ts'
 
-type Person = { uid: number; gid: number }
+type Owner = { uid: number; gid: number }
 
 /** As whom PostgreSQL runs. */
 export type Account = {
   /** What stands before the command. */
   command: string[]
   /** What the process is started as, where no command does it. */
-  identity: Partial<Person>
+  identity: Partial<Owner>
   /** Who must own the cluster then; undefined: whoever we are. */
-  owner: Person | undefined
+  owner: Owner | undefined
   /** Whether the folder around the cluster has to be the owner's too; else the account passes through anybody's. */
   needsFolder: boolean
 }
 
 const OURSELVES: Account = { command: [], identity: {}, owner: undefined, needsFolder: false }
-const ROOT: Person = { uid: 0, gid: 0 }
-const NOBODY: Person = { uid: 65534, gid: 65534 }
+const ROOT: Owner = { uid: 0, gid: 0 }
+const NOBODY: Owner = { uid: 65534, gid: 65534 }
 
 /**
  * Chooses an account that PostgreSQL accepts and that reaches both the data and the programs, also under /root,
@@ -47,20 +47,20 @@ export async function chooseAccount(binaries: Binaries, folder: DataFolder): Pro
  * For root, the best first: ourselves under another number; where containers forbid that, an account whose one
  * right is root's to pass through folders; last a plain account. Data that a user brought stays that user's.
  */
-function accountsForRoot(owner: Person): Account[] {
-  const other = owner.uid === 0 ? (person('postgres') ?? person('nobody') ?? NOBODY) : owner
+function accountsForRoot(owner: Owner): Account[] {
+  const other = owner.uid === 0 ? (findUser('postgres') ?? findUser('nobody') ?? NOBODY) : owner
   const plain: Account = { command: [], identity: other, owner: other, needsFolder: true }
   return owner.uid === 0 ? [namespaced(), passing(other), plain] : [passing(other), namespaced(), plain]
 }
 
 /** Ourselves, seen as `nobody` inside a user namespace: all rights on our own files, none of root's. */
 function namespaced(): Account {
-  const uid = (person('nobody') ?? NOBODY).uid
+  const uid = (findUser('nobody') ?? NOBODY).uid
   return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
 }
 
 /** The securebit lets that right count in access(2) too, by which initdb looks for the programs beside it. */
-function passing({ uid, gid }: Person): Account {
+function passing({ uid, gid }: Owner): Account {
   const rights = [
     '--clear-groups',
     '--inh-caps=+dac_override',
@@ -94,11 +94,11 @@ function reaches(account: Account, binaries: Binaries, folder: DataFolder): bool
 }
 
 /** Whose the data is: the cluster's owner, else the folder's, if initdb would know that user. */
-async function ownerOf(folder: DataFolder): Promise<Person> {
+async function ownerOf(folder: DataFolder): Promise<Owner> {
   const cluster = await stat(folder.cluster).catch(() => undefined)
   if (cluster) return { uid: cluster.uid, gid: cluster.gid }
   const { uid, gid } = await stat(folder.path)
-  return people().some((one) => one.uid === uid) ? { uid, gid } : ROOT
+  return listUsers().some((one) => one.uid === uid) ? { uid, gid } : ROOT
 }
 
 /** Hands a folder to the account's owner, if it is somebody else's. */
@@ -109,9 +109,9 @@ async function give({ owner }: Account, path: string, ...options: string[]): Pro
   if (status !== 0) throw new StartError(`${path} could not be handed to user ${owner.uid}: ${stderr.trim()}`)
 }
 
-const person = (name: string): Person | undefined => people().find((one) => one.name === name)
+const findUser = (name: string): Owner | undefined => listUsers().find((one) => one.name === name)
 
-function people(): (Person & { name: string })[] {
+function listUsers(): (Owner & { name: string })[] {
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n')
   return lines.map((line) => {
     const [name = '', , uid, gid] = line.split(':')

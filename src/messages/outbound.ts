@@ -1,5 +1,5 @@
 import type { OutboundContent } from '../providers/provider.ts'
-import { fillComponents, type GivenComponent, renderBody } from '../templates/fill-components.ts'
+import { type ComponentInput, fillComponents, renderBody } from '../templates/fill-components.ts'
 import type { Template } from '../templates/template.ts'
 import type { SendContent } from './send-request.ts'
 
@@ -40,7 +40,7 @@ export function composePlain(content: Exclude<SendContent, { type: 'template' }>
  * Composes a template message from its approved version.
  * @throws {AppError} 422 `parameter_mismatch`
  */
-export function composeTemplate(template: Template, given: readonly GivenComponent[]): Outbound {
+export function composeTemplate(template: Template, given: readonly ComponentInput[]): Outbound {
   return {
     type: 'text',
     text: renderBody(template, given) ?? `[${template.name}]`,

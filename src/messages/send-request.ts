@@ -1,9 +1,9 @@
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
 import type { SenderName } from '../senders/sender.ts'
-import type { GivenComponent } from '../templates/fill-components.ts'
+import type { ComponentInput } from '../templates/fill-components.ts'
 import type { ContentBody, MEDIA_KINDS, SendBody } from './send-shape.ts'
 
-export type MediaKind = (typeof MEDIA_KINDS)[number]
+export type OutboundMediaKind = (typeof MEDIA_KINDS)[number]
 const CAPTIONED: ReadonlySet<string> = new Set(['image', 'video', 'document'])
 
 /** The source of a contact that a send creates. */
@@ -20,9 +20,9 @@ export type SendContent =
       type: 'template'
       family: { id: string } | { name: string }
       languageCode: string | undefined
-      components: readonly GivenComponent[]
+      components: readonly ComponentInput[]
     }
-  | { type: MediaKind; source: MediaSource; caption: string | undefined; filename: string | undefined }
+  | { type: OutboundMediaKind; source: MediaSource; caption: string | undefined; filename: string | undefined }
 
 export type SendRequest = {
   /** Digits, or a provider's user id. */
@@ -93,16 +93,16 @@ function combinationFaults(body: Partial<ContentBody>, given: object): SendFault
   const faults: SendFault[] = []
   const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
 
-  if (!isGiven(given, wanted)) refuse(wanted, `is required when type is ${body.type}`)
+  if (!isPresent(given, wanted)) refuse(wanted, `is required when type is ${body.type}`)
   for (const other of ['text', 'template', 'media'] as const) {
-    if (other !== wanted && isGiven(given, other)) refuse(other, `does not go with type ${body.type}`)
+    if (other !== wanted && isPresent(given, other)) refuse(other, `does not go with type ${body.type}`)
   }
   if (wanted === 'template' && body.template !== undefined) refuseUnlessOne(given, 'template', 'id', 'name', refuse)
   if (wanted === 'media' && body.media !== undefined) {
     refuseUnlessOne(given, 'media', 'link', 'providerMediaId', refuse)
-    const isCaptioned = isGiven(given, 'media', 'caption')
+    const isCaptioned = isPresent(given, 'media', 'caption')
     if (isCaptioned && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
-    if (isGiven(given, 'media', 'filename') && body.type === 'sticker') {
+    if (isPresent(given, 'media', 'filename') && body.type === 'sticker') {
       refuse('media.filename', 'does not go with sticker')
     }
   }
@@ -116,14 +116,14 @@ function refuseUnlessOne(
   other: string,
   refuse: (path: string, message: string) => void,
 ): void {
-  if (isGiven(given, path, one) !== isGiven(given, path, other)) return
+  if (isPresent(given, path, one) !== isPresent(given, path, other)) return
   const message = `exactly one of ${path}.${one} and ${path}.${other} must be given`
   refuse(`${path}.${one}`, message)
   refuse(`${path}.${other}`, message)
 }
 
 /** Whether a body has a member, whatever it holds. */
-function isGiven(given: object, ...path: readonly string[]): boolean {
+function isPresent(given: object, ...path: readonly string[]): boolean {
   let value: unknown = given
   for (const name of path) {
     value =

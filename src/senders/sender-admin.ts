@@ -20,7 +20,7 @@ import {
   selectSenders,
   updateSenderRow,
 } from './sender-store.ts'
-import { type NewSender, parseGiven, type SenderChange } from './sender-values.ts'
+import { type NewSender, parseInput, type SenderChange } from './sender-values.ts'
 
 export type { NewSender, SenderChange } from './sender-values.ts'
 
@@ -167,13 +167,13 @@ const UNSET = {
 
 /** All that is kept of a new number: checked first, then with its provider's help. */
 async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<SenderValues> {
-  const parsed = { ...UNSET, ...parseGiven(given, deps.cipher) }
+  const parsed = { ...UNSET, ...parseInput(given, deps.cipher) }
   const { apiBaseUrl, appId } = parsed
   const phoneNumberId = given.phoneNumberId.trim()
   const wabaAccountId = given.wabaAccountId.trim()
   const connection = { ...given, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
   const checked = await checkConnection(deps, connection)
-  const { phone = '', ...named } = parseGiven(completeFrom(checked, given), deps.cipher)
+  const { phone = '', ...named } = parseInput(completeFrom(checked, given), deps.cipher)
   return {
     ...parsed,
     provider: given.provider,
@@ -193,11 +193,11 @@ async function checkCredential(deps: SenderAdminDeps, companyId: number, senderI
   const before = await findSender(deps.db, companyId, senderId)
   if (before === undefined) throw senderRecordNotFound()
   const accessToken = given.accessToken ?? ''
-  await checkConnection(deps, { ...before, ...parseGiven(given, deps.cipher), accessToken })
+  await checkConnection(deps, { ...before, ...parseInput(given, deps.cipher), accessToken })
 }
 
 function parseChange(before: SenderRow, given: SenderChange, cipher: Cipher): SenderValues {
   const kept = 'cannot be taken away: prefer another sender instead'
   const faults = given.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
-  return { ...before, ...parseGiven(given, cipher, faults) }
+  return { ...before, ...parseInput(given, cipher, faults) }
 }

@@ -30,11 +30,11 @@ export type NewSender = SenderChange & {
   accessToken: string
 }
 
-export type GivenValues = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
+export type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
 /** Parses the settings for storage; 422 names every wrong value. */
-export function parseGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[] = []): GivenValues {
-  const values = readGiven(given, cipher, faults)
+export function parseInput(given: SenderChange, cipher: Cipher, faults: FieldFault[] = []): SenderInput {
+  const values = readInput(given, cipher, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
@@ -42,12 +42,12 @@ export function parseGiven(given: SenderChange, cipher: Cipher, faults: FieldFau
 /** Faults of the settings beyond their shape. */
 export function senderFaults(given: SenderChange, cipher: Cipher): FieldFault[] {
   const faults: FieldFault[] = []
-  readGiven(given, cipher, faults)
+  readInput(given, cipher, faults)
   return faults
 }
 
-function readGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[]): GivenValues {
-  const values: GivenValues = { ...plainValues(given) }
+function readInput(given: SenderChange, cipher: Cipher, faults: FieldFault[]): SenderInput {
+  const values: SenderInput = { ...plainValues(given) }
   if (given.phoneNumber !== undefined) Object.assign(values, parsePhone(given.phoneNumber, faults))
   for (const path of ['phoneName', 'phoneNumberId', 'wabaAccountId'] as const) {
     if (given[path] !== undefined) values[path] = parseText(path, given[path], faults)
@@ -63,7 +63,7 @@ function readGiven(given: SenderChange, cipher: Cipher, faults: FieldFault[]): G
   return values
 }
 
-function plainValues({ provider, tier, dailyLimit, throughputPerSecond }: SenderChange): GivenValues {
+function plainValues({ provider, tier, dailyLimit, throughputPerSecond }: SenderChange): SenderInput {
   return {
     ...(provider !== undefined && { provider }),
     ...(tier !== undefined && { tier }),

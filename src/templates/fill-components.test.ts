@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { TemplateComponent } from '../providers/provider.ts'
-import { fillComponents, type GivenComponent, type GivenParameter, renderBody } from './fill-components.ts'
+import { type ComponentInput, fillComponents, type ParameterInput, renderBody } from './fill-components.ts'
 import type { Template } from './template.ts'
 
 const template = (
@@ -16,9 +16,9 @@ const template = (
   components,
 })
 
-const text = (value: string): GivenParameter => ({ type: 'text', text: value })
-const body = (...parameters: GivenParameter[]): GivenComponent => ({ type: 'BODY', parameters })
-const buttons = (...parameters: GivenParameter[]): GivenComponent => ({ type: 'BUTTONS', parameters })
+const text = (value: string): ParameterInput => ({ type: 'text', text: value })
+const body = (...parameters: ParameterInput[]): ComponentInput => ({ type: 'BODY', parameters })
+const buttons = (...parameters: ParameterInput[]): ComponentInput => ({ type: 'BUTTONS', parameters })
 
 /** The `{component, expected, given}` of the refusal. */
 const mismatchOf = (run: () => unknown): unknown => {
@@ -40,7 +40,7 @@ describe('positional templates', () => {
   })
 
   test.each([
-    [0, [] as GivenComponent[]],
+    [0, [] as ComponentInput[]],
     [1, [body(text('Ada'))]],
     [3, [body(text('a'), text('b'), text('c'))]],
   ])('%i parameters for two placeholders are refused with both counts', (given, components) => {

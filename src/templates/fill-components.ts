@@ -4,16 +4,16 @@ import { fillPlaceholders, placeholdersOf } from './placeholder.ts'
 import type { Template } from './template.ts'
 
 /** A parameter as the caller gave it; kinds other than text are passed through to the provider. */
-export type GivenParameter = {
+export type ParameterInput = {
   readonly type: string
   readonly text?: string
   readonly parameter_name?: string
   readonly [member: string]: unknown
 }
 
-export type GivenComponent = {
+export type ComponentInput = {
   readonly type: 'HEADER' | 'BODY' | 'FOOTER' | 'BUTTONS'
-  readonly parameters?: readonly GivenParameter[]
+  readonly parameters?: readonly ParameterInput[]
 }
 
 /** A component as the provider wants it. */
@@ -30,9 +30,9 @@ export type FilledComponent = {
  * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` when a
  * component is given twice
  */
-export function fillComponents(template: Template, given: readonly GivenComponent[]): FilledComponent[] {
+export function fillComponents(template: Template, given: readonly ComponentInput[]): FilledComponent[] {
   refuseRepeated(given)
-  const parametersOf = (type: GivenComponent['type']) => given.find((item) => item.type === type)?.parameters ?? []
+  const parametersOf = (type: ComponentInput['type']) => given.find((item) => item.type === type)?.parameters ?? []
   const footer = parametersOf('FOOTER')
   if (footer.length > 0) throw mismatch('FOOTER', 0, footer.length)
   return [
@@ -43,7 +43,7 @@ export function fillComponents(template: Template, given: readonly GivenComponen
 }
 
 /** The body as the customer reads it: what the conversation shows. */
-export function renderBody(template: Template, given: readonly GivenComponent[]): string | null {
+export function renderBody(template: Template, given: readonly ComponentInput[]): string | null {
   const text = findComponent(template, 'BODY')?.text
   if (text === undefined) return null
   const parameters = given.find((item) => item.type === 'BODY')?.parameters ?? []
@@ -54,7 +54,7 @@ export function renderBody(template: Template, given: readonly GivenComponent[])
   return fillPlaceholders(text, new Map(values))
 }
 
-function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly GivenParameter[]): FilledComponent[] {
+function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly ParameterInput[]): FilledComponent[] {
   const component = findComponent(template, type)
   const names = component === undefined ? [] : placeholdersOf(component.text ?? '', template.parameterFormat)
   const expected = component !== undefined && isMediaHeader(component) ? 1 : names.length
@@ -72,7 +72,7 @@ function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly G
  * The k-th parameter fills the k-th button that takes one. Quick replies take a payload but can do without: when just
  * the buttons that cannot do without are given for, the parameters are theirs.
  */
-function fillButtons(template: Template, given: readonly GivenParameter[]): FilledComponent[] {
+function fillButtons(template: Template, given: readonly ParameterInput[]): FilledComponent[] {
   const buttons = (findComponent(template, 'BUTTONS')?.buttons ?? []).map((button, index) => ({
     index: String(index),
     ...slotOf(button),
@@ -112,7 +112,7 @@ function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean }
 }
 
 /** A plain text is taken as what the button wants; any other kind goes out as given. */
-function buttonParameter(subType: string, parameter: GivenParameter): object {
+function buttonParameter(subType: string, parameter: ParameterInput): object {
   if (parameter.type !== 'text') return parameter
   if (subType === 'quick_reply') return { type: 'payload', payload: parameter.text }
   if (subType === 'copy_code') return { type: 'coupon_code', coupon_code: parameter.text }
@@ -125,7 +125,7 @@ const findComponent = (template: Template, type: string): TemplateComponent | un
 const isMediaHeader = (component: TemplateComponent): boolean =>
   component.type.toUpperCase() === 'HEADER' && (component.format ?? 'TEXT').toUpperCase() !== 'TEXT'
 
-const textOf = (parameter: GivenParameter): string => parameter.text ?? `[${parameter.type}]`
+const textOf = (parameter: ParameterInput): string => parameter.text ?? `[${parameter.type}]`
 
 const mismatch = (component: string, expected: number, given: number) =>
   parameterMismatch(
@@ -133,7 +133,7 @@ const mismatch = (component: string, expected: number, given: number) =>
     `The template's ${component} takes ${expected} parameter${expected === 1 ? '' : 's'}, ${given} given`,
   )
 
-function refuseRepeated(given: readonly GivenComponent[]): void {
+function refuseRepeated(given: readonly ComponentInput[]): void {
   const faults = given.flatMap((component, index) =>
     given.findIndex((other) => other.type === component.type) < index
       ? [{ path: `template.components[${index}].type`, message: `repeats ${component.type}` }]

@@ -88,21 +88,21 @@ const world = fc
 test('a batch on the loaded matches does what its items do one after another on the whole company', () => {
   fc.assert(
     fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (given, writes) => {
-      const steps = applyItems(writes.map(toItem), matchesOf(given, writes), 'refuse')
+      const results = applyItems(writes.map(toItem), matchesOf(given, writes), 'refuse')
       const model: World = { rows: given.rows.map((row) => ({ ...row })), aliases: new Map(given.aliases) }
       const wanted = writes.map((one, place) => upsertOne(model, one, 1_000 + place))
-      const newIds = new Map(steps.map(({ person }, place) => [person.id, 1_000 + place] as const).toReversed())
+      const newIds = new Map(results.map(({ target }, place) => [target.id, 1_000 + place] as const).toReversed())
       const idOf = (id: number) => (id < 1_000 ? id : newIds.get(id))
       expect(
-        steps.map(({ person, state }) => ({
-          id: idOf(person.id),
+        results.map(({ target, state }) => ({
+          id: idOf(target.id),
           email: state.email,
           phone: state.phone,
           firstName: state.firstName,
         })),
       ).toEqual(wanted)
       const kept = new Map(given.rows.map((row) => [row.id, row]))
-      for (const { state } of changesOf(steps)) {
+      for (const { state } of changesOf(results)) {
         const id = idOf(state.id)!
         kept.set(id, { id, email: state.email, phone: state.phone, firstName: state.firstName })
       }

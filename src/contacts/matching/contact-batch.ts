@@ -12,22 +12,22 @@ import type { Match, Named } from './identity-store.ts'
 export type Item = Named & { readonly write: ContactWrite }
 
 /** What one item did to its contact; nothing when its custom fields exceed their limits. */
-export type Step = {
-  readonly person: Person
+export type ItemResult = {
+  readonly target: BatchContact
   readonly kind: 'created' | 'updated' | 'unchanged' | 'full'
-  /** The contact after this item; its id is the person's. */
+  /** The contact after this item; its id is the target's. */
   readonly state: ContactState
   readonly fault?: string
 }
 
 /** A contact of a batch, as far as the batch is applied. */
-export type Person = {
+export type BatchContact = {
   /** Of a new contact: given when it is written. */
   id: number
   readonly known: Match | undefined
   state: ContactState | undefined
   readonly consents: ConsentSet[]
-  readonly numbersGivenUp: Set<string>
+  readonly releasedPhones: Set<string>
 }
 
 export type WhenFull = 'refuse' | 'keep'
@@ -39,34 +39,34 @@ const FIRST_NEW_ID = 2 ** 52
  * Applies the items one after another to the contacts that they match, in memory (spec: Contacts, Matching rules).
  * `matches` holds every contact that an item can match when it is processed: see `readMatches`.
  */
-export function applyItems(items: readonly Item[], matches: readonly Match[], whenFull: WhenFull): Step[] {
+export function applyItems(items: readonly Item[], matches: readonly Match[], whenFull: WhenFull): ItemResult[] {
   const index = createIndex(matches)
   return items.map((item, place) => {
-    const person = index.find(item) ?? newPerson(FIRST_NEW_ID + place)
-    const step = applyItem(person, item, whenFull)
-    if (step.kind === 'full') return step
-    person.consents.push(...consentChanges(person.state, step.state, item.write))
-    index.move(person, step.state)
-    return step
+    const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
+    const result = applyItem(target, item, whenFull)
+    if (result.kind === 'full') return result
+    target.consents.push(...consentChanges(target.state, result.state, item.write))
+    index.move(target, result.state)
+    return result
   })
 }
 
-const newPerson = (id: number): Person => ({
+const newTarget = (id: number): BatchContact => ({
   id,
   known: undefined,
   state: undefined,
   consents: [],
-  numbersGivenUp: new Set(),
+  releasedPhones: new Set(),
 })
 
-function applyItem(person: Person, item: Item, whenFull: WhenFull): Step {
+function applyItem(target: BatchContact, item: Item, whenFull: WhenFull): ItemResult {
   const { write } = item
-  const before = person.state
-  const applied = withOwnConsent(before, item, applyWrite(person.id, before, write))
+  const before = target.state
+  const applied = withOwnConsent(before, item, applyWrite(target.id, before, write))
   const fault = write.customFields && customFieldsFault(applied.customFields)
-  if (fault !== undefined && whenFull === 'refuse') return { person, kind: 'full', state: applied, fault }
+  if (fault !== undefined && whenFull === 'refuse') return { target, kind: 'full', state: applied, fault }
   const state = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
-  return { person, kind: before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated', state }
+  return { target, kind: before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated', state }
 }
 
 /** A contact that is matched by phone and takes another email: what it said about the earlier one does not count for it. */
@@ -94,68 +94,68 @@ const STATE_MEMBERS = [
 ] as const
 
 /**
- * The contacts that the steps changed, each in its last state, with every change of consent in between; with `all`,
+ * The contacts that the results changed, each in its last state, with every change of consent in between; with `all`,
  * unchanged contacts are written again, too.
  */
-export function changesOf(steps: readonly Step[], { all = false } = {}): Change[] {
-  const people = new Set(steps.filter((step) => step.kind !== 'full').map((step) => step.person))
-  return [...people].flatMap(({ id, known, state, consents, numbersGivenUp }) => {
+export function changesOf(results: readonly ItemResult[], { all = false } = {}): Change[] {
+  const targets = new Set(results.filter((result) => result.kind !== 'full').map((result) => result.target))
+  return [...targets].flatMap(({ id, known, state, consents, releasedPhones }) => {
     if (state === undefined) return []
-    const isUnchanged = known !== undefined && isSame(known, state) && consents.length + numbersGivenUp.size === 0
+    const isUnchanged = known !== undefined && isSame(known, state) && consents.length + releasedPhones.size === 0
     if (isUnchanged && !all) return []
     const ownConsents = consents.map((one) => ({ ...one, contact_id: id }))
-    return [{ known, state: { ...state, id }, consents: ownConsents, numbersGivenUp: [...numbersGivenUp] }]
+    return [{ known, state: { ...state, id }, consents: ownConsents, releasedPhones: [...releasedPhones] }]
   })
 }
 
 /** Which contact an email, a phone or an id matches, while contacts change. */
 function createIndex(matches: readonly Match[]) {
-  const people = matches.map((match): Person => ({ ...newPerson(match.id), known: match, state: match }))
-  const byId = new Map(people.map((person) => [person.id, person]))
-  const byEmail = new Map<string, Person>()
+  const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), known: match, state: match }))
+  const byId = new Map(targets.map((target) => [target.id, target]))
+  const byEmail = new Map<string, BatchContact>()
   /** An alias matches while no contact has the number. */
-  const byAlias = new Map<string, Person>()
-  const holders = new Map<string, Set<Person>>()
+  const byAlias = new Map<string, BatchContact>()
+  const holders = new Map<string, Set<BatchContact>>()
 
-  const addHolder = (phone: string, person: Person) => {
+  const addHolder = (phone: string, target: BatchContact) => {
     const known = holders.get(phone)
-    if (known === undefined) holders.set(phone, new Set([person]))
-    else known.add(person)
+    if (known === undefined) holders.set(phone, new Set([target]))
+    else known.add(target)
   }
-  for (const person of people) {
-    if (person.known?.emailKey) byEmail.set(person.known.emailKey, person)
-    if (person.known?.phoneIdentity) addHolder(person.known.phoneIdentity, person)
-    for (const alias of person.known?.aliases ?? []) byAlias.set(alias, person)
+  for (const target of targets) {
+    if (target.known?.emailKey) byEmail.set(target.known.emailKey, target)
+    if (target.known?.phoneIdentity) addHolder(target.known.phoneIdentity, target)
+    for (const alias of target.known?.aliases ?? []) byAlias.set(alias, target)
   }
 
   return {
-    find: ({ id, emailKey: email, phoneIdentity: phone }: Item): Person | undefined => {
+    find: ({ id, emailKey: email, phoneIdentity: phone }: Item): BatchContact | undefined => {
       const named = id === undefined ? undefined : byId.get(id)
       if (named && keyOf(named.state) === email && (named.state?.phoneIdentity ?? null) === phone) return named
       const addressed = email === null ? undefined : byEmail.get(email)
       if (addressed !== undefined || phone === null) return addressed
       return oldest(holders.get(phone) ?? []) ?? byAlias.get(phone)
     },
-    move: (person: Person, after: ContactState): void => {
-      const [emailBefore, emailAfter] = [keyOf(person.state), keyOf(after)]
+    move: (target: BatchContact, after: ContactState): void => {
+      const [emailBefore, emailAfter] = [keyOf(target.state), keyOf(after)]
       if (emailBefore !== null && emailBefore !== emailAfter) byEmail.delete(emailBefore)
-      if (emailAfter !== null) byEmail.set(emailAfter, person)
-      const [phoneBefore, phoneAfter] = [person.state?.phoneIdentity ?? null, after.phoneIdentity]
-      person.state = after
+      if (emailAfter !== null) byEmail.set(emailAfter, target)
+      const [phoneBefore, phoneAfter] = [target.state?.phoneIdentity ?? null, after.phoneIdentity]
+      target.state = after
       if (phoneBefore === phoneAfter) return
-      if (phoneAfter !== null) addHolder(phoneAfter, person)
+      if (phoneAfter !== null) addHolder(phoneAfter, target)
       if (phoneBefore === null) return
-      person.numbersGivenUp.add(phoneBefore)
-      holders.get(phoneBefore)?.delete(person)
+      target.releasedPhones.add(phoneBefore)
+      holders.get(phoneBefore)?.delete(target)
       // A contact that gives a number up is no longer known by it (forgetAliases).
-      if (byAlias.get(phoneBefore) === person) byAlias.delete(phoneBefore)
+      if (byAlias.get(phoneBefore) === target) byAlias.delete(phoneBefore)
     },
   }
 }
 
-function oldest(people: Iterable<Person>): Person | undefined {
-  let first: Person | undefined
-  for (const person of people) if (first === undefined || person.id < first.id) first = person
+function oldest(targets: Iterable<BatchContact>): BatchContact | undefined {
+  let first: BatchContact | undefined
+  for (const target of targets) if (first === undefined || target.id < first.id) first = target
   return first
 }
 

@@ -10,7 +10,7 @@ export const EXAMINED = 10_000
 const SAMPLE = 2_000
 
 /**
- * How the matches of a search are found: `index` reads contacts that hold all runs of a term, `walk` reads the list from
+ * How the matches of a search are found: `index` reads contacts that hold all trigrams of a term, `walk` reads the list from
  * the page's beginning on. Both end after `EXAMINED` contacts.
  */
 export type SearchMethod = 'index' | 'walk'
@@ -100,10 +100,12 @@ function matching(db: Db, terms: readonly SearchTerm[]) {
   return second === undefined ? first : db`(${first} or ${second})`
 }
 
-/** What the index finds: contacts that hold all runs of one of the terms, in any order. */
+/** What the index finds: contacts that hold all trigrams of one of the terms, in any order. */
 function holding(db: Db, terms: readonly SearchTerm[]) {
-  const all = ({ runs }: SearchTerm) =>
-    runs.map((run) => db`contacts.search_text like ${`%${run}%`}`).reduce((before, next) => db`${before} and ${next}`)
+  const all = ({ trigrams }: SearchTerm) =>
+    trigrams
+      .map((trigram) => db`contacts.search_text like ${`%${trigram}%`}`)
+      .reduce((before, next) => db`${before} and ${next}`)
   const [first, second] = terms.map(all)
   if (first === undefined) return db`true`
   return second === undefined ? first : db`((${first}) or (${second}))`

@@ -72,10 +72,10 @@ type Found = { readonly total: number; readonly isExact: boolean; readonly metho
 /** How many match, up to a limit; and how they are best found: few by the index, many by walking the list. */
 async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): Promise<Found> {
   if (terms.length === 0) return { total: await readContactCount(db, companyId), isExact: true, method: 'walk' }
-  const hasRuns = isIndexed(terms)
-  const { matches, areAll, areMany } = await sampleMatches(db, companyId, terms, hasRuns)
+  const hasTrigrams = isIndexed(terms)
+  const { matches, areAll, areMany } = await sampleMatches(db, companyId, terms, hasTrigrams)
   if (areAll) return { total: matches, isExact: true, method: 'walk' }
-  const method = hasRuns && !areMany ? 'index' : 'walk'
+  const method = hasTrigrams && !areMany ? 'index' : 'walk'
   const counted = await countMatches(db, companyId, terms, method)
   return { total: counted.matches, isExact: counted.isExact, method: counted.isExact ? method : 'walk' }
 }

@@ -10,7 +10,7 @@ import { EXAMINED } from './contact-list-store.ts'
 
 const BY = { clientId: null, source: 'api' }
 /** More than are looked through to learn whether many match, so that the index is asked. */
-const CROWD = 2_500
+const CONTACTS = 2_500
 
 let db: Pool
 let companyId: number
@@ -36,10 +36,10 @@ beforeAll(async () => {
       ],
       BY,
     )
-    const crowd = Array.from({ length: CROWD }, (_, i) =>
+    const many = Array.from({ length: CONTACTS }, (_, i) =>
       i % 3 === 0 ? { phone: `4470${10_000 + i}` } : { email: `m${i}@b.org` },
     )
-    for (let at = 0; at < CROWD; at += 500) await upsertContacts(db, company, crowd.slice(at, at + 500), BY)
+    for (let at = 0; at < CONTACTS; at += 500) await upsertContacts(db, company, many.slice(at, at + 500), BY)
   }
 }, 60_000)
 
@@ -68,18 +68,18 @@ test.each([
 test('what many have is found, and counted', async () => {
   const { contacts, total, totalIsExact } = await list({ search: 'b.org' })
   expect(contacts).toHaveLength(25)
-  expect([total, totalIsExact]).toEqual([Math.ceil((CROWD * 2) / 3) - 1, true])
+  expect([total, totalIsExact]).toEqual([Math.ceil((CONTACTS * 2) / 3) - 1, true])
 })
 
 test('a new name is found at once and the old one no more, as is who was deleted', async () => {
   const company = await createTestCompany(db)
   const [contact] = await upsertContacts(db, company, [{ email: 'x@example.com', firstName: 'Grace' }], BY)
-  const crowd = Array.from({ length: 1_000 }, (_, i) => ({ email: `m${i}@b.org` }))
+  const many = Array.from({ length: 1_000 }, (_, i) => ({ email: `m${i}@b.org` }))
   for (const at of [0, 1, 2]) {
     await upsertContacts(
       db,
       company,
-      crowd.map(({ email }) => ({ email: `${at}${email}` })),
+      many.map(({ email }) => ({ email: `${at}${email}` })),
       BY,
     )
   }
@@ -96,7 +96,7 @@ test.each(CONTACT_SORTS)('sorted by %s, pages by number and by cursor are the sa
   const limit = 100
   const whole: number[] = []
   let next: string | null = null
-  const pages = Math.ceil((CROWD + 3) / limit)
+  const pages = Math.ceil((CONTACTS + 3) / limit)
   for (let page = 1; page <= pages; page += 1) {
     const byNumber = await list({ page, limit, sort })
     const ids = byNumber.contacts.map(({ id }) => id)
@@ -114,9 +114,9 @@ test.each(CONTACT_SORTS)('sorted by %s, pages by number and by cursor are the sa
     whole.push(...ids)
     next = byNumber.nextCursor
   }
-  expect(new Set(whole).size).toBe(CROWD + 3)
+  expect(new Set(whole).size).toBe(CONTACTS + 3)
   expect((await list({ page: pages + 1, limit, sort })).contacts).toEqual([])
-  const { contacts } = await list({ limit: 1, page: CROWD + 3, sort })
+  const { contacts } = await list({ limit: 1, page: CONTACTS + 3, sort })
   expect(contacts.map(({ id }) => id)).toEqual(whole.slice(-1))
 })
 

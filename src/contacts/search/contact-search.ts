@@ -2,8 +2,8 @@
 export const SEARCH_MAX_LENGTH = 200
 
 const RUN_LENGTH = 3
-/** More runs of a term narrow it down no further, and each costs a look into the index. */
-const RUNS_MAX = 12
+/** More trigrams of a term narrow it down no further, and each costs a look into the index. */
+const TRIGRAMS_MAX = 12
 
 /**
  * Lower case, and every character beyond ASCII as an X and five letters from A to P, the digits of its code point: the
@@ -35,8 +35,8 @@ export function searchText(contact: {
     .join('\n')
 }
 
-/** A text as it is searched for in that of the contacts, and the runs of three letters or digits that it holds. */
-export type SearchTerm = { readonly text: string; readonly runs: readonly string[] }
+/** A text as it is searched for in that of the contacts, and the trigrams of three letters or digits that it holds. */
+export type SearchTerm = { readonly text: string; readonly trigrams: readonly string[] }
 
 /**
  * What a search text may mean: itself, and when it looks like a formatted phone number, its digits too.
@@ -46,18 +46,21 @@ export function searchTerms(search: string): SearchTerm[] {
   const text = plain(oneBlank(search))
   if (text === '') return []
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
-  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({ text: one, runs: runsOf(one) }))
+  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({
+    text: one,
+    trigrams: trigramsOf(one),
+  }))
 }
 
 /** Whether the index finds all terms: it knows nothing of texts without three letters or digits in a row. */
-export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ runs }) => runs.length > 0)
+export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ trigrams }) => trigrams.length > 0)
 
-/** Of each word the runs that follow each other, and the last: those in between would narrow down next to nothing. */
-function runsOf(text: string): string[] {
-  const runs = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
+/** Of each word the trigrams that follow each other, and the last: those in between would narrow down next to nothing. */
+function trigramsOf(text: string): string[] {
+  const trigrams = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
     const last = word.length - RUN_LENGTH
     const places = Array.from({ length: Math.ceil(last / RUN_LENGTH) }, (_, at) => at * RUN_LENGTH)
     return [...places, last].map((at) => word.slice(at, at + RUN_LENGTH))
   })
-  return [...new Set(runs)].slice(0, RUNS_MAX)
+  return [...new Set(trigrams)].slice(0, TRIGRAMS_MAX)
 }

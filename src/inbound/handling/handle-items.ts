@@ -66,7 +66,7 @@ export async function handleItems(
 ): Promise<NotHandled[]> {
   const { routed: all, unroutable } = await routeItems(tx, arrived)
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
-  await handlePeople(deps, tx, routed, at)
+  await handleCustomers(deps, tx, routed, at)
   await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
@@ -122,7 +122,12 @@ async function routeItems(tx: Db, arrived: readonly Arrived[]) {
 }
 
 /** Messages, and between them in their places the changes of who a customer is. */
-async function handlePeople(deps: Handling, tx: Db, routed: readonly Routed<InboundItem>[], at: Date): Promise<void> {
+async function handleCustomers(
+  deps: Handling,
+  tx: Db,
+  routed: readonly Routed<InboundItem>[],
+  at: Date,
+): Promise<void> {
   let conversing: Conversing[] = []
   for (const one of routed) {
     if (isConversational(one)) conversing.push(one)
