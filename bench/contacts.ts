@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Place, toCursor } from '../src/contacts/search/contact-cursor.ts'
+import { type CursorPosition, toCursor } from '../src/contacts/search/contact-cursor.ts'
 import { measureArrayTime } from './array-time.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
@@ -184,7 +184,7 @@ async function measurePages({ report, quick }: BenchContext, stage: Stage, compa
 
 /** The place of the 31st oldest contact that holds a text. */
 async function cursorAt({ db }: Stage, companyId: number, text: string): Promise<string> {
-  const [place] = await db<Place[]>`
+  const [place] = await db<CursorPosition[]>`
     select (extract(epoch from created_at) * 1000000)::bigint as value, id
     from contacts
     where company_id = ${companyId} and strpos(search_text, ${text}) > 0

@@ -27,9 +27,9 @@ program
     const config = readConfig(process.env)
     const log = createLog(config.logLevel)
     let deps: Deps | undefined
-    const build: Build = async (given) => {
+    const build: Build = async (dependencies) => {
       const own = createDeps({
-        ...given,
+        ...dependencies,
         providers: createProviders(config),
         mailer: createMailer(),
       })

@@ -5,7 +5,7 @@ import type { EmailRecord } from './email-store.ts'
 import type { EmailTemplate } from './email-template.ts'
 import { rateOf } from './email-template.ts'
 import type { EmailTemplateCounts } from './email-template-store.ts'
-import { MAX_HEADER_LENGTH, MAX_HEADERS } from './header-text.ts'
+import { MAX_EMAIL_HEADERS, MAX_HEADER_LENGTH } from './header-text.ts'
 
 const Address = (description: string) => Type.String({ minLength: 1, maxLength: 254, description })
 
@@ -20,7 +20,7 @@ export const OneShotBody = Type.Object(
     replyTo: Type.Optional(Address('The address for answers.')),
     headers: Type.Optional(
       Type.Record(Type.String(), Type.String({ maxLength: MAX_HEADER_LENGTH }), {
-        maxProperties: MAX_HEADERS,
+        maxProperties: MAX_EMAIL_HEADERS,
         description: 'Further headers, such as `X-…`, `List-…`, `In-Reply-To`, `References` and `Auto-Submitted`.',
       }),
     ),

@@ -12,7 +12,7 @@ import {
   selectEmailTemplates,
   updateEmailTemplateRow,
 } from './email-template-store.ts'
-import { readTemplate, templateFaults } from './liquid.ts'
+import { parseTemplate, templateFaults } from './liquid.ts'
 
 /** `MARKETING` needs consent and offers the way out; the others are alike. */
 export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
@@ -92,7 +92,7 @@ function toValues(given: NewEmailTemplate): EmailTemplateValues {
   if (faults.length > 0) throw validationError(faults)
   const name = given.name.trim()
   const parts = { subject: given.subject, html: given.html, text: given.text ?? null }
-  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...readTemplate(parts) }
+  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...parseTemplate(parts) }
 }
 
 /** What a template's mails came to, also after its removal, by its `transactionalId`; 404 `Transactional not found`. */

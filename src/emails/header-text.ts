@@ -27,7 +27,7 @@ const ALLOWED = new Set([
 ])
 const OWN_HEADER = /^x-[a-z0-9-]{1,60}$/i
 
-export const MAX_HEADERS = 20
+export const MAX_EMAIL_HEADERS = 20
 export const MAX_HEADER_LENGTH = 900
 
 /** The fault of a text that becomes part of a header. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readTemplate, renderTemplate } from './liquid.ts'
+import { parseTemplate, renderTemplate } from './liquid.ts'
 
 const template = (html: string, others = {}) => ({ subject: 'Hello', html, text: null, ...others })
 const fill = (html: string, values: Record<string, string> = {}) => renderTemplate(template(html), values).html
@@ -10,12 +10,12 @@ test('lists the variables of all parts in the order of first appearance', () => 
     html: '{% if vip %}{{ name | upcase }}{% endif %}{% for line in lines %}{{ line }}{% endfor %}{% assign x = 1 %}{{ x }}',
     text: '{{ order }}{{ footer }}',
   }
-  expect(readTemplate(parts).variables).toEqual(['order', 'name', 'vip', 'lines', 'footer'])
+  expect(parseTemplate(parts).variables).toEqual(['order', 'name', 'vip', 'lines', 'footer'])
 })
 
 test('names each part that is no template', () => {
-  expect(() => readTemplate({ subject: '{{ a', html: '{% if %}', text: '{% nope %}' })).toThrow(/3 fields/)
-  expect(() => readTemplate(template('{{ a | nofilter }}'))).toThrow(/html is no template/)
+  expect(() => parseTemplate({ subject: '{{ a', html: '{% if %}', text: '{% nope %}' })).toThrow(/3 fields/)
+  expect(() => parseTemplate(template('{{ a | nofilter }}'))).toThrow(/html is no template/)
 })
 
 test.each([
@@ -25,13 +25,13 @@ test.each([
   '{{ rows[0].name }}',
   '{{ a | append: b.c }}',
 ])('%s is refused, since no value can fill it', (html) =>
-  expect(() => readTemplate(template(html))).toThrow(/html asks for .* no value can fill/))
+  expect(() => parseTemplate(template(html))).toThrow(/html asks for .* no value can fill/))
 
 test.each([
   '{{ name.size }}',
   '{{ name[0] }}',
   '{% assign parts = list | split: "," %}{{ parts.first }}{% for part in parts %}{{ forloop.index }}{% endfor %}',
-])('%s is allowed, since text can fill it', (html) => expect(() => readTemplate(template(html))).not.toThrow())
+])('%s is allowed, since text can fill it', (html) => expect(() => parseTemplate(template(html))).not.toThrow())
 
 test('escapes values in HTML', () => {
   expect(fill('<p title="{{ a }}">{{ a }}</p>', { a: `<script>"'&` })).toBe(
@@ -61,7 +61,7 @@ test.each([
   ['a file', '{% include "/etc/passwd" %}'],
   ['another template', '{% render "x" %}'],
   ['a layout', '{% layout "/etc/passwd" %}'],
-])('reads no %s', (_name, html) => expect(() => readTemplate(template(html))).toThrow(/html is no template/))
+])('reads no %s', (_name, html) => expect(() => parseTemplate(template(html))).toThrow(/html is no template/))
 
 test.each([
   ['an endless range', '{% for i in (1..1000000000) %}x{% endfor %}'],

@@ -41,7 +41,7 @@ function parse(engine: Engine, source: string): Template[] {
  * Checks the parts of a template and lists the variables that they use, in the order of their first appearance.
  * 422 names each part that is no Liquid, or that asks for a member of a variable: values are text and have none.
  */
-export function readTemplate(parts: TemplateParts): { variables: string[] } {
+export function parseTemplate(parts: TemplateParts): { variables: string[] } {
   const { variables, faults } = examine(parts)
   if (faults.length > 0) throw validationError(faults)
   return { variables }

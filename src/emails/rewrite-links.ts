@@ -8,10 +8,10 @@ const MAX_TARGET_LENGTH = 8_000
 export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
 /** From here to there in the HTML, in its order, goes the address of the target of this number; 0 is the open pixel. */
-export type Place = readonly [start: number, end: number, link: number]
+export type LinkPosition = readonly [start: number, end: number, link: number]
 
 /** Where the tracked addresses of a mail go, and where its links lead, by number from 1. */
-export type Tracking = { readonly places: readonly Place[]; readonly targets: readonly string[] }
+export type Tracking = { readonly places: readonly LinkPosition[]; readonly targets: readonly string[] }
 
 /**
  * Finds where in a mail's HTML tracked addresses go: in the place of its http(s) links, and as the open pixel before
@@ -23,7 +23,7 @@ export type Tracking = { readonly places: readonly Place[]; readonly targets: re
  */
 export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, isOwn }: Tracked): Tracking {
   const { links, sources, bodyEnd } = readHtml(html)
-  const places: Place[] = []
+  const places: LinkPosition[] = []
   const numbers = new Map<string, number>()
 
   for (const link of hasLinks ? links : []) {
@@ -41,7 +41,11 @@ export function findTracking(html: string, { links: hasLinks, pixel: hasPixel, i
 }
 
 /** Puts the addresses in their places; every other byte stays. */
-export function putAddresses(html: string, places: readonly Place[], addressOf: (link: number) => string): string {
+export function putAddresses(
+  html: string,
+  places: readonly LinkPosition[],
+  addressOf: (link: number) => string,
+): string {
   let written = ''
   let at = 0
   for (const [start, end, link] of places) {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { asFinal, providerText, serviceUnavailable, validationError } from '../errors.ts'
-import { answerOnce, completeKey, parseKey, recordProgress } from './idempotency.ts'
+import { answerOnce, completeKey, parseKey, recordKeyProgress } from './idempotency.ts'
 import { keepAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
 
 const { db } = await createTestDatabase()
@@ -44,7 +44,7 @@ const { app } = await createTestApi({
     app.post('/public/v1/steps', async (request, reply) => {
       const done = request.idempotency?.progress ?? []
       seen.push(done)
-      await recordProgress(db, request, [...(Array.isArray(done) ? done : []), runs])
+      await recordKeyProgress(db, request, [...(Array.isArray(done) ? done : []), runs])
       runs += 1
       await hold
       await completeKey(db, request, reply, 200, { run: runs })

@@ -7,7 +7,7 @@ import { withTimeout } from './database-timeout.ts'
 import { keepAnswer, keepProgress, releaseKey, renewKeys, reserveKey } from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
-export type Answer = { status: number; body: unknown }
+export type StoredAnswer = { status: number; body: unknown }
 
 export type IdempotencyReservation = {
   readonly id: number
@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /** What became of a send whose process died before it could answer. Its answer is kept and given ever after. */
-    recoverAnswer?: (companyId: number, messageId: number) => Promise<Answer>
+    recoverAnswer?: (companyId: number, messageId: number) => Promise<StoredAnswer>
   }
 }
 
@@ -161,7 +161,7 @@ export async function completeKey(
  * after a crash finds it in `request.idempotency.progress`.
  * @throws {AppError} 409 `idempotency_key_in_use` when a repeated request has taken the key over: roll back
  */
-export async function recordProgress(tx: Db, { idempotency }: FastifyRequest, progress: Json): Promise<void> {
+export async function recordKeyProgress(tx: Db, { idempotency }: FastifyRequest, progress: Json): Promise<void> {
   if (idempotency === undefined) return
   if (!(await keepProgress(tx, idempotency.companyId, idempotency.id, progress))) throw idempotencyKeyInUse()
 }
@@ -216,7 +216,7 @@ const replay = (reply: FastifyReply, status: number, text: string) =>
   reply.code(status).header('idempotent-replayed', 'true').type('application/json; charset=utf-8').send(text)
 
 /** Keeps an answer for a reservation, by its id; the first one stays. */
-const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: Answer): Promise<unknown> =>
+const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: StoredAnswer): Promise<unknown> =>
   keepAnswer(db, companyId, id, status, JSON.stringify(body))
 
 const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>

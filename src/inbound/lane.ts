@@ -13,7 +13,7 @@ export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_
 const lanes = new LRUCache<string, number>({ max: 10_000 })
 
 /** The lane of a number's events. */
-export function laneOf(number: string): number {
+export function eventLaneOf(number: string): number {
   const known = lanes.get(number)
   if (known !== undefined) return known
   const lane = hash('md5', number, 'buffer').readUInt8(0) % COUNT

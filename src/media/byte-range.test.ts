@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { parseRange } from './byte-range.ts'
+import { parseByteRange } from './byte-range.ts'
 
 const bytes = (size: number) => Array.from({ length: size }, (_, index) => index)
 
@@ -17,7 +17,7 @@ test('a range is the slice that it says', () => {
     fc.property(fc.nat(20), edge, edge, (size, first, last) => {
       const all = bytes(size)
       const expected = sliceOf(all, first, last)
-      const range = parseRange(`bytes=${first ?? ''}-${last ?? ''}`, size)
+      const range = parseByteRange(`bytes=${first ?? ''}-${last ?? ''}`, size)
       if (expected === undefined) expect(range).toBeUndefined()
       else if (expected.length === 0) expect(range).toBe('unsatisfiable')
       else {
@@ -40,11 +40,11 @@ test.each([
   'bytes=5-2',
   'bytes=-1-2',
   '0-1',
-])('%s asks for the whole', (header) => expect(parseRange(header, 10)).toBeUndefined())
+])('%s asks for the whole', (header) => expect(parseByteRange(header, 10)).toBeUndefined())
 
 test('numbers beyond measure end with the file', () => {
   const huge = '9'.repeat(400)
-  expect(parseRange(`bytes=2-${huge}`, 10)).toEqual({ start: 2, end: 9 })
-  expect(parseRange(`bytes=-${huge}`, 10)).toEqual({ start: 0, end: 9 })
-  expect(parseRange(`bytes=${huge}-`, 10)).toBe('unsatisfiable')
+  expect(parseByteRange(`bytes=2-${huge}`, 10)).toEqual({ start: 2, end: 9 })
+  expect(parseByteRange(`bytes=-${huge}`, 10)).toEqual({ start: 0, end: 9 })
+  expect(parseByteRange(`bytes=${huge}-`, 10)).toBe('unsatisfiable')
 })

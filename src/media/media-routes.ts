@@ -7,7 +7,7 @@ import type { Pool } from '../db/connect.ts'
 import { mediaNotReady, rangeNotSatisfiable } from '../errors.ts'
 import { fileContent } from '../http/shapes.ts'
 import type { ByteRange } from './blob-store.ts'
-import { parseRange } from './byte-range.ts'
+import { parseByteRange } from './byte-range.ts'
 import { contentDisposition, safeMimeType } from './content-headers.ts'
 import type { CopyDeps, EnqueueCopies } from './copy-media.ts'
 import { createCopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
@@ -98,7 +98,7 @@ function isUnchanged({ headers }: FastifyRequest, etag: string): boolean {
 function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: number) {
   const condition = headers['if-range']
   const isMeant = method === 'GET' && (condition === undefined || condition === etag)
-  return isMeant ? parseRange(headers.range, sizeBytes) : undefined
+  return isMeant ? parseByteRange(headers.range, sizeBytes) : undefined
 }
 
 async function open(

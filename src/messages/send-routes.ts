@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
-import type { Answer } from '../http/idempotency.ts'
+import type { StoredAnswer } from '../http/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
 import { findSentMessage } from './message-store.ts'
 import { type SendDeps, type SendReply, sendMessage, toReply } from './send.ts'
@@ -108,7 +108,7 @@ default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECON
 away waits for it. Otherwise the answer is 429 with \`retry_after\`, and nothing is written.`
 
 /** The answer to a repeated request whose first run died between calling the provider and answering. */
-export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<Answer> {
+export async function recoverSend(db: Db, companyId: number, messageId: number): Promise<StoredAnswer> {
   const message = await findSentMessage(db, companyId, messageId)
   if (message === undefined || message.status === 'failed') return sendFailed()
   if (!message.isTaken) return sendOutcomeUnknown()

@@ -18,7 +18,7 @@ import {
   NewEmailTemplateBody,
   toEmailSettingsReply,
   toEmailTemplateReply,
-} from './email-shape.ts'
+} from './email-admin-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
 import { InCompany } from './shape.ts'
 

@@ -17,7 +17,7 @@ import {
   NewEmailTemplateBody,
   toEmailSettingsReply,
   toEmailTemplateReply,
-} from './email-shape.ts'
+} from './email-admin-shape.ts'
 import { companyNamed } from './operator.ts'
 
 /** `parley email-template …` */

@@ -3,7 +3,7 @@ import type { Db } from '../db/connect.ts'
 /** What is stored of one thing, as JSON text, and where to continue. */
 export type ArchiveRow = { readonly id: number; readonly row: string }
 
-export async function readContactRow(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
+export async function readArchivedContact(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
   const [found] = await db<{ row: string }[]>`
     select (
       to_jsonb(contacts) - array['company_id', 'email_key', 'phone_identity', 'search_text', 'erased_at']

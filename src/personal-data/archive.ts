@@ -9,8 +9,8 @@ import type { Db } from '../db/connect.ts'
 import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/item-erasure-store.ts'
 import {
+  readArchivedContact,
   readConsentRows,
-  readContactRow,
   readConversationRows,
   readDailyLimitRows,
   readDeliveryRows,
@@ -43,7 +43,7 @@ export async function archiveContact(
   id: number,
 ): Promise<AsyncGenerator<string>> {
   const person = await readPerson(deps.db, companyId, id)
-  const contact = await readContactRow(deps.db, companyId, id)
+  const contact = await readArchivedContact(deps.db, companyId, id)
   if (person === undefined || contact === undefined) throw contactNotFound()
   return writeArchive({ ...deps, companyId, contactId: id, person }, contact)
 }

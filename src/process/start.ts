@@ -22,7 +22,7 @@ import { startSandboxProcess } from '../wiring/sandbox-process.ts'
 import { type Component, createComponents, type Log } from './components.ts'
 
 /** The dependencies of the app. */
-export type Dependencies = {
+export type AppDependencies = {
   config: Config
   db: Pool
   workerDb: Pool
@@ -37,7 +37,7 @@ export type Dependencies = {
 }
 
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
-export type Build = (given: Dependencies) => Promise<{ app: App; work?: (() => Component) | undefined }>
+export type Build = (dependencies: AppDependencies) => Promise<{ app: App; work?: (() => Component) | undefined }>
 
 /** What of an app is needed to run it: a Fastify instance is one. */
 export type App = {

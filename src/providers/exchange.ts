@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from 'undici'
+import { isObject } from './events/json-member.ts'
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** Some hosts refuse clients without a name. */
@@ -102,6 +103,3 @@ export function readJsonObject(body: Buffer): Record<string, unknown> | undefine
     return undefined
   }
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { exchange, readJsonObject, USER_AGENT } from './exchange.ts'
-import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
+import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
 import type { MediaOutcome } from './provider.ts'
 import { refusalOf } from './refusal.ts'
 
@@ -54,7 +54,7 @@ async function describe(request: MediaRequest): Promise<Description | MediaOutco
   const answer = await exchange(dispatcher, { method: 'GET', url: address, headers, timeoutMs })
   if (answer.kind !== 'answered') return failed(answer.detail)
   const body = readJsonObject(answer.body)
-  const wait = retryAfter(answer.headers['retry-after'])
+  const wait = readRetryAfter(answer.headers['retry-after'])
   const error = body && readGraphError(body)
   const refusal = error && refusalOf(error, wait)
   if (refusal?.kind === 'throttled') return { kind: 'throttled', retryAfterSeconds: refusal.retryAfterSeconds }
@@ -116,7 +116,7 @@ async function download(
     }
     answer.body.destroy()
     if (answer.statusCode === 404) return 'address-died'
-    const wait = retryAfter(answer.headers['retry-after'])
+    const wait = readRetryAfter(answer.headers['retry-after'])
     if (answer.statusCode === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS }
     return failed(`HTTP ${answer.statusCode} for the bytes`)
   } catch (error) {

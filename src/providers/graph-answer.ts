@@ -1,5 +1,6 @@
-import { type Exchange, isObject, readJsonObject } from './exchange.ts'
-import { failure, readGraphError, retryAfter, text } from './graph-error.ts'
+import { isObject } from './events/json-member.ts'
+import { type Exchange, readJsonObject } from './exchange.ts'
+import { failure, readGraphError, readRetryAfter, text } from './graph-error.ts'
 import type { Fetched, ProviderError, SendOutcome } from './provider.ts'
 import { isDenial, isFinal, refusalOf } from './refusal.ts'
 
@@ -18,7 +19,7 @@ export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOut
   if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
   if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }
   const body = readJsonObject(answer.body)
-  const wait = retryAfter(answer.headers['retry-after'])
+  const wait = readRetryAfter(answer.headers['retry-after'])
   const error = body && readError(body, reading)
   if (error && error.code !== null) return refusalOf(error, wait)
   const accepted = answer.status < 300 && error === undefined ? body && readAcceptance(body, reading) : undefined

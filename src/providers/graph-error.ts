@@ -1,4 +1,4 @@
-import { isObject } from './exchange.ts'
+import { isObject } from './events/json-member.ts'
 import type { ProviderError } from './provider.ts'
 
 /** `{error: {code, message, error_data: {details}}}`; the code may come as text. */
@@ -18,7 +18,7 @@ export const failure = (title: string): ProviderError => ({ code: null, title, d
 /** A text that says something, else null. */
 export const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
-export function retryAfter(header: string | string[] | undefined): number | undefined {
+export function readRetryAfter(header: string | string[] | undefined): number | undefined {
   const seconds = typeof header === 'string' && /^[0-9]{1,6}$/.test(header) ? Number(header) : 0
   return seconds > 0 ? seconds : undefined
 }

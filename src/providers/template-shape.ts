@@ -1,4 +1,4 @@
-import { isObject } from './exchange.ts'
+import { isObject } from './events/json-member.ts'
 import { idOf } from './graph-answer.ts'
 import { text } from './graph-error.ts'
 import type { ProviderTemplate, TemplateComponent } from './provider.ts'

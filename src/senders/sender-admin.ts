@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { companyNotFound, duplicateResource, senderRecordNotFound } from '../errors.ts'
 import { appIdOf, type ConnectionDeps, checkConnection, completeFrom } from './check-connection.ts'
-import type { Cipher, SenderRecord } from './sender.ts'
+import type { SenderCipher, SenderRecord } from './sender.ts'
 import {
   deleteRoute,
   findSender,
@@ -26,7 +26,7 @@ export type { NewSender, SenderChange } from './sender-values.ts'
 
 export type SenderAdminDeps = ConnectionDeps & {
   db: Pool
-  cipher: Cipher
+  cipher: SenderCipher
   /** Makes the process forget what it remembers of the company's senders; called after the commit. */
   onSendersChanged(companyId: number): void
   /**
@@ -196,7 +196,7 @@ async function checkCredential(deps: SenderAdminDeps, companyId: number, senderI
   await checkConnection(deps, { ...before, ...parseInput(given, deps.cipher), accessToken })
 }
 
-function parseChange(before: SenderRow, given: SenderChange, cipher: Cipher): SenderValues {
+function parseChange(before: SenderRow, given: SenderChange, cipher: SenderCipher): SenderValues {
   const kept = 'cannot be taken away: prefer another sender instead'
   const faults = given.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
   return { ...before, ...parseInput(given, cipher, faults) }

@@ -1,6 +1,6 @@
 import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Db } from '../db/connect.ts'
-import { type Cipher, effectiveDailyLimit, type Sender } from './sender.ts'
+import { effectiveDailyLimit, type Sender, type SenderCipher } from './sender.ts'
 import { type SenderRow, selectSenders } from './sender-store.ts'
 
 export type SenderCache = {
@@ -13,7 +13,7 @@ export type SenderCache = {
 const COMPANIES_HELD = 10_000
 
 /** Remembers the senders of the companies that send. */
-export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: Cipher; ttlMs: number }): SenderCache {
+export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: SenderCipher; ttlMs: number }): SenderCache {
   const held = createPromiseCache<number, readonly Sender[]>({ max: COMPANIES_HELD, ttlMs })
   const load = async (companyId: number) => (await selectSenders(db, companyId)).map((row) => unseal(row, cipher))
   return {
@@ -22,7 +22,7 @@ export function createSenderCache({ db, cipher, ttlMs }: { db: Db; cipher: Ciphe
   }
 }
 
-function unseal({ tier, dailyLimit, createdAt: _createdAt, ...row }: SenderRow, cipher: Cipher): Sender {
+function unseal({ tier, dailyLimit, createdAt: _createdAt, ...row }: SenderRow, cipher: SenderCipher): Sender {
   return {
     ...row,
     accessToken: cipher.decrypt(row.accessToken),

@@ -1,6 +1,6 @@
 import { type FieldFault, validationError } from '../errors.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
-import { type Cipher, parseSenderPhone } from './sender.ts'
+import { parseSenderPhone, type SenderCipher } from './sender.ts'
 import type { SenderValues } from './sender-store.ts'
 
 /** The settings of a number; null removes an optional value. */
@@ -33,20 +33,20 @@ export type NewSender = SenderChange & {
 export type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
 /** Parses the settings for storage; 422 names every wrong value. */
-export function parseInput(given: SenderChange, cipher: Cipher, faults: FieldFault[] = []): SenderInput {
+export function parseInput(given: SenderChange, cipher: SenderCipher, faults: FieldFault[] = []): SenderInput {
   const values = readInput(given, cipher, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
 
 /** Faults of the settings beyond their shape. */
-export function senderFaults(given: SenderChange, cipher: Cipher): FieldFault[] {
+export function senderFaults(given: SenderChange, cipher: SenderCipher): FieldFault[] {
   const faults: FieldFault[] = []
   readInput(given, cipher, faults)
   return faults
 }
 
-function readInput(given: SenderChange, cipher: Cipher, faults: FieldFault[]): SenderInput {
+function readInput(given: SenderChange, cipher: SenderCipher, faults: FieldFault[]): SenderInput {
   const values: SenderInput = { ...plainValues(given) }
   if (given.phoneNumber !== undefined) Object.assign(values, parsePhone(given.phoneNumber, faults))
   for (const path of ['phoneName', 'phoneNumberId', 'wabaAccountId'] as const) {

@@ -3,7 +3,7 @@ import type { ProviderName } from '../providers/provider-name.ts'
 import { digitsOf } from '../text/phone.ts'
 
 /** Keeps secrets unreadable at rest. */
-export type Cipher = { encrypt(text: string): string; decrypt(sealed: string): string }
+export type SenderCipher = { encrypt(text: string): string; decrypt(sealed: string): string }
 
 /** A connected number, ready to send: its secrets are in clear, so it never leaves the process. */
 export type Sender = {

@@ -1,5 +1,5 @@
 /** What a receiver has answered so far. */
-export type Answer = {
+export type ReceiverAnswer = {
   statusCode: number | null
   retryAfter: string | null
   chunks: Uint8Array[]
@@ -12,10 +12,10 @@ export const MAX_ANSWER_BYTES = 65_536
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-export const emptyAnswer = (): Answer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
+export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
 
 /** Keeps what there is room for; false when the answer is as long as it may get. */
-export function keepChunk(answer: Answer, chunk: Uint8Array): boolean {
+export function keepChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
   const kept = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
   answer.chunks.push(kept)
   answer.size += kept.length
@@ -26,7 +26,7 @@ export function keepChunk(answer: Answer, chunk: Uint8Array): boolean {
  * The body as text that PostgreSQL takes, at most 64 KiB long in UTF-8: NUL and what is no UTF-8 become U+FFFD, a
  * character that the limit has cut in two is left out.
  */
-export function answerText(answer: Answer): string {
+export function answerText(answer: ReceiverAnswer): string {
   if (answer.size === 0) return ''
   const isCut = answer.size >= MAX_ANSWER_BYTES
   const text = new TextDecoder('utf-8')
@@ -39,7 +39,7 @@ export function answerText(answer: Answer): string {
 }
 
 /** Why a whole answer is no delivery, or null for any 2xx. */
-export function refusalOf(statusCode: number): string | null {
+export function describeRefusal(statusCode: number): string | null {
   if (statusCode >= 200 && statusCode < 300) return null
   if (REDIRECTS.has(statusCode)) return `the receiver answered with a redirect (${statusCode}), which is not followed`
   return `the receiver answered ${statusCode}`

@@ -2,12 +2,18 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { Value } from 'typebox/value'
 import { asFinal, testOutcomeUnknown } from '../errors.ts'
-import { completeKey, recordProgress } from '../http/idempotency.ts'
+import { completeKey, recordKeyProgress } from '../http/idempotency.ts'
 import { beforeQuery, parseBefore } from '../http/paging.ts'
 import { nullableInteger, nullableText, pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
-import { parseRange, type RangeProgress, type RedeliveryDeps, redeliverLog, redeliverRange } from './redelivery.ts'
+import {
+  parseRedeliveryRange,
+  type RangeProgress,
+  type RedeliveryDeps,
+  redeliverLog,
+  redeliverRange,
+} from './redelivery.ts'
 import { getRegistration } from './registration.ts'
 import { type TestDeliveryDeps, testRegistration } from './test-delivery.ts'
 
@@ -146,7 +152,7 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
       async (request, reply) => {
         if (request.idempotency?.progress) throw asFinal(testOutcomeUnknown())
         const outcome = await testRegistration(deps, request.caller.companyId, parseId(request.params.id), () =>
-          recordProgress(deps.db, request, { isStarted: true }),
+          recordKeyProgress(deps.db, request, { isStarted: true }),
         )
         const { statusCode, response, errorMessage, durationMs } = outcome
         const answer = { data: { statusCode, response, errorMessage, durationMs } }
@@ -195,13 +201,13 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
       async (request, reply) => {
         const { companyId } = request.caller
         const id = parseId(request.params.id)
-        const range = parseRange(request.body, deps.clock.now())
+        const range = parseRedeliveryRange(request.body, deps.clock.now())
         const earlier = readProgress(request.idempotency?.progress)
         const toAnswer = (count: number) => ({ success: true as const, count })
         const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>
           progress.cursor === null
             ? completeKey(tx, request, reply, 200, toAnswer(progress.count))
-            : recordProgress(tx, request, progress),
+            : recordKeyProgress(tx, request, progress),
         )
         return toAnswer(count)
       },

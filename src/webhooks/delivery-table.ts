@@ -22,4 +22,4 @@ export const DELIVERIES: JobTable = {
 }
 
 /** The lane of a registration: an id may be known in two companies. */
-export const laneOf = (companyId: number, registrationId: number): string => `${companyId}.${registrationId}`
+export const deliveryLaneOf = (companyId: number, registrationId: number): string => `${companyId}.${registrationId}`

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, register } from '../../test/webhook-fixture.ts'
 import type { DirectDispatch } from '../jobs/job.ts'
-import { DELIVER, laneOf } from './delivery-table.ts'
+import { DELIVER, deliveryLaneOf } from './delivery-table.ts'
 import { forwardMessages } from './forward-messages.ts'
 
 const { db } = await createTestDatabase()
@@ -17,7 +17,7 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
   const message = (wamid: string) => ({ companyId, wamid, messageId: null, body: '{}' })
   const accepted: DirectDispatch = {
     kind: DELIVER,
-    fullLanes: [laneOf(companyId, full.id)],
+    fullLanes: [deliveryLaneOf(companyId, full.id)],
     fullCompanies: [],
     leaseMs: 15_000,
     madeAtMs: 0,
@@ -28,7 +28,7 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
   `
   const { leased, waiting } = await forwardMessages(db, [message('w1'), message('w2')], accepted)
   expect(waiting).toBe(4)
-  expect(leased.map(({ lane }) => lane)).toEqual([laneOf(companyId, one.id), laneOf(companyId, one.id)])
+  expect(leased.map(({ lane }) => lane)).toEqual([deliveryLaneOf(companyId, one.id), deliveryLaneOf(companyId, one.id)])
   expect(new Set(leased.map(({ claimId }) => claimId)).size).toBe(1)
   const rows = await db`
     select id, claim_id, ${DELIVER} as kind, lane, company_id, id as subject_id, due_at, attempts, created_at

@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
 import { type EnqueuedDelivery, enqueueDeliveries } from './delivery-store.ts'
-import { DELIVER, laneOf } from './delivery-table.ts'
+import { DELIVER, deliveryLaneOf } from './delivery-table.ts'
 import { EVENTS } from './registration.ts'
 
 export type Forwarded = { companyId: number; wamid: string; messageId: number | null; body: string }
@@ -24,7 +24,7 @@ export async function forwardMessages(
 
 function toJob({ claimId, companyId, deliveryId, registrationId, dueAt, createdAt }: EnqueuedDelivery): Job[] {
   if (claimId === null) return []
-  const lane = laneOf(companyId, registrationId)
+  const lane = deliveryLaneOf(companyId, registrationId)
   const job = { id: deliveryId, claimId, kind: DELIVER, lane, companyId, subjectId: deliveryId }
   return [{ ...job, dueAt, attempts: 0, createdAt }]
 }

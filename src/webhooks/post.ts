@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../clock.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
-import { type Answer, answerText, emptyAnswer, keepChunk, parseRetryAfter, refusalOf } from './answer.ts'
+import { answerText, describeRefusal, emptyAnswer, keepChunk, parseRetryAfter, type ReceiverAnswer } from './answer.ts'
 import { AnswerCut, attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
 import { isPublicHost } from './receiver-url.ts'
 
@@ -84,7 +84,7 @@ async function post(
   const startedAt = monotonicMs()
   const answer = emptyAnswer()
   try {
-    await exchange(agent, checkedUrl(target.url, allowPrivate), target, answer)
+    await sendRequest(agent, checkedUrl(target.url, allowPrivate), target, answer)
     return { ...answered(answer, clock.now()), durationMs: elapsed(startedAt) }
   } catch (error) {
     const failure = attemptFailure(error, answer.statusCode, target.timeoutMs)
@@ -106,7 +106,7 @@ function checkedUrl(text: string, allowPrivate: boolean): URL {
  * deadline, at too many interim answers, and, as a success, where the answer is as long as it may get. Breaking off
  * ends the connection: an endless answer costs 64 KiB.
  */
-function exchange(agent: Agent, url: URL, target: ReceiverTarget, answer: Answer): Promise<void> {
+function sendRequest(agent: Agent, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
   return new Promise((resolve, reject) => {
     let request: Dispatcher.DispatchController | undefined
     let broken: Error | undefined
@@ -161,9 +161,9 @@ function exchange(agent: Agent, url: URL, target: ReceiverTarget, answer: Answer
   })
 }
 
-function answered(answer: Answer, now: Date): Omit<AttemptOutcome, 'durationMs'> {
+function answered(answer: ReceiverAnswer, now: Date): Omit<AttemptOutcome, 'durationMs'> {
   const statusCode = answer.statusCode ?? 0
-  const errorMessage = refusalOf(statusCode)
+  const errorMessage = describeRefusal(statusCode)
   const mayAsk = statusCode === 429 || statusCode === 503
   return {
     kind: errorMessage === null ? 'delivered' : 'refused',

@@ -69,7 +69,7 @@ export async function redeliverRange(
 }
 
 /** Reads a range from a request; `until` is now when it is absent. */
-export function parseRange(
+export function parseRedeliveryRange(
   request: { since: string; until?: string; onlyDeadLettered?: boolean },
   now: Date,
 ): RedeliveryRange {

@@ -6,7 +6,7 @@ import {
   HEADER_VALUE_PATTERN,
   MAX_HEADER_NAME_LENGTH,
   MAX_HEADER_VALUE_LENGTH,
-  MAX_HEADERS,
+  MAX_STATIC_HEADERS,
 } from './static-header.ts'
 
 const Method = Type.Enum(['POST', 'GET'])
@@ -41,7 +41,7 @@ function members({ allowPrivate }: ReceiverRules) {
         value: Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: HEADER_VALUE_PATTERN }),
       }),
       {
-        maxItems: MAX_HEADERS,
+        maxItems: MAX_STATIC_HEADERS,
         title: 'StaticHeaders',
         description: 'Static headers of every delivery; an update replaces all of them.',
       },

@@ -2,7 +2,7 @@ import type { FieldFault } from '../errors.ts'
 
 export type StaticHeader = { key: string; value: string }
 
-export const MAX_HEADERS = 20
+export const MAX_STATIC_HEADERS = 20
 export const MAX_HEADER_NAME_LENGTH = 200
 export const MAX_HEADER_VALUE_LENGTH = 4096
 /** RFC 9110: a name is a token, a value is visible ASCII, spaces, tabs and the upper half of Latin-1. */

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../clock.ts'
 import { type EnqueueImport, getImport, type ImportDeps, takeImport } from '../contacts/import/contact-import.ts'
-import { abandonImport, type RunDeps, runImport } from '../contacts/import/contact-import-run.ts'
+import { abandonImport, type ImportRunDeps, runImport } from '../contacts/import/contact-import-run.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
@@ -28,8 +28,8 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 })
 
 /** The job that works imports off. One whose runs fail ten times is given up, with the reason. */
-export function importKind(given: Pick<Deps, 'db' | 'blobStore' | 'config'>): SingleKind {
-  const deps: RunDeps = { ...given, sourceType: given.config.serviceName.toLowerCase() }
+export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): SingleKind {
+  const deps: ImportRunDeps = { ...allDeps, sourceType: allDeps.config.serviceName.toLowerCase() }
   return {
     kind: CONTACTS_IMPORT,
     laneCap: 1,

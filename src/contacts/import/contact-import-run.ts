@@ -7,7 +7,7 @@ import { createRowReader, lineToBody, type RowBody } from '../contact-columns.ts
 import type { ContactWrite } from '../contact-record.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../contact-upsert.ts'
 import { readContactRow } from '../contact-write.ts'
-import { toText, withoutBlank } from './contact-import.ts'
+import { decodeRecord, withoutBlank } from './contact-import.ts'
 import {
   type BegunImport,
   beginImport,
@@ -15,8 +15,8 @@ import {
   endImport,
   findImport,
   type Refusal,
+  recordImportProgress,
   recordListGone,
-  recordProgress,
 } from './contact-import-store.ts'
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
@@ -26,7 +26,7 @@ const ROWS_AT_ONCE = 1_000
 /** Read and checked before anything else may happen: a millisecond. */
 const ROWS_AT_A_STRETCH = 25
 
-export type RunDeps = {
+export type ImportRunDeps = {
   db: Pool
   blobStore: BlobStore
   /** What contacts have that the service made by itself: a row that says so says nothing. */
@@ -39,7 +39,7 @@ export type RunDeps = {
  * Throws when `signal` tells it to end, and what the blob store and the database throw.
  */
 export async function runImport(
-  deps: RunDeps,
+  deps: ImportRunDeps,
   companyId: number,
   id: number,
   { signal, pause = () => false }: { signal: AbortSignal; pause?: () => boolean },
@@ -67,7 +67,7 @@ export async function runImport(
 }
 
 /** Gives an import up: what was written of it stays. */
-export async function abandonImport(deps: RunDeps, companyId: number, id: number, reason: string): Promise<void> {
+export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
   const given = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
   // What cannot be taken away now is swept away later.
@@ -75,7 +75,7 @@ export async function abandonImport(deps: RunDeps, companyId: number, id: number
 }
 
 async function forgetList(
-  { db, blobStore }: RunDeps,
+  { db, blobStore }: ImportRunDeps,
   companyId: number,
   id: number,
   storageKey: string,
@@ -86,7 +86,7 @@ async function forgetList(
 
 type Place = { readBytes: number; readLines: number }
 
-async function* readBatches({ blobStore }: RunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
+async function* readBatches({ blobStore }: ImportRunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
   if (begun.readBytes >= begun.sizeBytes) return
   const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
   const bytes: Readable | undefined = await blobStore.open(begun.storageKey, range)
@@ -113,7 +113,7 @@ type Batch = { from: Place; to: Place; rows: Row[]; prepared: PreparedRows; refu
 
 /** Yields to the rows before, which wait for their next statement. */
 async function checkBatch(
-  deps: RunDeps,
+  deps: ImportRunDeps,
   read: ParseRecord,
   records: readonly ListRecord[],
   from: Place,
@@ -143,7 +143,7 @@ function createRecordParser({ format, columns }: ContactImport): ParseRecord {
   return (record) => {
     if (record.isTooLong) return { reason: 'is too long', fields: [] }
     if (!isUtf8(record.bytes)) return { reason: 'is not valid UTF-8', fields: [] }
-    const text = toText(record)
+    const text = decodeRecord(record)
     if (format === 'ndjson') return { ...lineToBody(text), fields: [text] }
     const { fields, fault } = parseCsvRow(text)
     return fault === undefined ? { ...toBody(fields), fields } : { reason: fault, fields }
@@ -151,7 +151,7 @@ function createRecordParser({ format, columns }: ContactImport): ParseRecord {
 }
 
 /** The service's own `source_type` cannot be written: a list that was exported has it all the same. */
-function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
+function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   const given = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
   if (given !== sourceType) return body
@@ -159,7 +159,7 @@ function withoutOwnSource({ sourceType }: RunDeps, body: unknown): unknown {
 }
 
 async function writeBatch(
-  deps: RunDeps,
+  deps: ImportRunDeps,
   companyId: number,
   begun: ContactImport,
   batch: Batch,
@@ -172,7 +172,7 @@ async function writeBatch(
       const fault = outcomes[place]?.fault
       return fault === undefined ? [] : [{ line, fields, reason: `custom_fields ${fault}` }]
     })
-    const isMine = await recordProgress(tx, companyId, begun.id, {
+    const isMine = await recordImportProgress(tx, companyId, begun.id, {
       from: batch.from.readBytes,
       ...batch.to,
       created: count('created'),

@@ -193,7 +193,12 @@ export type Progress = {
  * Counts rows in the transaction that writes them, whose commit need not wait for the disk: what a power failure takes
  * away is rows and count alike, and the import goes on from there. False when another has gone on from the same place.
  */
-export async function recordProgress(tx: Db, companyId: number, id: number, progress: Progress): Promise<boolean> {
+export async function recordImportProgress(
+  tx: Db,
+  companyId: number,
+  id: number,
+  progress: Progress,
+): Promise<boolean> {
   const refusals = progress.refusals.map(({ line, reason, fields }) => ({ line, reason, fields: [...fields] }))
   const moved = await tx`
     with at_ease as materialized (

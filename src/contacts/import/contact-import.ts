@@ -229,7 +229,7 @@ function toHead(record: ListRecord): Header & { fault?: string } {
   if (record.isTooLong || !isUtf8(record.bytes)) {
     return { columns: [], ignored: [], head, fault: record.isTooLong ? 'it is too long' : 'it is not UTF-8' }
   }
-  const { fields, fault } = parseCsvRow(toText(record))
+  const { fields, fault } = parseCsvRow(decodeRecord(record))
   const columns = fields.map(toColumn)
   const unstorable = columns.some((column) => column.includes('\0')) ? 'a column has NUL in its name' : undefined
   const { ignored, fault: headerFault } = readHeader(columns)
@@ -240,7 +240,7 @@ function toHead(record: ListRecord): Header & { fault?: string } {
 const BYTE_ORDER_MARK = '\uFEFF'
 
 /** The text of a record, without the mark that some programs put before the first. */
-export const toText = (record: ListRecord): string => {
+export const decodeRecord = (record: ListRecord): string => {
   const text = record.bytes.toString('utf8')
   return record.line === 1 && text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text
 }

@@ -4,7 +4,7 @@ import { textFaults } from '../../text/storable-text.ts'
 export type SortColumn = 'created_at' | 'updated_at' | 'email'
 
 /** A place in a sorted list: microseconds since 1970, or an email's place, and the id that decides among equal ones. */
-export type Place = { readonly value: number | string; readonly id: number }
+export type CursorPosition = { readonly value: number | string; readonly id: number }
 
 /** After the year 2200. */
 const MICROSECONDS_MAX = 7_300_000_000_000_000
@@ -12,11 +12,11 @@ const VALUE_MAX_LENGTH = 400
 const CURSOR_MAX_LENGTH = 2_000
 
 /** A cursor for the outside: it holds the place itself, so it stays valid when its contact changes or goes. */
-export const toCursor = (column: SortColumn, { value, id }: Place): string =>
+export const toCursor = (column: SortColumn, { value, id }: CursorPosition): string =>
   Buffer.from(JSON.stringify([column, value, id])).toString('base64url')
 
 /** The place of a cursor of a list in this order; 422 for every other text. `path`: the parameter's name. */
-export function parseCursor(text: string, column: SortColumn, path: string): Place {
+export function parseCursor(text: string, column: SortColumn, path: string): CursorPosition {
   const parsed = text.length > CURSOR_MAX_LENGTH ? undefined : parseJson(Buffer.from(text, 'base64url').toString())
   const [of, value, id] = Array.isArray(parsed) ? parsed : []
   const isPlace = of === column && isValue(value, column) && Number.isSafeInteger(id) && id > 0

@@ -4,7 +4,7 @@ import { isOwnWait, isTemporary } from '../../db/failure.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
-import { handleInHalves, handleTogether, type Outcome } from './handle-in-halves.ts'
+import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
 import { keepUnhandled, type Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
@@ -81,7 +81,7 @@ const isolate = (db: Pool, lane: number): Promise<number> =>
     return events.length
   })
 
-type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<Outcome>
+type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<HandlingOutcome>
 
 /** What other rooms want done after the commit is done then. */
 async function handleOnce(
@@ -121,7 +121,7 @@ const uniqueOf = (events: readonly StoredEvent[]): StoredEvent[] => [
  */
 const numberByNumber: Handle = async (deps, tx, owned, at) => {
   const numbers = [...Map.groupBy(owned, ({ event }) => event.part).values()]
-  const all: Outcome = { unhandled: [], afterwards: [], left: [] }
+  const all: HandlingOutcome = { unhandled: [], afterwards: [], left: [] }
   let isSpent = false
   for (const items of numbers.toSorted((one, other) => one.length - other.length)) {
     if (isSpent) {

@@ -9,7 +9,7 @@ import { savepoint } from './savepoint.ts'
 /** Failed attempts after which the rest of the items is left to a later transaction. */
 const MAX_FAILURES = 40
 
-export type Outcome = {
+export type HandlingOutcome = {
   unhandled: Unhandled[]
   /** What other rooms want done after the commit. */
   afterwards: AfterCommit[]
@@ -18,7 +18,12 @@ export type Outcome = {
 }
 
 /** All items in one go; when one of them fails, none is handled. */
-export async function handleTogether(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
+export async function handleTogether(
+  deps: HandleDeps,
+  tx: Db,
+  owned: readonly Owned[],
+  at: Date,
+): Promise<HandlingOutcome> {
   if (owned.length === 0) return { unhandled: [], afterwards: [], left: [] }
   const afterwards: AfterCommit[] = []
   const notHandled = await handleItems({ ...deps, afterwards }, tx, owned, at)
@@ -31,7 +36,12 @@ export async function handleTogether(deps: HandleDeps, tx: Db, owned: readonly O
 }
 
 /** All items in one go; when that fails, one half after the other, so that an item that fails does so alone. */
-export async function handleInHalves(deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date): Promise<Outcome> {
+export async function handleInHalves(
+  deps: HandleDeps,
+  tx: Db,
+  owned: readonly Owned[],
+  at: Date,
+): Promise<HandlingOutcome> {
   const unhandled: Unhandled[] = []
   const afterwards: AfterCommit[] = []
   const left: Owned[] = []

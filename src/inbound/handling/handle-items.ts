@@ -22,7 +22,7 @@ import { applyTemplateEvents, type TemplateEvent } from '../../templates/templat
 import { phoneIdentity } from '../../text/phone.ts'
 import { buildEnvelope, type Forwardable, isForwardable } from '../envelope.ts'
 import type { StoredEvent } from '../event-store.ts'
-import { changeNumber, changeUserId } from './identity-store.ts'
+import { changeNumber, changeUserId } from './identity-change-store.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 import { verifyEarly } from './verify-early.ts'
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../clock.ts'
 import { eventReader } from '../../wiring/adapters.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
-import { isIsolated, isolatedLane, laneOf } from '../lane.ts'
+import { eventLaneOf, isIsolated, isolatedLane } from '../lane.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 import { startInboundWorker } from './inbound-worker.ts'
 import type { Unhandled } from './keep-unhandled.ts'
@@ -98,7 +98,7 @@ async function failedItems(): Promise<{ rows: number; wamids: string[] }> {
 async function connectTwo(areInOneLane: boolean): Promise<[string, string]> {
   const one = await connectNumber(db)
   let other = await connectNumber(db)
-  while ((laneOf(one) === laneOf(other)) !== areInOneLane) other = await connectNumber(db)
+  while ((eventLaneOf(one) === eventLaneOf(other)) !== areInOneLane) other = await connectNumber(db)
   return [one, other]
 }
 
@@ -107,17 +107,17 @@ describe('950 items that fail, in one body', () => {
     const [bad, good] = await connectTwo(false)
     const wamid = newWamid()
     await accept(badBody(bad), bodyOf(good, textMessage('Hello', wamid)))
-    const { failing } = await handleLanes(deps, [laneOf(bad), laneOf(good)])
+    const { failing } = await handleLanes(deps, [eventLaneOf(bad), eventLaneOf(good)])
     expect(await isHandled(wamid)).toBe(true)
     expect(await attempts()).toBeLessThanOrEqual(3)
-    expect(failing).toEqual([laneOf(bad)])
+    expect(failing).toEqual([eventLaneOf(bad)])
   })
 
   test('delay a message of another number in the same lane by a bounded number of attempts', async () => {
     const [bad, good] = await connectTwo(true)
     const wamid = newWamid()
     await accept(badBody(bad), bodyOf(good, textMessage('Hello', wamid)))
-    const lane = laneOf(bad)
+    const lane = eventLaneOf(bad)
     expect((await handleLanes(deps, [lane])).failing).toEqual([lane])
     await handleApart(deps, lane)
     await handleLanes(deps, [lane])
@@ -166,8 +166,8 @@ describe('what cannot be written', () => {
     const good = await connectNumber(db)
     const wamid = newWamid()
     await accept(unknown('cursed'), unknown('fine'), bodyOf(good, textMessage('Hello', wamid)))
-    const lane = laneOf('unknown')
-    const { failing } = await handleLanes(deps, [...new Set([lane, laneOf(good)])])
+    const lane = eventLaneOf('unknown')
+    const { failing } = await handleLanes(deps, [...new Set([lane, eventLaneOf(good)])])
     expect(failing).toEqual([lane])
     await handleApart(deps, lane)
     expect(await leftIn()).toEqual([isolatedLane(lane)])
@@ -197,7 +197,7 @@ test('an event with more items than one transaction takes is handled in several,
   const number = await connectNumber(db)
   const texts = Array.from({ length: 1_200 }, (_, n) => `many ${n}`)
   await accept(bodyOf(number, ...texts.map((text) => textMessage(text))), bodyOf(number, textMessage('many last')))
-  const lane = laneOf(number)
+  const lane = eventLaneOf(number)
   await handleLanes(deps, [lane])
   expect(await db`select from messages where text like 'many %'`).toHaveLength(500)
   await handleAll()

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany, createSender, messageFrom } from '../../../test/world.ts'
 import { type InboundRecord, recordInbound } from '../../conversations/record-store.ts'
 import { prepareSends } from '../../messages/message-store.ts'
-import { changeNumber, changeUserId } from './identity-store.ts'
+import { changeNumber, changeUserId } from './identity-change-store.ts'
 
 const { db } = await createTestDatabase()
 

@@ -2,7 +2,7 @@ import { createBatcher } from '../../batching/batch.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import { type NewEvent, storeEvents } from '../event-store.ts'
-import { laneOf } from '../lane.ts'
+import { eventLaneOf } from '../lane.ts'
 import type { Proof } from './signature.ts'
 
 /** What one statement carries. */
@@ -73,7 +73,7 @@ export function toEvents(events: RouteKeys, body: Buffer): Pick<NewEvent, 'lane'
   const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES / (body.length + 1))))
   const [first = '', ...others] = events.routeKeys(body, limit)
   return [first, ...others].map((number) => ({
-    lane: laneOf(number),
+    lane: eventLaneOf(number),
     part: number,
     others: number === first ? others : ['*'],
     body,

@@ -1,4 +1,4 @@
-import { isObject } from '../exchange.ts'
+import { isObject } from '../events/json-member.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { ProviderNumber, ProviderTemplate } from '../provider.ts'

@@ -52,11 +52,11 @@ export type Customer = {
 
 /** The five types of a conversation's message record. */
 export type RecordType = 'text' | 'image' | 'video' | 'audio' | 'document'
-export type MediaKind = 'image' | 'video' | 'audio' | 'document'
+export type InboundMediaKind = 'image' | 'video' | 'audio' | 'document'
 
 export type InboundMedia = {
   /** A sticker is an image. */
-  kind: MediaKind
+  kind: InboundMediaKind
   mimeType: string | null
   filename: string | null
   caption: string | null
@@ -66,7 +66,7 @@ export type InboundMedia = {
   url: string | null
 }
 
-export type ProviderError = { code: number | null; title: string | null; details: string | null }
+export type ReportedError = { code: number | null; title: string | null; details: string | null }
 
 /** What a message and a reaction share. Of an echo the customer is the one written to. */
 export type Conversational = Placed & {
@@ -101,7 +101,7 @@ export type MessageItem = Conversational & {
   /** The message which this one edits or revokes. */
   originalWamid: string | null
   details: MessageDetails
-  error: ProviderError | null
+  error: ReportedError | null
 }
 
 /** Changes the message `originalWamid`; no message of its own. Receivers get it with the members of a message. */
@@ -130,7 +130,7 @@ export type StatusItem = Placed & {
   callbackData: string | null
   recipientPhone: string | null
   recipientUserId: string | null
-  error: ProviderError | null
+  error: ReportedError | null
 }
 
 type TemplateName = {
@@ -141,13 +141,13 @@ type TemplateName = {
   language: string | null
 }
 
-export type TemplateStatus = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
+export type TemplateStatusEvent = 'APPROVED' | 'PENDING' | 'REJECTED' | 'DISABLED'
 
 export type TemplateStatusItem = Placed &
   TemplateName & {
     kind: 'template-status'
     /** Null: the event changes no status. */
-    status: TemplateStatus | null
+    status: TemplateStatusEvent | null
     /** The provider's own word, upper case. */
     event: string
     /** The empty string where there is none. */
@@ -163,7 +163,7 @@ export type TemplateQualityItem = Placed &
 export type TemplateCategoryItem = Placed &
   TemplateName & { kind: 'template-category'; previousCategory: string | null; category: string }
 
-export type TemplateButton = {
+export type TemplateButtonChange = {
   type: string | null
   text: string | null
   url: string | null
@@ -176,7 +176,7 @@ export type TemplateComponentsItem = Placed &
     header: string | null
     body: string | null
     footer: string | null
-    buttons: TemplateButton[]
+    buttons: TemplateButtonChange[]
   }
 
 export type NumberQualityItem = Placed & {

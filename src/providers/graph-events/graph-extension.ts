@@ -1,4 +1,4 @@
-import type { ProviderError } from '../events/event-item.ts'
+import type { ReportedError } from '../events/event-item.ts'
 import type { JsonObject } from '../events/json-member.ts'
 
 /** What a provider that passes Meta's events on adds to them; each answers null for events without it. */
@@ -8,7 +8,7 @@ export type GraphExtension = {
   /** The provider's own id of a status's message. Throws BeyondBounds. */
   messageIdOf(status: JsonObject): string | null
   /** The reason of a failure that has no `errors[]`. */
-  errorOf(status: JsonObject): ProviderError | null
+  errorOf(status: JsonObject): ReportedError | null
 }
 
 /** The first answer that is not null. */

@@ -1,8 +1,8 @@
 import { TEXT_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
-import type { InboundMedia, MediaKind, RecordType } from '../events/event-item.ts'
+import type { InboundMedia, InboundMediaKind, RecordType } from '../events/event-item.ts'
 import { EMPTY, idAt, isObject, type JsonObject, memberAt, objectAt, textAt } from '../events/json-member.ts'
 
-const MEDIA_KINDS = new Map<string, MediaKind>([
+const MEDIA_KINDS = new Map<string, InboundMediaKind>([
   ['image', 'image'],
   ['sticker', 'image'],
   ['video', 'video'],

@@ -32,7 +32,7 @@ import {
 const LEVELS_ABOVE_ELEMENT = 7
 
 /** What the items of one body share. */
-export type OpenBody = {
+export type GraphBody = {
   body: JsonObject
   slice: Slice
   extensions: readonly GraphExtension[]
@@ -41,7 +41,7 @@ export type OpenBody = {
 }
 
 /** What all items of one change share. */
-type Change = OpenBody & {
+type Change = GraphBody & {
   entry: JsonObject
   value: JsonObject
   field: string | null
@@ -53,7 +53,7 @@ type Change = OpenBody & {
 type Ids = { phoneNumberId: string | null; appId: string | null; wabaAccountId: string | null }
 
 /** The items of one element of `entry`, in order. */
-export function* readEntry(open: OpenBody, element: unknown, index: number): Generator<InboundItem> {
+export function* readEntry(open: GraphBody, element: unknown, index: number): Generator<InboundItem> {
   const entry = isObject(element) ? element : EMPTY
   const changes = listAt(entry, 'changes')
   for (const [number, change] of (changes.length === 0 ? [undefined] : changes).entries()) {
@@ -61,7 +61,7 @@ export function* readEntry(open: OpenBody, element: unknown, index: number): Gen
   }
 }
 
-function* readChange(opened: OpenBody & Pick<Change, 'entry' | 'at'>, element: unknown): Generator<InboundItem> {
+function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: unknown): Generator<InboundItem> {
   const known = isObject(element) ? element : EMPTY
   const value = objectAt(known, 'value')
   const nameless: Change = { ...opened, value, field: textAt(known, 'field'), ids: NO_IDS }
@@ -175,7 +175,7 @@ function place(change: Change, inList?: InList): Placed {
 const NO_IDS: Ids = { phoneNumberId: null, appId: null, wabaAccountId: null }
 
 /** @throws BeyondBounds when one of them is too long. */
-const readIds = ({ body, extensions }: OpenBody, entry: JsonObject, value: JsonObject): Ids => ({
+const readIds = ({ body, extensions }: GraphBody, entry: JsonObject, value: JsonObject): Ids => ({
   phoneNumberId: idAt(objectAt(value, 'metadata'), 'phone_number_id', ID_LIMIT),
   appId: firstOf(extensions, (extension) => extension.appIdOf(body)),
   wabaAccountId: idAt(entry, 'id', ID_LIMIT),

@@ -1,8 +1,8 @@
-import type { ProviderError } from '../events/event-item.ts'
+import type { ReportedError } from '../events/event-item.ts'
 import { isObject, type JsonObject, objectAt, textAt } from '../events/json-member.ts'
 
 /** One element of the provider's `errors[]`; null when it is none. */
-export function readError(error: unknown): ProviderError | null {
+export function readError(error: unknown): ReportedError | null {
   if (!isObject(error)) return null
   const title = textAt(error, 'title') ?? textAt(error, 'message')
   const message = textAt(error, 'message')

@@ -1,9 +1,9 @@
 import { ID_LIMIT } from '../events/bounds.ts'
-import type { InboundItem, Placed, TemplateButton, TemplateStatus } from '../events/event-item.ts'
+import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../events/event-item.ts'
 import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../events/json-member.ts'
 
 /** The provider's words and our four states; a word that is not here changes no status. */
-export const STATUSES = new Map<string, TemplateStatus>([
+export const STATUSES = new Map<string, TemplateStatusEvent>([
   ['APPROVED', 'APPROVED'],
   ['REINSTATED', 'APPROVED'],
   ['UNARCHIVED', 'APPROVED'],
@@ -81,7 +81,7 @@ export const readTemplateComponents: TemplateReader = (value, placed) => {
   }
 }
 
-const readButton = (button: JsonObject): TemplateButton => ({
+const readButton = (button: JsonObject): TemplateButtonChange => ({
   type: textAt(button, 'message_template_button_type'),
   text: textAt(button, 'message_template_button_text'),
   url: textAt(button, 'message_template_button_url'),

@@ -1,5 +1,5 @@
 import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
-import type { InboundItem, Placed, ProviderError } from '../events/event-item.ts'
+import type { InboundItem, Placed, ReportedError } from '../events/event-item.ts'
 import type { EventFormat } from '../events/event-reader.ts'
 import { idAt, isObject, type JsonObject, memberAt, objectAt, secondsAt, textAt } from '../events/json-member.ts'
 import { placeWhole, unreadable } from '../events/unreadable.ts'
@@ -84,7 +84,7 @@ const wordAt = (payload: JsonObject, object: string, name: string): string | nul
   textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
 
 /** Failures carry `code` and `reason` in the status itself. */
-function readFlatError(status: JsonObject): ProviderError | null {
+function readFlatError(status: JsonObject): ReportedError | null {
   const code = codeAt(status)
   const title = textAt(status, 'reason')
   return code === null && title === null ? null : { code, title, details: null }

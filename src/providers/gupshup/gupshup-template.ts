@@ -1,4 +1,5 @@
-import { isObject, readJsonObject } from '../exchange.ts'
+import { isObject } from '../events/json-member.ts'
+import { readJsonObject } from '../exchange.ts'
 import { idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { ProviderTemplate, TemplateComponent } from '../provider.ts'

@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
-import { type Call, exchange, isObject } from '../exchange.ts'
+import { isObject } from '../events/json-member.ts'
+import { type Call, exchange } from '../exchange.ts'
 import { openMedia } from '../fetch-media.ts'
 import { idOf, objectsIn, type Reading, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'

@@ -1,4 +1,4 @@
-import { isObject } from '../exchange.ts'
+import { isObject } from '../events/json-member.ts'
 import { failed, idOf, objectsIn } from '../graph-answer.ts'
 import { text } from '../graph-error.ts'
 import type { Fetched, ProviderNumber, ProviderTemplate } from '../provider.ts'
@@ -14,7 +14,7 @@ const MAX_PAGES = 200
 export type Ask = (path: string) => Promise<Fetched<Record<string, unknown>>>
 
 /** The templates of a business account; its namespace stands beside the account, not in the list. */
-export async function listTemplates(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderTemplate[]>> {
+export async function fetchTemplates(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderTemplate[]>> {
   const [items, account] = await Promise.all([
     readPages(ask, `${wabaAccountId}/message_templates`, TEMPLATE_FIELDS),
     ask(`${wabaAccountId}?fields=message_template_namespace`),
@@ -28,11 +28,11 @@ export async function listTemplates(ask: Ask, wabaAccountId: string): Promise<Fe
 /** The numbers of a business account. */
 export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderNumber[]>> {
   const items = await readPages(ask, `${wabaAccountId}/phone_numbers`, NUMBER_FIELDS)
-  return items.kind === 'failed' ? items : { kind: 'fetched', value: items.value.map(toNumber) }
+  return items.kind === 'failed' ? items : { kind: 'fetched', value: items.value.map(toProviderNumber) }
 }
 
 /** A number as Meta writes it. */
-export const toNumber = (item: Record<string, unknown>): ProviderNumber => ({
+export const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
   phoneNumberId: idOf(item.id),
   phoneNumber: text(item.display_phone_number),
   phoneName: text(item.verified_name),

@@ -5,7 +5,7 @@ import { idOf, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
 import { toGraphMessage } from '../graph-message.ts'
 import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
 import type { MediaOutcome, Provider, SenderAccess } from '../provider.ts'
-import { listNumbers, listTemplates } from './meta-list.ts'
+import { fetchTemplates, listNumbers } from './meta-list.ts'
 import { mediaPath, ownAddress } from './meta-media.ts'
 
 const PUBLIC_ADDRESS = 'https://graph.facebook.com'
@@ -40,7 +40,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
     toWire: toGraphMessage,
     send: async (access, body) =>
       readSendAnswer(await post(access, 'messages', 'application/json', { body, timeoutMs })),
-    listTemplates: (access) => listTemplates(get(access), access.wabaAccountId),
+    listTemplates: (access) => fetchTemplates(get(access), access.wabaAccountId),
     listNumbers: (access) => listNumbers(get(access), access.wabaAccountId),
     uploadMedia: async (access, file) => {
       const fields = { messaging_product: 'whatsapp', type: file.mimeType }
