@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, onTestFinished, test } from 'vitest'
-import { takeImport } from '../src/contacts/import/contact-import.ts'
+import { receiveImport } from '../src/contacts/import/contact-import.ts'
 import { recordMedia } from '../src/media/copy-media.ts'
 import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createImportDeps } from '../src/wiring/import-deps.ts'
@@ -43,7 +43,7 @@ test('every background job of a removed company ends without effect: mail, deliv
   // Work that was on its way into the queue at the removal.
   await whileNothingIsClaimed(async () => {
     const list = Readable.from([Buffer.from('email\na@example.com\n')])
-    await takeImport(createImportDeps(deps), companyId, 'csv', list, null)
+    await receiveImport(createImportDeps(deps), companyId, 'csv', list, null)
     await forwardMessages(db, [{ companyId, wamid: 'wamid.1', messageId: null, body: '{}' }])
     const media = await createMediaMessage(db, { providerMediaId: '1' }, { companyId, senderId: sender.channelId })
     await recordMedia(createMediaDeps(deps).enqueue, db, [media])

@@ -29,7 +29,7 @@ afterEach(() => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-/** A worker process that has begun to look for work. */
+/** A worker process that has started to look for work. */
 async function spawnWorker(): Promise<ChildProcess> {
   const env = { ...process.env, NODE_COMPILE_CACHE: compiled }
   const child = spawn(process.execPath, [FIXTURE, url], { stdio: ['ignore', 'pipe', 'inherit'], env })

@@ -11,7 +11,7 @@ test('large mails at once: 8 MiB in one statement, and what was refused as too m
   )
   const accepted = answers.filter(({ status }) => status === 201)
   const refused = answers.filter(({ headers }) => headers.get('retry-after') !== null)
-  // On a machine that is busy, a statement that has begun may outlast its callers: their outcome is unknown.
+  // On a machine that is busy, a statement that has started may outlast its callers: their outcome is unknown.
   const unknown = answers.length - accepted.length - refused.length
   const rows = await db<{ uid: string }[]>`select uid from emails where company_id = ${companyId}`
   const uids = new Set(rows.map(({ uid }) => uid))

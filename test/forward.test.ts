@@ -251,7 +251,7 @@ describe('the receiver of the documentation', () => {
   })
 })
 
-test('stopping waits for an attempt that has begun', async () => {
+test('stopping waits for an attempt that has started', async () => {
   const own = await startTestService()
   const company = await own.createCompany()
   const peer = await startReceiver((_, response) => setTimeout(() => response.end(), 1_000))

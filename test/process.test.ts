@@ -225,7 +225,7 @@ test(
     const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
     const answer = fetch(`${parley.address}/slow`)
-    await parley.says('slow request has begun')
+    await parley.says('slow request has started')
     // The whole group, twice, as a terminal's Ctrl-C through npm arrives.
     process.kill(-parley.pid, 'SIGINT')
     process.kill(-parley.pid, 'SIGINT')
@@ -243,7 +243,7 @@ test(
     const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })
     const answer = fetch(`${parley.address}/slow`).catch(() => 'cut off')
-    await parley.says('slow request has begun')
+    await parley.says('slow request has started')
     parley.child.kill('SIGTERM')
     await sleep(1_000)
     expect(await parley.signal('SIGTERM')).toBe(1)

@@ -8,7 +8,7 @@ import { type Build, start } from '../src/process/start.ts'
 const buildSlowApp: Build = async ({ db }) => {
   const app = Fastify()
   app.get('/slow', async () => {
-    console.log('slow request has begun')
+    console.log('slow request has started')
     await db`select pg_sleep(2)`
     const [row] = await db`select 2 as slept`
     return row

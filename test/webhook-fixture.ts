@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Db, Pool } from '../src/db/connect.ts'
-import { finishJobs } from '../src/jobs/job-store.ts'
+import { completeJobs } from '../src/jobs/job-store.ts'
 import {
   type AttemptRecord,
   completeAttempts,
@@ -80,7 +80,7 @@ export async function startHeld(db: Db, deliveries: readonly DeliveryRef[]): Pro
   const held = await hold(db, deliveries)
   const started = await startAttempts(db, held)
   const others = held.filter(({ deliveryId }) => started.every((one) => one.deliveryId !== deliveryId))
-  await finishJobs(
+  await completeJobs(
     db,
     others.map(({ deliveryId: id, claimId }) => ({ id, claimId })),
     DELIVERIES,

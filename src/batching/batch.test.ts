@@ -22,7 +22,7 @@ function heldRun() {
   return { run, given, release }
 }
 
-/** Until what was begun in this turn of the event loop has begun. */
+/** Until what was started in this turn of the event loop has started. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const failure = (code: string): Error => Object.assign(new Error(code), { code })

@@ -66,7 +66,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
         startAfter(waitMs)
         return
       }
-      const batch = queue.take().filter((waiting) => keepUnlessStale(waiting, nowMs))
+      const batch = queue.take().filter((waiting) => storeUnlessStale(waiting, nowMs))
       if (batch.length === 0) continue
       startedAtMs = nowMs
       running += 1
@@ -75,7 +75,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
   }
 
   /** Whether a caller still waits for the item; otherwise it is refused. */
-  const keepUnlessStale = (waiting: Waiting<Item, Result>, nowMs: number): boolean => {
+  const storeUnlessStale = (waiting: Waiting<Item, Result>, nowMs: number): boolean => {
     const isKept = waiting.signal?.aborted !== true && nowMs - waiting.sinceMs < maxWaitMs
     if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
     return isKept
@@ -111,7 +111,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     setTimeout(() => {
       isExpiring = false
       const nowMs = monotonicMs()
-      queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs))
+      queue.removeOldest((waiting) => storeUnlessStale(waiting, nowMs))
       if (queue.size() > 0) expireLater()
     }, maxWaitMs / 4)
   }

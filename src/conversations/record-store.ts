@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { keepWaiting } from './waiting-status-store.ts'
+import { storeWaitingStatuses } from './waiting-status-store.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {
@@ -208,5 +208,5 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
       and (progress.is_new or (message.wamid is null and furthest.told_wamid is not null))
   `
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
-  if (byProviderId.length > 0) await keepWaiting(tx, byProviderId)
+  if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
 }

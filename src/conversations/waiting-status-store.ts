@@ -8,7 +8,7 @@ const BATCH = 500
  * Keeps the statuses that name a message by an id of the provider's which no message has yet: the answer to its send
  * may still be on its way to the database.
  */
-export async function keepWaiting(tx: Db, records: readonly StatusRecord[]): Promise<void> {
+export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecord[]): Promise<void> {
   const items = records.map((record) => ({
     company_id: record.companyId,
     provider_message_id: record.providerMessageId,

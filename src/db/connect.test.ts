@@ -89,17 +89,17 @@ describe.each(losses)('a connection that %s', (_, lose) => {
 
   test.each([0, 1])('fails its transaction after %i statements', async (count) => {
     const { proxy, pool } = await cuttable({ max: 1 })
-    const begun = Promise.withResolvers<void>()
+    const started = Promise.withResolvers<void>()
     const goOn = Promise.withResolvers<void>()
     let late: unknown
     const transaction = pool.begin(async (tx) => {
       for (let n = 0; n < count; n += 1) await tx`insert into notes (writer) values ('lost')`
-      begun.resolve()
+      started.resolve()
       await goOn.promise
       late = await failureOf(tx`insert into notes (writer) values ('late')`)
     })
     const failed = expectDown(transaction)
-    await begun.promise
+    await started.promise
     await lose(proxy)
     await failed
     // The same connection object serves another by now: the dead transaction's statements are not for it.

@@ -18,7 +18,7 @@ import { clientAddress, isForwarded, isLoopback, trustedProxies } from './client
 import { consoleMark } from './console-address.ts'
 import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
-import { type RequestLimiter, tellStanding } from './rate-limit.ts'
+import { type RequestLimiter, setRateLimitHeaders } from './rate-limit.ts'
 import type { Sessions } from './session.ts'
 import { isUnreadable } from './unreadable-address.ts'
 
@@ -66,7 +66,7 @@ export function createAdmission(deps: AdmitDeps) {
     request.caller = caller
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
     const standing = await deps.limiter.countCompany(caller.companyId, caller.rateLimitPerMinute)
-    tellStanding(reply, standing)
+    setRateLimitHeaders(reply, standing)
     if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
     if (request.is404) throw nothingHere(request)
@@ -82,7 +82,7 @@ export function createAdmission(deps: AdmitDeps) {
   ) => {
     if (origin !== undefined && (await deps.keys.isLiveOrigin(origin))) allowOrigin(reply, origin)
     const standing = await deps.limiter.countAddress(clientAddress(request.raw, isTrusted))
-    tellStanding(reply, standing)
+    setRateLimitHeaders(reply, standing)
     if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
     throw request.is404 ? nothingHere(request) : missingCredentials()

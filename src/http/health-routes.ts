@@ -35,7 +35,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     const isReader = createReaderCheck(deps.config.metricsToken)
 
     app.get('/readyz', { config, schema }, async (request) => {
-      if (deps.stopping?.hasBegun) throw serviceUnavailable('The process is stopping')
+      if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
       if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
       const details = { mail: deps.mailHealth.details() }
       return { status: 'ok', ...(isReader(request) && { details }) }

@@ -104,7 +104,7 @@ function toReservation(row: Row): Reservation {
  * Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. False when the reservation no
  * longer stands. In the transaction that takes effect, this makes sure that no other run of the request does.
  */
-export async function keepAnswer(
+export async function recordAnswer(
   db: Db,
   companyId: number,
   id: number,
@@ -119,7 +119,7 @@ export async function keepAnswer(
 }
 
 /** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
-export async function keepProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
+export async function storeProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
   const kept = await db`
     update idempotency_keys
     set progress = ${db.json(progress)}

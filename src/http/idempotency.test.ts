@@ -5,7 +5,7 @@ import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { asFinal, providerText, serviceUnavailable, validationError } from '../errors.ts'
 import { answerOnce, completeKey, parseKey, recordKeyProgress } from './idempotency.ts'
-import { keepAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
+import { recordAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
 
 const { db } = await createTestDatabase()
 /** A key as its row holds it. */
@@ -314,7 +314,7 @@ describe('a process that died', () => {
     await dies('zombie', null)
     const heir = await reserveKey(db, request)
     expect([zombie.state, heir.state]).toEqual(['reserved', 'reserved'])
-    if (zombie.state === 'reserved') await keepAnswer(db, key.companyId, zombie.id, 200, '"late"')
+    if (zombie.state === 'reserved') await recordAnswer(db, key.companyId, zombie.id, 200, '"late"')
     expect(await reserveKey(db, request)).toEqual({ state: 'running' })
   })
 })

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Db, Json, Pool } from '../db/connect.ts'
 import { AppError, idempotencyKeyInUse, idempotencyKeyReused, validationError } from '../errors.ts'
 import { withTimeout } from './database-timeout.ts'
-import { keepAnswer, keepProgress, releaseKey, renewKeys, reserveKey } from './idempotency-store.ts'
+import { recordAnswer, releaseKey, renewKeys, reserveKey, storeProgress } from './idempotency-store.ts'
 
 /** An answer as a handler gives it; its body is kept as JSON. */
 export type StoredAnswer = { status: number; body: unknown }
@@ -151,7 +151,7 @@ export async function completeKey(
   if (idempotency === undefined) return
   const { companyId, id } = idempotency
   const text = String(reply.code(status).serialize(body))
-  const isKept = await keepAnswer(tx, companyId, id, status, text)
+  const isKept = await recordAnswer(tx, companyId, id, status, text)
   if (!isKept) throw idempotencyKeyInUse()
   idempotency.isCompleted = true
 }
@@ -163,7 +163,7 @@ export async function completeKey(
  */
 export async function recordKeyProgress(tx: Db, { idempotency }: FastifyRequest, progress: Json): Promise<void> {
   if (idempotency === undefined) return
-  if (!(await keepProgress(tx, idempotency.companyId, idempotency.id, progress))) throw idempotencyKeyInUse()
+  if (!(await storeProgress(tx, idempotency.companyId, idempotency.id, progress))) throw idempotencyKeyInUse()
 }
 
 /** The key, bare or as a quoted string; throws 422 when it is empty, too long, or badly quoted. */
@@ -217,7 +217,7 @@ const replay = (reply: FastifyReply, status: number, text: string) =>
 
 /** Keeps an answer for a reservation, by its id; the first one stays. */
 const storeAnswer = (db: Db, companyId: number, id: number, { status, body }: StoredAnswer): Promise<unknown> =>
-  keepAnswer(db, companyId, id, status, JSON.stringify(body))
+  recordAnswer(db, companyId, id, status, JSON.stringify(body))
 
 const free = (db: Db, request: FastifyRequest, companyId: number, id: number): Promise<void> =>
   releaseKey(db, companyId, id).catch((error) =>

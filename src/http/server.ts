@@ -84,7 +84,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const admit = createAdmission({ ...deps, keys: deps.apiKeys })
   // Hooks of every request call back: a promise each would cost more than most of them do.
   app.addHook('onRequest', (_request, reply, done) => {
-    if (deps.stopping?.hasBegun) reply.header('connection', 'close')
+    if (deps.stopping?.isStopping) reply.header('connection', 'close')
     const closing = deps.stopping?.closing
     if (closing) closing.then(() => done())
     else done()

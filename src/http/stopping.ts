@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 /** How far the stop of an HTTP server has got, as its routes and hooks see it. */
 export type Stopping = {
   /** True from the first moment: each answer closes its connection, and `/readyz` says 503. */
-  readonly hasBegun: boolean
+  readonly isStopping: boolean
   /** Set while the listener closes: requests that arrive meanwhile wait for it. */
   readonly closing: Promise<void> | undefined
 }
@@ -27,17 +27,17 @@ const MAX_WAIT_MS = 1_000
  * refused: their clients go to another process.
  */
 export function createStopping(): StoppingServer {
-  let hasBegun = false
+  let isStopping = false
   let closing: Promise<void> | undefined
   return {
-    get hasBegun() {
-      return hasBegun
+    get isStopping() {
+      return isStopping
     },
     get closing() {
       return closing
     },
     begin: () => {
-      hasBegun = true
+      isStopping = true
     },
     closeListener: async (server) => {
       const closed = Promise.withResolvers<void>()

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { storeEvents, takeEvents } from './event-store.ts'
+import { claimEvents, storeEvents } from './event-store.ts'
 import { UNPROVEN } from './ingest/signature.ts'
 
 const { db } = await createTestDatabase()
@@ -24,7 +24,7 @@ const store = (...events: [lane: number, body: string][]) =>
     })),
   )
 const take = (lanes: number[], most = MANY) =>
-  db.begin(async (tx) => (await takeEvents(tx, lanes, most)).map(({ body }) => String(body)))
+  db.begin(async (tx) => (await claimEvents(tx, lanes, most)).map(({ body }) => String(body)))
 const left = async () => (await db`select from inbound_events`).length
 
 test('events are taken once, the oldest of those lanes first', async () => {
@@ -44,7 +44,7 @@ test('no more are taken once their bodies have so many bytes, but one at least',
 test('what is taken comes back when the transaction fails, and nobody has the lane meanwhile', async () => {
   await store([1, 'a'], [2, 'b'])
   const failing = db.begin(async (tx) => {
-    expect(await takeEvents(tx, [1], MANY)).toHaveLength(1)
+    expect(await claimEvents(tx, [1], MANY)).toHaveLength(1)
     expect(await take([1, 2])).toEqual(['b'])
     throw new Error('stopped')
   })

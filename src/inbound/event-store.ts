@@ -118,20 +118,20 @@ export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): 
  * Takes the oldest events off those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
  * this transaction's until it ends, and the events come back if it does not commit.
  */
-export function takeEvents(
+export function claimEvents(
   tx: Db,
   lanes: readonly number[],
   { limit, bytes }: { limit: number; bytes: number },
 ): Promise<StoredEvent[]> {
   return tx<StoredEvent[]>`
     select lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address
-    from take_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
+    from claim_events(${lanes as number[]}::smallint[], ${limit}, ${bytes})
     order by id
   `
 }
 
 /** Puts events back that this transaction took, with what is changed of them; their ids, and so their order, stay. */
-export async function putBackEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
+export async function releaseEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
   const bodies = joinBodies(events)
   const rows = events.map((event, index) => ({

@@ -12,7 +12,7 @@ const isHeld = (table: JobTable): string => `
 const isWithin = (table: JobTable): string => table.isWithin('$3::integer', '$4::integer')
 
 /** Ends jobs and returns those that the caller still held. */
-export const finishStatement = perTable((table) => `${table.finish} where ${isHeld(table)} returning job.id`)
+export const completeStatement = perTable((table) => `${table.finish} where ${isHeld(table)} returning job.id`)
 
 /** Returns claimed jobs unchanged, due at once: a worker that stops has not completed them. */
 export const returnStatement = perTable(

@@ -4,14 +4,14 @@ import { connect } from '../db/connect.ts'
 import { type ClaimRequest, claimJobs } from './claim-store.ts'
 import type { Job, NewJob } from './job.ts'
 import {
+  completeJobs,
   enqueueJobs,
-  finishJobs,
   listFailedJobs,
   recoverJobs,
+  releaseJobs,
   renewJobs,
   rescheduleJobs,
-  returnJobs,
-  reviveJobs,
+  retryJobs,
 } from './job-store.ts'
 
 const { db, url } = await createTestDatabase()
@@ -99,7 +99,7 @@ test('a lane never has more in flight than its cap, and what is finished makes r
   const first = await claim({ laneCap: 3 })
   expect(first).toHaveLength(3)
   expect(await claim({ laneCap: 3 })).toEqual([])
-  await finishJobs(db, first.slice(0, 2))
+  await completeJobs(db, first.slice(0, 2))
   expect(await claim({ laneCap: 3 })).toHaveLength(2)
 })
 
@@ -160,9 +160,9 @@ test('a batch is the next jobs of one lane in order, and a cap of 1 allows one b
   expect(new Set(ofLane('a').map(({ claimId }) => claimId)).size).toBe(1)
   expect(subjects(ofLane('b'))).toEqual([1, 2, 3])
   expect(await claim(batches)).toEqual([])
-  await finishJobs(db, ofLane('a').slice(0, 9))
+  await completeJobs(db, ofLane('a').slice(0, 9))
   expect(await claim(batches)).toEqual([])
-  await finishJobs(db, ofLane('a'))
+  await completeJobs(db, ofLane('a'))
   expect(subjects(await claim(batches))).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20])
 })
 
@@ -186,11 +186,11 @@ test('a lease that ran out makes the job due again, and its old claim worthless'
   expect(await recoverJobs(db, ['work'], 10)).toBe(1)
   const next = await claim()
   expect(next).toHaveLength(1)
-  expect(await finishJobs(db, old)).toEqual(new Set())
+  expect(await completeJobs(db, old)).toEqual(new Set())
   expect(await rescheduleJobs(db, [{ ...old[0]!, afterMs: 0, counts: true }])).toEqual(new Set())
-  await returnJobs(db, old)
+  await releaseJobs(db, old)
   expect(await renewJobs(db, old, 15_000)).toEqual(new Set([old[0]!.id]))
-  expect(await finishJobs(db, next)).toEqual(new Set([next[0]!.id]))
+  expect(await completeJobs(db, next)).toEqual(new Set([next[0]!.id]))
   expect(await db`select from jobs`).toHaveLength(0)
 })
 
@@ -216,7 +216,7 @@ test('a job that its handler is finishing is neither renewed nor recovered nor w
   await enqueueJobs(db, jobs(1))
   const held = await claim({ leaseMs: 0 })
   await db.begin(async (tx) => {
-    expect(await finishJobs(tx, held)).toEqual(new Set([held[0]!.id]))
+    expect(await completeJobs(tx, held)).toEqual(new Set([held[0]!.id]))
     expect(await renewJobs(db, held, 15_000)).toEqual(new Set())
     expect(await recoverJobs(db, ['work'], 10)).toBe(0)
   })
@@ -262,14 +262,14 @@ test('a failed job is listed, not claimed, and starts anew when revived or enque
   expect(await claim()).toEqual([])
   const failed = await listFailedJobs(db, 10, 'work')
   expect(failed).toMatchObject([{ lastError: 'Broken', attempts: 1 }, { lastError: 'Broken' }])
-  expect(await reviveJobs(db, [failed[0]!.id])).toBe(1)
+  expect(await retryJobs(db, [failed[0]!.id])).toBe(1)
   expect(await enqueueJobs(db, jobs(2, { once: true }))).toBe(1)
   expect((await claim()).map(({ attempts }) => attempts)).toEqual([0, 0])
 })
 
 test('returned jobs can be claimed at once', async () => {
   await enqueueJobs(db, jobs(3))
-  await returnJobs(db, await claim())
+  await releaseJobs(db, await claim())
   expect(subjects(await claim())).toEqual([1, 2, 3])
 })
 
@@ -284,9 +284,9 @@ test('plans made while the table was empty read no more than they need when it i
     await enqueueJobs(session, jobs(1))
     const [held] = (await claimJobs(session, request)).jobs as [Job]
     await renewJobs(session, [held], 15_000)
-    if (i === 0) await returnJobs(session, [held])
+    if (i === 0) await releaseJobs(session, [held])
     if (i === 1) await rescheduleJobs(session, [{ ...held, counts: true }])
-    if (i === 2) await finishJobs(session, [held])
+    if (i === 2) await completeJobs(session, [held])
   }
   await session`delete from jobs`
   await session`vacuum analyze jobs`
@@ -296,7 +296,7 @@ test('plans made while the table was empty read no more than they need when it i
     const before = await readsOf(tx, 'jobs')
     const { jobs: held } = await claimJobs(tx, { ...request, batches: 50 })
     expect(held).toHaveLength(50)
-    for (const write of [finishJobs, returnJobs]) await write(tx, held.splice(0, 10))
+    for (const write of [completeJobs, releaseJobs]) await write(tx, held.splice(0, 10))
     await renewJobs(tx, held, 15_000)
     await rescheduleJobs(
       tx,

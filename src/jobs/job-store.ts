@@ -1,8 +1,8 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import type { Claim, NewJob, Retry } from './job.ts'
 import {
+  completeStatement,
   failedStatement,
-  finishStatement,
   recoverStatement,
   renewStatement,
   rescheduleStatement,
@@ -54,9 +54,9 @@ const prepare = { prepare: true }
 const idsOf = (rows: readonly IdRow[]): Set<number> => new Set(rows.map(({ id }) => id))
 
 /** Ends jobs, also within a handler's transaction. Returns the ids of those that were still the caller's to end. */
-export async function finishJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<Set<number>> {
+export async function completeJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<Set<number>> {
   if (claims.length === 0) return new Set()
-  return idsOf(await db.unsafe<IdRow[]>(finishStatement(table), toHeld(table, claims), prepare))
+  return idsOf(await db.unsafe<IdRow[]>(completeStatement(table), toHeld(table, claims), prepare))
 }
 
 /** Gives jobs a later time, also within a handler's transaction. Returns the ids of those that were still the caller's. */
@@ -89,7 +89,7 @@ const toReschedulingRow = (item: Rescheduling) => ({
 const cutError = (error: string): string => error.replaceAll('\0', '').slice(0, LONGEST_ERROR).toWellFormed()
 
 /** Returns claimed jobs unchanged, due at once. */
-export async function returnJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<void> {
+export async function releaseJobs(db: Db, claims: readonly Claim[], table: JobTable = JOBS): Promise<void> {
   await db.unsafe(returnStatement(table), toHeld(table, claims), prepare)
 }
 
@@ -137,7 +137,7 @@ export async function listFailedJobs(
 }
 
 /** Starts failed jobs anew, due now. Returns how many. */
-export async function reviveJobs(db: Db, ids: readonly number[], table: JobTable = JOBS): Promise<number> {
+export async function retryJobs(db: Db, ids: readonly number[], table: JobTable = JOBS): Promise<number> {
   const { count } = await db.unsafe(reviveStatement(table), [[...ids]])
   return count
 }

@@ -4,7 +4,7 @@ import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
 import { connect } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { selfCompleted } from './job.ts'
-import { enqueueJobs, finishJobs } from './job-store.ts'
+import { completeJobs, enqueueJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
 const { db, url, log, allDone } = await createWorkerFixture()
@@ -26,7 +26,7 @@ test('an outcome that is known when the database goes away for longer than a lea
             way.cut('rst')
           }
           isMade.open()
-          await retryUntilAvailable(() => finishJobs(own, [job]), { everyMs: 2_000, goOn: () => true })
+          await retryUntilAvailable(() => completeJobs(own, [job]), { everyMs: 2_000, goOn: () => true })
           return selfCompleted
         },
       },

@@ -11,20 +11,20 @@ const lapse = () => db`update jobs set lease_until = now() - interval '6 s' wher
 
 test('a worker that lost its lease is told so, and cannot finish what another took over', async () => {
   const slow = gate()
-  const begun = gate()
+  const started = gate()
   let signal: AbortSignal | undefined
   startWorker({
     kind: 'work',
     laneCap: 1,
     handle: async (_, given) => {
       signal = given
-      begun.open()
+      started.open()
       await slow.opened
       return done
     },
   })
   await enqueueJobs(db, jobs(1))
-  await begun.opened
+  await started.opened
   await db`update jobs set claim_id = gen_random_uuid()`
   await vi.waitFor(() => expect(signal?.aborted).toBe(true), { timeout: 15_000 })
   slow.open()

@@ -4,7 +4,7 @@ import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
 import type { Rescheduling } from './job-store.ts'
 
 /** What is left to write after a run: jobs to end, to give another time, and to give back as they were. */
-export type BatchResult = { finish: Claim[]; reschedule: Rescheduling[]; giveBack: Claim[] }
+export type BatchResult = { complete: Claim[]; reschedule: Rescheduling[]; release: Claim[] }
 
 export type RunDeps = {
   log: { error(fields: object, message: string): void }
@@ -40,7 +40,7 @@ async function runOneByOne(deps: RunDeps, kind: BatchKind, jobs: Job[], signal: 
       const behind = jobs
         .slice(index + 1)
         .map(({ id, claimId }) => ({ id, claimId, afterMs, counts: false, hold: true }))
-      return join([...results, { finish: [], reschedule: behind, giveBack: [] }])
+      return join([...results, { complete: [], reschedule: behind, release: [] }])
     }
   }
   return join(results)
@@ -61,10 +61,10 @@ async function runOne(
 }
 
 function toResult(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outcome[]): BatchResult {
-  const result: BatchResult = { finish: [], reschedule: [], giveBack: [] }
+  const result: BatchResult = { complete: [], reschedule: [], release: [] }
   for (const [index, { id, claimId }] of jobs.entries()) {
     const one = outcomeFor(outcomes, index)
-    if (one.outcome === 'done') result.finish.push({ id, claimId })
+    if (one.outcome === 'done') result.complete.push({ id, claimId })
     if (one.outcome === 'retry') {
       const { outcome: _, ...retry } = one
       result.reschedule.push({ ...retry, id, claimId, hold: limitsOf(kind).ordered })
@@ -82,21 +82,21 @@ function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outc
 function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
   // What was told to end has not failed.
-  if (signal.aborted) return { finish: [], reschedule: [], giveBack: [{ id, claimId }] }
+  if (signal.aborted) return { complete: [], reschedule: [], release: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1
   const isLast = failures >= maxAttempts
   log.error({ kind: kind.kind, jobId: id, lane, companyId, subjectId, failures, isLast, err: error }, 'job.threw')
   const afterMs = backoffMs(backoff, failures, random())
   return {
-    finish: [],
+    complete: [],
     reschedule: [{ id, claimId, afterMs, counts: true, error: String(error), hold: ordered, fail: isLast }],
-    giveBack: [],
+    release: [],
   }
 }
 
 const join = (results: BatchResult[]): BatchResult => ({
-  finish: results.flatMap(({ finish }) => finish),
+  complete: results.flatMap(({ complete }) => complete),
   reschedule: results.flatMap(({ reschedule }) => reschedule),
-  giveBack: results.flatMap(({ giveBack }) => giveBack),
+  release: results.flatMap(({ release }) => release),
 })

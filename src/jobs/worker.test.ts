@@ -5,7 +5,7 @@ import { createWorkerFixture, gate, jobs, keeping } from '../../test/worker-fixt
 import { connect } from '../db/connect.ts'
 import { done, type Job, retryAfter, selfCompleted } from './job.ts'
 import type { JobKind } from './job-kind.ts'
-import { enqueueJobs, finishJobs, listFailedJobs } from './job-store.ts'
+import { completeJobs, enqueueJobs, listFailedJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
 const { db, url, log, workers, startWorker, left, allDone } = await createWorkerFixture()
@@ -221,7 +221,7 @@ test('a handler may finish its job in its own transaction', async () => {
     kind: 'work',
     laneCap: 5,
     handle: async (job) => {
-      await db.begin(async (tx) => expect(await finishJobs(tx, [job])).toEqual(new Set([job.id])))
+      await db.begin(async (tx) => expect(await completeJobs(tx, [job])).toEqual(new Set([job.id])))
       return selfCompleted
     },
   })
@@ -230,28 +230,28 @@ test('a handler may finish its job in its own transaction', async () => {
   expect(log.error).not.toHaveBeenCalled()
 })
 
-test('a worker that stops claims nothing more and ends what it has begun', async () => {
+test('a worker that stops claims nothing more and ends what it has started', async () => {
   const work = gate()
-  let begun = 0
+  let started = 0
   let interrupted = 0
   const worker = startWorker({
     kind: 'work',
     laneCap: 100,
     concurrency: 5,
     handle: async (_, signal) => {
-      begun += 1
+      started += 1
       await work.opened
       if (signal.aborted) interrupted += 1
       return done
     },
   })
   await enqueueJobs(db, jobs(20))
-  await vi.waitFor(() => expect(begun).toBe(5))
+  await vi.waitFor(() => expect(started).toBe(5))
   const stopped = worker.stop()
   await sleep(100)
   work.open()
   await stopped
-  expect([begun, interrupted]).toEqual([5, 0])
+  expect([started, interrupted]).toEqual([5, 0])
   expect(await left()).toBe(15)
   expect(await db`select from jobs where claim_id is not null`).toHaveLength(0)
 })

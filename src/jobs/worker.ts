@@ -4,7 +4,7 @@ import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
-import { finishJobs, type Rescheduling, recoverJobs, rescheduleJobs, returnJobs } from './job-store.ts'
+import { completeJobs, type Rescheduling, recoverJobs, releaseJobs, rescheduleJobs } from './job-store.ts'
 import type { JobTable } from './job-table.ts'
 import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch } from './lease.ts'
 import { type RunDeps, runBatch } from './run.ts'
@@ -83,7 +83,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       maxRunning: 1,
     })
   const writersOf = (table: JobTable) => ({
-    finish: persistent<Claim>((claims) => finishJobs(db, claims, table)),
+    complete: persistent<Claim>((claims) => completeJobs(db, claims, table)),
     reschedule: persistent<Rescheduling>((items) => rescheduleJobs(db, items, table)),
   })
   const writers = new Map(kinds.map(tableOf).map((table) => [table, writersOf(table)]))
@@ -95,16 +95,16 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const table = tableOf(kind)
     const write = writers.get(table)
     await Promise.all([
-      ...ended.finish.map((claim) => write?.finish(claim)),
+      ...ended.complete.map((claim) => write?.complete(claim)),
       ...ended.reschedule.map((item) => write?.reschedule(item)),
-      ended.giveBack.length > 0 && persist(() => returnJobs(db, ended.giveBack, table)),
+      ended.release.length > 0 && persist(() => releaseJobs(db, ended.release, table)),
     ])
     leases.drop(batch)
     count(kind.kind, -1)
     loops.get(kind.kind)?.roomFreed()
   }
 
-  /** A claim may come back after the worker was told to stop: its jobs are not begun. */
+  /** A claim may come back after the worker was told to stop: its jobs are not started. */
   const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
     const batch = leases.hold(kind, jobs, leasedAtMs)
     count(kind.kind, 1)
@@ -131,7 +131,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const { madeAtMs } = accepted
     const kind = kinds.find((one) => one.kind === accepted.kind)
     if (kind === undefined || jobs.length === 0 || monotonicMs() - madeAtMs > LATEST_DISPATCH_MS) return
-    if (stopping) void returnJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.return_failed'))
+    if (stopping) void releaseJobs(db, jobs, tableOf(kind)).catch((err) => log.warn({ err }, 'job.release_failed'))
     else for (const batch of byClaim(jobs)) take(kind, batch, madeAtMs)
   }
 
@@ -151,8 +151,8 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const returnToQueue = async (batches: LeasedBatch[]): Promise<void> => {
     if (batches.length === 0) return
     log.warn({ batches: batches.length }, 'job.returned')
-    const returned = [...byTable(batches)].map(([table, alike]) => returnJobs(db, claimsOf(alike), table))
-    const all = Promise.all(returned).catch((err) => log.warn({ err }, 'job.return_failed'))
+    const returned = [...byTable(batches)].map(([table, alike]) => releaseJobs(db, claimsOf(alike), table))
+    const all = Promise.all(returned).catch((err) => log.warn({ err }, 'job.release_failed'))
     await Promise.race([all, sleep(GRACE_MS)])
     for (const batch of batches) leases.drop(batch)
   }

@@ -14,7 +14,7 @@ import type { SendDeps } from './send.ts'
 const MAX_ITEMS = 200
 /** Sends that wait to be decided; more are refused at once. Ten batches at most. */
 const MAX_WAITING = 2_000
-/** Less than a caller waits: a send that was refused was not begun. */
+/** Less than a caller waits: a send that was refused was not started. */
 const MAX_WAIT_MS = 2_000
 /** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
 const MAX_RUNNING = 1

@@ -9,7 +9,7 @@ import type { Pool } from '../db/connect.ts'
 import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/requeue.ts'
-import { type FailedJob, listFailedJobs, reviveJobs } from '../jobs/job-store.ts'
+import { type FailedJob, listFailedJobs, retryJobs } from '../jobs/job-store.ts'
 import { JOBS } from '../jobs/job-table.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Cipher } from '../secrets/secrets.ts'
@@ -103,6 +103,6 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
 export async function retryJob(deps: Pick<OperatorDeps, 'db'>, text: string): Promise<void> {
   const id = parseId(text)
   if (id === undefined) throw jobNotFound()
-  const revived = await Promise.all(JOB_TABLES.map((table) => reviveJobs(deps.db, [id], table)))
+  const revived = await Promise.all(JOB_TABLES.map((table) => retryJobs(deps.db, [id], table)))
   if (revived.every((count) => count === 0)) throw jobNotFound()
 }

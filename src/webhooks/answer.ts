@@ -15,7 +15,7 @@ const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} G
 export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
 
 /** Keeps what there is room for; false when the answer is as long as it may get. */
-export function keepChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
+export function appendChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
   const kept = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
   answer.chunks.push(kept)
   answer.size += kept.length

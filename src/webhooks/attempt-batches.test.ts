@@ -22,11 +22,11 @@ it('only the holder of a delivery may record its outcome', async () => {
   await register(db, companyId)
   const [delivery] = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
   const lost = await claim()
-  const begun = (await start({ ...delivery!, claimId: lost.claimId }))!
+  const started = (await start({ ...delivery!, claimId: lost.claimId }))!
   await db`update deliveries set claim_id = null, lease_until = null`
   const held = await claim()
 
-  const made = { ...begun, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
+  const made = { ...started, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
   await complete({ claim: lost, record: { ...made, next: 'dead' } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 0 })
   expect(await db`select from delivery_attempts`).toHaveLength(0)

@@ -15,7 +15,7 @@ const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_
 
 /**
  * Says what failed, from error codes and never from error texts: those name addresses, which would show a stranger
- * what lies behind us. `statusCode` is that of an answer that had begun.
+ * what lies behind us. `statusCode` is that of an answer that had started.
  */
 export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
   if (error instanceof AddressNotPublic) return { kind: 'blocked', errorMessage: error.message }

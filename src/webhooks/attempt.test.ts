@@ -41,8 +41,8 @@ describe('an attempt from beginning to record', () => {
     const { id } = await register(db, companyId, { url: peer.url, secret })
     const body = '{"text":"é 👋","n":1.10}'
     const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.A', body)])
-    const [begun] = await startHeld(db, made)
-    await completeHeld(db, [await makeAttempt(deps, begun!)])
+    const [started] = await startHeld(db, made)
+    await completeHeld(db, [await makeAttempt(deps, started!)])
     const [got] = peer.received
     expect(got!.body.toString()).toBe(body)
     expect(got!.headers).toMatchObject({
@@ -54,7 +54,7 @@ describe('an attempt from beginning to record', () => {
     expect(await listLogs(db, companyId, id)).toMatchObject([
       { body, response: 'ok', statusCode: 200, errorMessage: null, attempt: 1, sentAt: clock.now() },
     ])
-    expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered' })
+    expect(await statusOf(db, started!)).toMatchObject({ status: 'delivered' })
   })
 
   it('fails five times, 5, 10, 20 and 40 s apart, and ends as a dead letter with five rows', async () => {
@@ -63,8 +63,8 @@ describe('an attempt from beginning to record', () => {
     const { id } = await register(db, companyId, { url: peer.url })
     const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.B')])
     const waits: (number | null)[] = []
-    for (let begun = await startHeld(db, made); begun[0]; begun = await startHeld(db, made)) {
-      const record = await makeAttempt(deps, begun[0])
+    for (let started = await startHeld(db, made); started[0]; started = await startHeld(db, made)) {
+      const record = await makeAttempt(deps, started[0])
       await completeHeld(db, [record])
       waits.push(record.next instanceof Date ? record.next.getTime() - clock.now().getTime() : null)
     }

@@ -38,7 +38,7 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
 
 export type Deliverer = {
   kind: BatchKind
-  /** Lets what has begun end, and begins nothing more: before the worker stops. */
+  /** Lets what has started end, and begins nothing more: before the worker stops. */
   close(): void
 }
 

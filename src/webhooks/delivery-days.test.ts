@@ -4,7 +4,7 @@ import { completeHeld, createCompany, envelope, register, startHeld, statusOf } 
 import { connect } from '../db/connect.ts'
 import { claimJobs } from '../jobs/claim-store.ts'
 import { makeDeliveryDays } from './delivery-day-store.ts'
-import { keepDeliveryDays } from './delivery-days.ts'
+import { maintainDeliveryDays } from './delivery-days.ts'
 import { findLoggedDelivery, listLogs } from './delivery-log-store.ts'
 import { enqueueDeliveries } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
@@ -68,7 +68,7 @@ test('days that are over for longer than they are kept are dropped, others stay'
   const { id } = await register(db, companyId)
   for (const daysAgo of [31, 32, 30]) await makeDay(daysAgo)
   await pastDelivery(31, companyId, id, { status: 'delivered' })
-  await keepDeliveryDays(db, 30)
+  await maintainDeliveryDays(db, 30)
   const names = await partitions()
   for (const table of TABLES) {
     expect(names).not.toContain(nameOf(table, 32))
@@ -85,10 +85,10 @@ test('a day with a delivery that waits or is leased stays, as does its envelope'
   await pastDelivery(40, companyId, id)
   const lease = { claimId: '00000000-0000-0000-0000-000000000001', leaseUntil: new Date() }
   await pastDelivery(41, companyId, id, lease)
-  await keepDeliveryDays(db, 30)
+  await maintainDeliveryDays(db, 30)
   expect(await partitions()).toEqual(expect.arrayContaining([nameOf('deliveries', 40), nameOf('envelopes', 41)]))
   await db`update deliveries set status = 'dead', claim_id = null, lease_until = null`
-  await keepDeliveryDays(db, 30)
+  await maintainDeliveryDays(db, 30)
   expect(await partitions()).not.toContain(nameOf('deliveries', 41))
 })
 
@@ -96,14 +96,14 @@ test('a drop that finds the table in use gives up at once and leaves it for late
   await makeDay(50)
   await db.begin(async (tx) => {
     await tx`select count(*) from deliveries`
-    const waiting = keepDeliveryDays(db, 30)
+    const waiting = maintainDeliveryDays(db, 30)
     // A writer that comes behind the drop gets its turn while the reader still has its lock.
     const companyId = await createCompany(db)
     await db`insert into deliveries (company_id, registration_id, wamid) values (${companyId}, 1, 'w')`
     await waiting
     expect(await partitions()).toContain(nameOf('deliveries', 50))
   })
-  await keepDeliveryDays(db, 30)
+  await maintainDeliveryDays(db, 30)
   expect(await partitions()).not.toContain(nameOf('deliveries', 50))
 })
 

@@ -6,7 +6,7 @@ import { dropDeliveryDay, makeDeliveryDays } from './delivery-day-store.ts'
  * Makes the partitions of the days to come, and drops those of days that are over for more than `keepDays` (decisions:
  * Retention). A drop that finds the table in use waits 30 ms at most and is left to the next call.
  */
-export async function keepDeliveryDays(db: Db, keepDays: number): Promise<void> {
+export async function maintainDeliveryDays(db: Db, keepDays: number): Promise<void> {
   await makeDeliveryDays(db)
   try {
     while (await dropDeliveryDay(db, keepDays)) {

@@ -61,11 +61,11 @@ const call = async (...request: Parameters<typeof inject>) => {
 async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
   const [made] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
   for (const end of ends) {
-    const [begun] = await startHeld(db, [made!])
+    const [started] = await startHeld(db, [made!])
     const isDone = end === 'delivered'
     await completeHeld(db, [
       {
-        ...begun!,
+        ...started!,
         statusCode: isDone ? 200 : 500,
         response: isDone ? 'ok' : 'sorry',
         errorMessage: isDone ? null : 'the receiver answered 500',

@@ -18,8 +18,8 @@ beforeAll(async () => {
 const fresh = async () => {
   companyId = await createCompany(db)
 }
-const record = (begun: StartedAttempt, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
-  ...begun,
+const record = (started: StartedAttempt, changes: Partial<AttemptRecord> = {}): AttemptRecord => ({
+  ...started,
   statusCode: 500,
   response: 'no',
   errorMessage: 'the receiver answered 500',
@@ -93,8 +93,8 @@ describe('putting deliveries up', () => {
     await register(db, companyId)
     const body = '{"a":"\\u0000 \\\\ {\\"x\\"} 👋, NULL","n":12345678901234567890.10}'
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
-    const [begun] = await startHeld(db, made)
-    expect(begun).toMatchObject({ body, wamid: 'w"{},\\' })
+    const [started] = await startHeld(db, made)
+    expect(started).toMatchObject({ body, wamid: 'w"{},\\' })
   })
 })
 
@@ -144,17 +144,17 @@ describe('beginning attempts', () => {
     await fresh()
     const registration = await register(db, companyId)
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
-    let begun: Promise<StartedAttempt[]> | undefined
+    let started: Promise<StartedAttempt[]> | undefined
     await db.begin(async (tx) => {
       await updateRegistrationRow(tx, companyId, registration.id, { status: 'inactive' })
-      begun = startHeld(db, made)
+      started = startHeld(db, made)
       await sleep(200)
     })
-    expect(await begun).toEqual([])
+    expect(await started).toEqual([])
     expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped' })
   })
 
-  it('holds a deactivation back until it has begun', async () => {
+  it('holds a deactivation back until it has started', async () => {
     await fresh()
     const registration = await register(db, companyId)
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
@@ -186,9 +186,9 @@ describe('recording attempts', () => {
     await register(db, companyId)
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     for (let attempt = 1; attempt <= 5; attempt += 1) {
-      const [begun] = await startHeld(db, made)
-      expect(begun!.attempt).toBe(attempt)
-      await completeHeld(db, [record(begun!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
+      const [started] = await startHeld(db, made)
+      expect(started!.attempt).toBe(attempt)
+      await completeHeld(db, [record(started!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
     }
     expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1 })
     const rows = await attemptRows(made[0]!.deliveryId)
@@ -222,14 +222,14 @@ describe('recording attempts', () => {
     await fresh()
     await register(db, companyId)
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
-    const [begun] = await startHeld(db, made)
-    await completeHeld(db, [record(begun!)])
-    await completeHeld(db, [record(begun!, { next: 'delivered', statusCode: 200 })])
-    expect(await statusOf(db, begun!)).toMatchObject({ status: 'pending', attempts: 1 })
+    const [started] = await startHeld(db, made)
+    await completeHeld(db, [record(started!)])
+    await completeHeld(db, [record(started!, { next: 'delivered', statusCode: 200 })])
+    expect(await statusOf(db, started!)).toMatchObject({ status: 'pending', attempts: 1 })
     const [second] = await startHeld(db, made)
     await completeHeld(db, [record(second!, { next: 'delivered' })])
-    await completeHeld(db, [record(begun!, { next: 'dead', attempt: 3 })])
-    expect(await statusOf(db, begun!)).toMatchObject({ status: 'delivered', attempts: 2 })
+    await completeHeld(db, [record(started!, { next: 'dead', attempt: 3 })])
+    expect(await statusOf(db, started!)).toMatchObject({ status: 'delivered', attempts: 2 })
   })
 })
 
@@ -242,7 +242,7 @@ describe('what is planned while there are no deliveries', () => {
     const handle = async (on: Db, made: DeliveryRef[]) =>
       await completeHeld(
         on,
-        (await startHeld(on, made)).map((begun) => record(begun)),
+        (await startHeld(on, made)).map((started) => record(started)),
       )
     await session`truncate deliveries, delivery_attempts, envelopes`
     await session`vacuum analyze deliveries`

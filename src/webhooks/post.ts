@@ -1,7 +1,14 @@
 import { Agent, type Dispatcher } from 'undici'
 import { type Clock, monotonicMs, systemClock } from '../clock.ts'
 import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
-import { answerText, describeRefusal, emptyAnswer, keepChunk, parseRetryAfter, type ReceiverAnswer } from './answer.ts'
+import {
+  answerText,
+  appendChunk,
+  describeRefusal,
+  emptyAnswer,
+  parseRetryAfter,
+  type ReceiverAnswer,
+} from './answer.ts'
 import { AnswerCut, attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
 import { isPublicHost } from './receiver-url.ts'
 
@@ -142,7 +149,7 @@ function sendRequest(agent: Agent, url: URL, target: ReceiverTarget, answer: Rec
         answer.retryAfter = firstOf(headers['retry-after'])
       },
       onResponseData: (_, chunk) => {
-        if (broken !== undefined || keepChunk(answer, chunk)) return
+        if (broken !== undefined || appendChunk(answer, chunk)) return
         end()
         breakOff(new AnswerCut())
       },

@@ -101,7 +101,7 @@ describe('slots at a receiver', () => {
     expect(['1', '2', '3'].map(slots.isQuick)).toEqual([false, true, false])
   })
 
-  it('are no more once closed: what waits is given back, what has begun may end', async () => {
+  it('are no more once closed: what waits is given back, what has started may end', async () => {
     const slots = createReceiverSlots()
     const { taken, sentAway } = take(slots, '1', 25)
     await flush()

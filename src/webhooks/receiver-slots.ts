@@ -88,7 +88,7 @@ export function createReceiverSlots(): ReceiverSlots {
     close: () => {
       isClosed = true
       for (const receiver of receivers.values()) {
-        giveBack(receiver)
+        release(receiver)
         clearTimeout(receiver.timer)
       }
     },
@@ -105,7 +105,7 @@ const newReceiver = (): Receiver => ({
 
 const mayGo = ({ inFlight, atOnce, timer }: Receiver): boolean => inFlight < atOnce && timer === undefined
 
-function giveBack({ waiting }: Receiver): void {
+function release({ waiting }: Receiver): void {
   for (const resolve of waiting.splice(0)) resolve(undefined)
 }
 
@@ -113,7 +113,7 @@ function giveBack({ waiting }: Receiver): void {
 function learn(receiver: Receiver, { succeeded, durationMs }: SlotResult): void {
   const { atOnce, pauseMs } = receiver
   if (!succeeded) {
-    if (atOnce === 2) giveBack(receiver)
+    if (atOnce === 2) release(receiver)
     receiver.atOnce = Math.ceil(atOnce / 2)
     if (atOnce <= 2) receiver.pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
     return

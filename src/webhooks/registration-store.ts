@@ -53,7 +53,7 @@ export async function listRegistrations(db: Db, companyId: number): Promise<Regi
 
 /**
  * Changes only what is given; `secret: null` removes the secret. Its row lock waits for attempts that are just
- * beginning (`beginAttempts`), so that none begins once this has committed.
+ * beginning (`startAttempts`), so that none begins once this has committed.
  */
 export async function updateRegistrationRow(
   db: Db,

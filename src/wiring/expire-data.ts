@@ -3,9 +3,9 @@ import { deleteMessages, expireReactions, findExpiredMessages } from '../convers
 import { EXPIRING, expireRows } from '../db/lifetime-store.ts'
 import { expireEmails } from '../emails/email-removal-store.ts'
 import { removeExpiredKeys } from '../http/idempotency-store.ts'
-import { forgetBodies } from '../inbound/handling/body-store.ts'
+import { expireBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/dead-letter-store.ts'
-import { forgetCounts } from '../inbound/ingest/unhandled-store.ts'
+import { expireCounts } from '../inbound/ingest/unhandled-store.ts'
 import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
 import type { Deps } from './deps.ts'
 
@@ -39,8 +39,8 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   for (const table of EXPIRING) await repeat(ROWS, () => expireRows(db, table, ROWS))
   await repeat(ROWS, () => removeExpiredKeys(db, ROWS))
   await repeat(BODIES, () => expireDeadLetters(db, BODIES))
-  await repeat(BODIES, () => forgetBodies(db, BODIES))
-  await repeat(ROWS, () => forgetCounts(db, ROWS))
+  await repeat(BODIES, () => expireBodies(db, BODIES))
+  await repeat(ROWS, () => expireCounts(db, ROWS))
   await repeat(1, () => expireDailyLimitEntries(db, COMPANIES))
   await repeat(ROWS, () => expireImports(db, ROWS))
   if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))

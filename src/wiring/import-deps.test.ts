@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createTestCompany } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { readConfig } from '../config.ts'
-import { takeImport } from '../contacts/import/contact-import.ts'
+import { receiveImport } from '../contacts/import/contact-import.ts'
 import { connect } from '../db/connect.ts'
 import { openFolderBlobStore } from '../media/folder-blob-store.ts'
 import { importKind } from './import-deps.ts'
@@ -27,7 +27,7 @@ test('an import that meets locks ten times and more is not given up', async () =
   const blobStore = await openFolderBlobStore(folder, new Date())
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
-  const { started } = await takeImport({ db, blobStore, enqueue: async () => {} }, companyId, 'csv', list, null)
+  const { started } = await receiveImport({ db, blobStore, enqueue: async () => {} }, companyId, 'csv', list, null)
   const kind = importKind({ db: impatient, blobStore, config: readConfig({}) })
   const run = (attempts: number) =>
     kind.handle(

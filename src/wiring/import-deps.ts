@@ -1,5 +1,5 @@
 import { monotonicMs } from '../clock.ts'
-import { type EnqueueImport, getImport, type ImportDeps, takeImport } from '../contacts/import/contact-import.ts'
+import { type EnqueueImport, getImport, type ImportDeps, receiveImport } from '../contacts/import/contact-import.ts'
 import { abandonImport, type ImportRunDeps, runImport } from '../contacts/import/contact-import-run.ts'
 import { isContention, isDatabaseDown } from '../db/failure.ts'
 import { done, retryAfter } from '../jobs/job.ts'
@@ -58,7 +58,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): 
 export const createImportVerbs = (
   deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log'>,
 ): ImportVerbs => ({
-  take: (companyId, format, body) => takeImport(createImportDeps(deps), companyId, format, body, null),
+  take: (companyId, format, body) => receiveImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),
   work: () => createWorker({ db: deps.workerDb, log: deps.log }, [importKind(deps)]),
 })

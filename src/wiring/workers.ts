@@ -13,7 +13,7 @@ import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
-import { keepDeliveryDays } from '../webhooks/delivery-days.ts'
+import { maintainDeliveryDays } from '../webhooks/delivery-days.ts'
 import { DELIVER } from '../webhooks/delivery-table.ts'
 import { forwardMessages } from '../webhooks/forward-messages.ts'
 import { eventReader } from './adapters.ts'
@@ -78,7 +78,9 @@ export function startWorkers(deps: Deps): Workers {
   const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping.signal))
   const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
   const waitingStatuses = repeatedly(deps, APPLY_WAITING_MS, () => applyWaitingStatuses(deps.db, deps.clock.now()))
-  const days = repeatedly(deps, DELIVERY_DAYS_MS, () => keepDeliveryDays(deps.workerDb, deps.config.deliveryLogDays))
+  const days = repeatedly(deps, DELIVERY_DAYS_MS, () =>
+    maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays),
+  )
   const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
   return {
     stop: async () => {

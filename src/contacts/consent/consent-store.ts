@@ -44,7 +44,7 @@ export async function recordConsent(
 }
 
 /** Keeps what identities said about marketing on a channel, whether they are contacts or not. */
-export async function keepOptOuts(
+export async function storeOptOuts(
   db: Db,
   companyId: number,
   channel: Channel,

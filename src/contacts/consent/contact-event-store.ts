@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { keepOptOuts, recordConsent } from './consent-store.ts'
+import { recordConsent, storeOptOuts } from './consent-store.ts'
 
 /** What a customer told the provider about marketing messages. */
 export type Preference = {
@@ -15,7 +15,7 @@ export type Preference = {
  */
 export async function recordPreferences(tx: Db, preferences: readonly Preference[]): Promise<void> {
   for (const { companyId, identities, value } of preferences) {
-    await keepOptOuts(tx, companyId, 'whatsapp', identities, value)
+    await storeOptOuts(tx, companyId, 'whatsapp', identities, value)
     const contactId = await findContactOf(tx, companyId, identities)
     if (contactId === undefined) continue
     await recordConsent(tx, companyId, contactId, 'whatsapp', value, { clientId: null, source: 'provider' })

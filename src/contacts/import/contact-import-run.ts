@@ -9,14 +9,14 @@ import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../
 import { readContactRow } from '../contact-write.ts'
 import { decodeRecord, withoutBlank } from './contact-import.ts'
 import {
-  type BegunImport,
-  beginImport,
   type ContactImport,
   endImport,
   findImport,
   type Refusal,
   recordImportProgress,
   recordListGone,
+  type StartedImport,
+  startImport,
 } from './contact-import-store.ts'
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
@@ -44,25 +44,25 @@ export async function runImport(
   id: number,
   { signal, pause = () => false }: { signal: AbortSignal; pause?: () => boolean },
 ): Promise<boolean> {
-  const begun = await beginImport(deps.db, companyId, id)
-  if (begun === undefined) return true
-  let place: Place = { readBytes: begun.readBytes, readLines: begun.readLines }
+  const started = await startImport(deps.db, companyId, id)
+  if (started === undefined) return true
+  let place: Place = { readBytes: started.readBytes, readLines: started.readLines }
   let writing: Promise<void> = Promise.resolve()
-  const read = createRecordParser(begun)
+  const read = createRecordParser(started)
   // The next rows are read and checked while these are being written.
-  for await (const records of readBatches(deps, begun)) {
+  for await (const records of readBatches(deps, started)) {
     const batch = await checkBatch(deps, read, records, place)
     await writing
     signal.throwIfAborted()
     if (pause()) return false
-    writing = writeBatch(deps, companyId, begun, batch, signal)
+    writing = writeBatch(deps, companyId, started, batch, signal)
     // Awaited above or below; until then its failure is nobody's.
     writing.catch(() => {})
     place = batch.to
   }
   await writing
   await endImport(deps.db, companyId, id, null)
-  await forgetList(deps, companyId, id, begun.storageKey)
+  await deleteList(deps, companyId, id, started.storageKey)
   return true
 }
 
@@ -71,10 +71,10 @@ export async function abandonImport(deps: ImportRunDeps, companyId: number, id: 
   const given = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
   // What cannot be taken away now is swept away later.
-  if (given?.storageKey) await forgetList(deps, companyId, id, given.storageKey).catch(() => {})
+  if (given?.storageKey) await deleteList(deps, companyId, id, given.storageKey).catch(() => {})
 }
 
-async function forgetList(
+async function deleteList(
   { db, blobStore }: ImportRunDeps,
   companyId: number,
   id: number,
@@ -86,20 +86,20 @@ async function forgetList(
 
 type Place = { readBytes: number; readLines: number }
 
-async function* readBatches({ blobStore }: ImportRunDeps, begun: BegunImport): AsyncGenerator<ListRecord[]> {
-  if (begun.readBytes >= begun.sizeBytes) return
-  const range = { start: begun.readBytes, end: begun.sizeBytes - 1 }
-  const bytes: Readable | undefined = await blobStore.open(begun.storageKey, range)
+async function* readBatches({ blobStore }: ImportRunDeps, started: StartedImport): AsyncGenerator<ListRecord[]> {
+  if (started.readBytes >= started.sizeBytes) return
+  const range = { start: started.readBytes, end: started.sizeBytes - 1 }
+  const bytes: Readable | undefined = await blobStore.open(started.storageKey, range)
   if (bytes === undefined) throw new Error('The list is not in the blob store')
-  const reader = createRecordReader(begun.format === 'csv', { byte: begun.readBytes, line: begun.readLines + 1 })
+  const reader = createRecordReader(started.format === 'csv', { byte: started.readBytes, line: started.readLines + 1 })
   let waiting: ListRecord[] = []
   for await (const chunk of bytes) {
-    waiting = [...waiting, ...withoutBlank(begun.format, reader.push(chunk))]
+    waiting = [...waiting, ...withoutBlank(started.format, reader.push(chunk))]
     const ready = waiting.length - (waiting.length % ROWS_AT_ONCE)
     for (let at = 0; at < ready; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
     waiting = waiting.slice(ready)
   }
-  waiting = [...waiting, ...withoutBlank(begun.format, reader.end())]
+  waiting = [...waiting, ...withoutBlank(started.format, reader.end())]
   for (let at = 0; at < waiting.length; at += ROWS_AT_ONCE) yield waiting.slice(at, at + ROWS_AT_ONCE)
 }
 
@@ -161,18 +161,18 @@ function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown
 async function writeBatch(
   deps: ImportRunDeps,
   companyId: number,
-  begun: ContactImport,
+  started: ContactImport,
   batch: Batch,
   signal: AbortSignal,
 ): Promise<void> {
-  const by = { clientId: begun.clientId, source: 'import' }
+  const by = { clientId: started.clientId, source: 'import' }
   const keep = async (tx: Db, outcomes: readonly RowOutcome[]) => {
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
     const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
       const fault = outcomes[place]?.fault
       return fault === undefined ? [] : [{ line, fields, reason: `custom_fields ${fault}` }]
     })
-    const isMine = await recordImportProgress(tx, companyId, begun.id, {
+    const isMine = await recordImportProgress(tx, companyId, started.id, {
       from: batch.from.readBytes,
       ...batch.to,
       created: count('created'),

@@ -26,7 +26,7 @@ export type ContactImport = {
   readonly endedAt: Date | null
 }
 
-export type BegunImport = ContactImport & { readonly storageKey: string }
+export type StartedImport = ContactImport & { readonly storageKey: string }
 
 export type TakenList = Pick<ContactImport, 'columns' | 'sizeBytes' | 'rows' | 'readBytes' | 'readLines'>
 
@@ -166,14 +166,14 @@ export async function findImport(db: Db, companyId: number, id: number): Promise
 }
 
 /** Marks an import that is not over as running and answers how far it is. */
-export async function beginImport(db: Db, companyId: number, id: number): Promise<BegunImport | undefined> {
-  const [begun] = await db<BegunImport[]>`
+export async function startImport(db: Db, companyId: number, id: number): Promise<StartedImport | undefined> {
+  const [started] = await db<StartedImport[]>`
     update contact_imports
     set status = 'running', started_at = coalesce(started_at, now())
     where (company_id, id) = (${companyId}, ${id}) and status in ('queued', 'running')
     returning ${columns(db)}
   `
-  return begun
+  return started
 }
 
 /** A row that was not written, and why. */

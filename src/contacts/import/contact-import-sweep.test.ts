@@ -7,7 +7,7 @@ import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import type { BlobStore } from '../../media/blob-store.ts'
 import { openFolderBlobStore } from '../../media/folder-blob-store.ts'
-import { discardList, sweepLists, takeImport } from './contact-import.ts'
+import { discardList, receiveImport, sweepLists } from './contact-import.ts'
 
 const { db } = await createTestDatabase()
 const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
@@ -17,7 +17,7 @@ const blobStore = await openFolderBlobStore(folder, new Date())
 /** An import as a killed process leaves it: the list is kept, and nobody goes on. */
 async function leave(status: string, age: string) {
   const companyId = await createTestCompany(db)
-  const { started } = await takeImport(
+  const { started } = await receiveImport(
     { db, blobStore, enqueue: async () => {} },
     companyId,
     'csv',
@@ -69,7 +69,7 @@ test('a list that is refused leaves neither a file nor a row', async () => {
       return blobStore.put(key, body, meta)
     },
   }
-  const bring = takeImport(
+  const bring = receiveImport(
     { db, blobStore: watching, enqueue: async () => {} },
     companyId,
     'csv',

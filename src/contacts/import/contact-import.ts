@@ -54,7 +54,7 @@ export type ReceivedList = TakenList & {
 type AlsoCommit = (tx: Db, receipt: ImportReceipt) => Promise<void>
 
 /** Receives a list and queues its import: see `receiveList` and `queueList`. */
-export async function takeImport(
+export async function receiveImport(
   deps: ImportDeps,
   companyId: number,
   format: ListFormat,
@@ -81,7 +81,7 @@ export async function receiveList(
   const storageKey = newStorageKey(companyId)
   const id = await insertImport(deps.db, companyId, { format, storageKey, clientId })
   try {
-    const { head, ...list } = await keepList(deps, storageKey, format, body)
+    const { head, ...list } = await storeList(deps, storageKey, format, body)
     return { ...list, ...head, id, storageKey }
   } catch (error) {
     await discardList(deps, companyId, { id, storageKey })
@@ -140,7 +140,7 @@ export async function discardList(
 }
 
 /** Puts the list into the blob store and looks at it on its way. */
-async function keepList(
+async function storeList(
   { blobStore }: ImportDeps,
   storageKey: string,
   format: ListFormat,

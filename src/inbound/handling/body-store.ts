@@ -8,7 +8,7 @@ const BYTES_AT_ONCE = 4 * 1024 * 1024
 const BODIES_AT_ONCE = 500
 
 /** Keeps the posted bodies of events, once for all items of each: items refer to them by the event's id. */
-export async function keepBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
+export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promise<void> {
   if (events.length === 0) return
   const bodies = joinBodies(events)
   const rows = events.map((event, index) => ({
@@ -59,7 +59,7 @@ export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promis
 }
 
 /** Deletes bodies that arrived more than seven days ago, at most `most` of them. */
-export async function forgetBodies(db: Db, most: number): Promise<number> {
+export async function expireBodies(db: Db, most: number): Promise<number> {
   const result = await db`
     delete from inbound_bodies
     where event_id in (

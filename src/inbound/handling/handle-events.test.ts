@@ -91,15 +91,15 @@ test('a lane that another worker has is left to it, the others are handled', asy
   const [held, free] = await connectNumbers(2)
   await accept(bodyOf(held!.number, 'b1'), bodyOf(free!.number, 'b2'))
   const lanes = [held!.lane, free!.lane]
-  const begun = Promise.withResolvers<void>()
+  const started = Promise.withResolvers<void>()
   const mayEnd = Promise.withResolvers<void>()
   const copyMedia = async () => {
-    begun.resolve()
+    started.resolve()
     await mayEnd.promise
     return () => {}
   }
   const other = handle({ ...deps, copyMedia }, [held!.lane])
-  await begun.promise
+  await started.promise
   expect(await handle(deps, lanes)).toBe(1)
   expect(await wamids('b')).toEqual(['b2'])
   mayEnd.resolve()

@@ -2,11 +2,11 @@ import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/failure.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
-import { putBackEvents, requeueOldest, type StoredEvent, takeEvents } from '../event-store.ts'
+import { claimEvents, releaseEvents, requeueOldest, type StoredEvent } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
-import { keepUnhandled, type Unhandled } from './keep-unhandled.ts'
+import { storeUnhandled, type Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 
 /** What one transaction takes at most. With the body that exceeds `bytes`, at most 8 MiB are taken. */
@@ -73,8 +73,8 @@ export async function handleApart(deps: HandleEventsDeps, lane: number): Promise
 /** Moves the oldest events of a lane to where each is handled alone. */
 const isolate = (db: Pool, lane: number): Promise<number> =>
   db.begin(async (tx) => {
-    const events = await takeEvents(tx, [lane], EVENTS_AT_ONCE)
-    await putBackEvents(
+    const events = await claimEvents(tx, [lane], EVENTS_AT_ONCE)
+    await releaseEvents(
       tx,
       events.map((event) => ({ ...event, lane: isolatedLane(lane) })),
     )
@@ -91,12 +91,12 @@ async function handleOnce(
   handle: Handle,
 ): Promise<number> {
   const { count, outcome } = await deps.db.begin(async (tx) => {
-    const events = await takeEvents(tx, lanes, bounds)
+    const events = await claimEvents(tx, lanes, bounds)
     const { owned, unhandled, rest } = openEvents(deps.events, events, bounds.items)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
-    await putBackEvents(tx, uniqueOf([...rest, ...outcome.left]))
+    await releaseEvents(tx, uniqueOf([...rest, ...outcome.left]))
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
-    await keepUnhandled(tx, all)
+    await storeUnhandled(tx, all)
     return { count: events.length, outcome: { ...outcome, unhandled: all } }
   })
   for (const act of outcome.afterwards) act()

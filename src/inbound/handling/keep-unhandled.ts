@@ -3,7 +3,7 @@ import { isTemporary } from '../../db/failure.ts'
 import type { InboundItem, Route } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { countUnhandled, type UnhandledCount } from '../ingest/unhandled-store.ts'
-import { keepBodies } from './body-store.ts'
+import { storeBodies } from './body-store.ts'
 import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
 import { savepoint } from './savepoint.ts'
 
@@ -22,8 +22,8 @@ const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 
 /** Keeps what could not be routed or processed, and counts what could not be routed, as the last step of a transaction. */
-export async function keepUnhandled(tx: Db, unhandled: readonly Unhandled[]): Promise<void> {
-  await keepBodies(tx, [...new Set(unhandled.filter(needsBody).map(({ event }) => event))])
+export async function storeUnhandled(tx: Db, unhandled: readonly Unhandled[]): Promise<void> {
+  await storeBodies(tx, [...new Set(unhandled.filter(needsBody).map(({ event }) => event))])
   const counts = new Map<number, UnhandledCount>()
   let batch: DeadLetter[] = []
   let bytes = 0

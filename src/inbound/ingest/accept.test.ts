@@ -83,13 +83,13 @@ test('a body that nobody waits for any more is not kept, and not said to be', as
     await released.promise
   })
   await locked.promise
-  const begun = [accept(posted('1')), accept(posted('2'))]
+  const started = [accept(posted('1')), accept(posted('2'))]
   await new Promise((turn) => setImmediate(turn))
   const late = expect(accept(posted('3'))).rejects.toMatchObject({ status: 503 })
   const now = performance.now.bind(performance)
   const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 10_000)
   released.resolve()
-  await Promise.all([outage, ...begun, late])
+  await Promise.all([outage, ...started, late])
   clock.mockRestore()
   expect((await bodiesKept()).map(String).sort()).toEqual(['1', '2'])
   await accept(posted('4'))

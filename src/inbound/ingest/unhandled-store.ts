@@ -33,7 +33,7 @@ export function listSpent(db: Db): Promise<{ address: string; seconds: number }[
 }
 
 /** Deletes counts whose hour is over, at most `most` of them; returns how many. */
-export async function forgetCounts(db: Db, most: number): Promise<number> {
+export async function expireCounts(db: Db, most: number): Promise<number> {
   const result = await db`
     delete from unhandled_counts
     where address in (select address from unhandled_counts where window_ends_at <= now() limit ${most})

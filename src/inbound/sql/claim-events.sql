@@ -1,7 +1,7 @@
 -- Takes events off their lanes in one step; they come back if the transaction does not commit. The lanes that no other
 -- worker holds are this transaction's until it ends. Of those it takes the oldest events: at most `most`, and no more once
 -- their bodies have `most_bytes`, but at least one.
-create function take_events(wanted smallint[], most integer, most_bytes integer)
+create function claim_events(wanted smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
 set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
