@@ -3,7 +3,7 @@ import { type CursorPosition, toCursor } from '../src/contacts/search/contact-cu
 import { measureArrayTime } from './array-time.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { measureSearches } from './search.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -49,7 +49,7 @@ async function measureUpserts({ report, quick }: BenchContext, stage: Stage, com
   const order = post(stage, company, body)
   await stage.load.run({ ...order, concurrency: 16, seconds: 1 })
   const upserts = await stage.load.run({ ...order, concurrency: 64, seconds: quick ? 3 : 10 })
-  insistOnClean('upserts', upserts)
+  requireCleanReport('upserts', upserts)
   report(figure('single upserts, 64 in flight', upserts.perSecond, 'contacts/s'))
   report(figure('single upserts, p99', upserts.p99Ms, 'ms'))
 }
@@ -58,12 +58,12 @@ async function measureArrays({ report, quick }: BenchContext, stage: Stage, comp
   const items = Array.from({ length: ARRAY }, (_, i) => `{"email":"array{n}-${i}@example.com","firstName":"Ada"}`)
   const order = post(stage, company, `[${items.join()}]`)
   const arrays = await stage.load.run({ ...order, concurrency: 2, requests: quick ? 10 : 40 })
-  insistOnClean('arrays', arrays)
+  requireCleanReport('arrays', arrays)
   report(figure('upserts in arrays of 1,000, 2 in flight', arrays.perSecond * ARRAY, 'contacts/s'))
   report(figure('an array of 1,000, median', arrays.p50Ms, 'ms'))
   const one = Array.from({ length: ARRAY }, (_, i) => `{"email":"one{n}@example.com","firstName":"Ada ${i}"}`)
   const named = await stage.load.run({ ...post(stage, company, `[${one.join()}]`), concurrency: 1, requests: 5 })
-  insistOnClean('arrays of one person', named)
+  requireCleanReport('arrays of one person', named)
   report(figure('an array that names one person 1,000 times, median', named.p50Ms, 'ms'))
 }
 
@@ -173,8 +173,8 @@ async function measurePages({ report, quick }: BenchContext, stage: Stage, compa
       for (const page of ['first', 'deepest'] as const) reports[page].push(await stage.load.run(read(pages[page])))
     }
     const [first, deepest] = [joinReports(reports.first), joinReports(reports.deepest)]
-    insistOnClean(`${name}, first page`, first)
-    insistOnClean(`${name}, deepest page`, deepest)
+    requireCleanReport(`${name}, first page`, first)
+    requireCleanReport(`${name}, deepest page`, deepest)
     const beside = { baseline: 'first page', baselineValue: first.p50Ms }
     const what = `${name}, deepest page, of ${contacts.toLocaleString('en-US')}, median`
     report(ratioFigure(what, deepest.p50Ms, 'ms', beside, { atMost: 1.5 }))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { MAX_CONNECTIONS } from '../src/mailers/mailer.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { cpuSeconds, type Program } from './process.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -72,7 +72,7 @@ async function measureSending(play: Play): Promise<void> {
   const before = await stage.cpu()
   const accepted = await stage.load.run({ ...oneShot(play), concurrency: CONCURRENCY, requests: BACKLOG })
   const after = await stage.cpu()
-  insistOnClean('emails', accepted)
+  requireCleanReport('emails', accepted)
   say(`processor time per accepted mail: ${perItem(before, after, BACKLOG)}`)
   route.push(await stage.load.run({ ...bareOrder, concurrency: CONCURRENCY, seconds: 1 }))
   const beside = { baseline: 'bare Fastify route', baselineValue: joinReports(route).perSecond }
@@ -180,7 +180,7 @@ async function measureTracking({ context, stage, route }: Play, mails: Mail[]): 
     context.say(
       `processor time per fetch: ${perItem(before, await stage.cpu(), fetches.answered)}, bare redirect ${bareTime}`,
     )
-    insistOnClean(what, fetches)
+    requireCleanReport(what, fetches)
     asked[what] += warmUp.answered + fetches.answered
     const beside = { baseline: 'bare redirect', baselineValue: joinReports(redirects).perSecond }
     const goal = concurrency === READERS ? { atLeast: 0.5 } : undefined

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench, BenchContext } from './bench.ts'
 import { ratioFigure } from './figure.ts'
-import { insistOnClean, type Load, type LoadOrder, type LoadReport, startLoad } from './load.ts'
+import { type Load, type LoadOrder, type LoadReport, requireCleanReport, startLoad } from './load.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const CONTACTS = 20_000
@@ -143,7 +143,7 @@ async function compare(
   say(`  p50 ${of('beside', (one) => one.p50Ms).toFixed(1)} ms, quiet ${of('quiet', (one) => one.p50Ms).toFixed(1)} ms`)
   // The service has no such work yet.
   if (reports.loud.every(({ answered, failed }) => answered === 0 && failed['404'] !== undefined)) return
-  for (const one of [...reports.quiet, ...reports.beside]) insistOnClean(`the other company beside ${kind}`, one)
+  for (const one of [...reports.quiet, ...reports.beside]) requireCleanReport(`the other company beside ${kind}`, one)
   const baseline = { baseline: 'the same when quiet', baselineValue: of('quiet', (one) => one.p99Ms) }
   const p99Ms = of('beside', (one) => one.p99Ms)
   const goal = kind === CONTROL ? undefined : { atMost: GOAL }
@@ -181,5 +181,5 @@ async function fill({ load, url }: Stage, { headers }: Company, contacts: number
     concurrency: 1,
     requests,
   })
-  insistOnClean('contacts to begin with', filled)
+  requireCleanReport('contacts to begin with', filled)
 }

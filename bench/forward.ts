@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import type { Bench, BenchContext } from './bench.ts'
 import { timeClaims } from './claim.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean } from './load.ts'
+import { requireCleanReport } from './load.ts'
 import { residentMegabytes } from './process.ts'
 import type { ReceiverReport } from './receiver.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
@@ -80,7 +80,7 @@ const bareRate = async ({ stage, receiverUrl, context }: Play, body: string): Pr
   const order = { url: receiverUrl, method: 'POST', path: '/', headers, body, fits: 'ok' } as const
   const seconds = context.quick ? 1 : 3
   const report = await stage.load.run({ ...order, concurrency: BARE_CONCURRENCY, seconds })
-  insistOnClean('bare client', report)
+  requireCleanReport('bare client', report)
   return report.perSecond
 }
 
@@ -173,7 +173,7 @@ async function forwardMany(play: Play, registrations: number, seconds: number) {
     concurrency: 32,
     seconds,
   })
-  insistOnClean('webhooks', events)
+  requireCleanReport('webhooks', events)
   const { lastAtMs, count } = await waitFor(play, events.answered * registrations)
   if (count !== events.answered * registrations) throw new Error(`${count} deliveries of ${events.answered} messages`)
   return { messages: events.answered, seconds: (lastAtMs - startedAtMs) / 1_000 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const CUSTOMERS = 10_000
@@ -81,7 +81,7 @@ async function measureBoth({ report, quick, say }: BenchContext, stage: Stage, {
   const elapsed = (performance.now() - startedAt) / 1_000
   const used = await stage.cpu()
   const last = await stage.load.run({ ...route, concurrency: CONCURRENCY, seconds: 1 })
-  insistOnClean('webhooks', events)
+  requireCleanReport('webhooks', events)
   const per = (now: number, then: number) => `${(((now - then) / events.answered) * 1_000).toFixed(3)} ms`
   say(
     `processor time per event: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
@@ -101,7 +101,7 @@ async function measureBoth({ report, quick, say }: BenchContext, stage: Stage, {
 async function measureBacklog({ report, quick, say }: BenchContext, stage: Stage, service: Order) {
   await stage.restart({ ROLE: 'api' })
   const events = await stage.load.run({ ...service, concurrency: 256, requests: quick ? 20_000 : 60_000 })
-  insistOnClean('webhooks', events)
+  requireCleanReport('webhooks', events)
   const startedAt = performance.now()
   await stage.restart({ ROLE: 'worker' })
   const workingAt = performance.now()
@@ -124,7 +124,7 @@ async function measureAccepting(context: BenchContext, stage: Stage, orders: Ord
   const { report } = context
   // The baselines have run before; this process has just been started.
   const warmUp = await stage.load.run({ ...orders.service, concurrency: CONCURRENCY, seconds: 4 })
-  insistOnClean('webhooks', warmUp)
+  requireCleanReport('webhooks', warmUp)
   const few = await measureAcceptingOf(context, stage, orders, CONCURRENCY)
   const many = await measureAcceptingOf(context, stage, orders, MANY)
   const [route, insert] = ['bare Fastify route', 'one insert per request']
@@ -153,7 +153,7 @@ async function measureAcceptingOf({ quick, say }: BenchContext, stage: Stage, or
   }
   const used = await stage.cpu()
   const service = joinReports(reports.service)
-  insistOnClean('webhooks', service)
+  requireCleanReport('webhooks', service)
   const each = (((used.service - cpu.service) / service.answered) * 1_000).toFixed(3)
   say(`processor time per accepted event, ${concurrency} in flight: service ${each} ms`)
   return { service, route: joinReports(reports.route), insert: joinReports(reports.insert) }

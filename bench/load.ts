@@ -95,7 +95,7 @@ export function joinReports(reports: readonly LoadReport[]): LoadReport {
 }
 
 /** Stops a benchmark whose figures would be worth nothing. */
-export function insistOnClean(what: string, { answered, failed, wrong, doubled }: LoadReport): void {
+export function requireCleanReport(what: string, { answered, failed, wrong, doubled }: LoadReport): void {
   if (answered > 0 && Object.keys(failed).length === 0 && wrong === 0 && doubled === 0) return
   throw new Error(`${what}: ${JSON.stringify({ answered, failed, wrong, doubled })}`)
 }

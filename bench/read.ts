@@ -1,6 +1,6 @@
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean, joinReports, type LoadReport } from './load.ts'
+import { joinReports, type LoadReport, requireCleanReport } from './load.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const SMALL = { conversations: 200, messages: 10 }
@@ -71,7 +71,7 @@ async function compare(
   const scans = (await countScans(stage)) - scansBefore
   const figures = (name: keyof typeof pages) => {
     const joined = joinReports(reports.get(name) ?? [])
-    insistOnClean(`${list}, ${name}`, joined)
+    requireCleanReport(`${list}, ${name}`, joined)
     return joined.p50Ms
   }
   const sizes = list === 'messages' ? [LARGE.messages, SMALL.messages] : [LARGE.conversations, SMALL.conversations]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider-name.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
-import { insistOnClean, joinReports, type LoadOrder, type LoadReport } from './load.ts'
+import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { residentMegabytes } from './process.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -140,7 +140,7 @@ async function compare(context: BenchContext, stage: Stage, orders: Orders, conc
     route.push(await run(orders.route))
   }
   const sends = joinReports(service)
-  insistOnClean('sends', sends)
+  requireCleanReport('sends', sends)
   const perSend = (cpu: number) => `${((cpu / sends.answered) * 1_000).toFixed(2)} ms`
   say(
     `${concurrency} in flight: processor time per send: service ${perSend(used.service)}, database ${perSend(used.database)}, load ${perSend(sends.cpuSeconds)}`,
@@ -178,7 +178,7 @@ async function compareAdapters({ report, quick, say }: BenchContext, stage: Stag
     // Forwards and backwards, so that what changes with time meets all of them alike.
     for (const [provider, order] of round % 2 ? [...orders].reverse() : orders) {
       const done = await stage.load.run({ ...order, concurrency: 64, requests: quick ? 600 : 3_000 })
-      insistOnClean(`sends through ${provider}`, done)
+      requireCleanReport(`sends through ${provider}`, done)
       reports.get(provider)?.push(done)
     }
   }
@@ -199,7 +199,7 @@ async function measureSlow(context: BenchContext, stage: Stage, orders: Orders, 
   const client = [await stage.load.run({ ...orders.client, concurrency, seconds: seconds / 2 })]
   const sends = await stage.load.run({ ...orders.service, concurrency, seconds })
   client.push(await stage.load.run({ ...orders.client, concurrency, seconds: seconds / 2 }))
-  insistOnClean('sends', sends)
+  requireCleanReport('sends', sends)
   const name = `${concurrency} in flight, provider at 100 ms`
   const beside = { baseline: 'bare client', baselineValue: joinReports(client).perSecond }
   report(ratioFigure(name, sends.perSecond, 'sends/s', beside))

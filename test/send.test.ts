@@ -234,7 +234,7 @@ describe('refusals', () => {
     ],
     [
       'paused template',
-      { recipient: '393330000001', type: 'template', template: { name: 'survey_invite' } },
+      { recipient: '393330000001', type: 'template', template: { name: 'feedback_invite' } },
       422,
       { error: { code: 'template_not_approved' } },
     ],

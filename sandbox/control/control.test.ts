@@ -102,18 +102,18 @@ test.each([
 ])('a template event %s leaves the template %s', async (event, status, details) => {
   const id = '300000000000009'
   const { body } = await call(sandbox, 'POST', `/sandbox/templates/${id}/status`, { status: event })
-  expect(body).toMatchObject({ id, name: 'survey_invite', status, delivered: true, statusCode: 200 })
+  expect(body).toMatchObject({ id, name: 'feedback_invite', status, delivered: true, statusCode: 200 })
   expect(receiver.events[0]?.json.entry[0].id).toBe(ACCOUNT)
   expect(receiver.events[0]?.json.entry[0].changes[0].field).toBe('message_template_status_update')
   expect(lastValue()).toEqual({
     event,
     message_template_id: 300000000000009,
-    message_template_name: 'survey_invite',
+    message_template_name: 'feedback_invite',
     message_template_language: 'en_US',
     message_template_category: 'MARKETING',
     ...details,
   })
-  expect((await call(sandbox, 'GET', `${TEMPLATES}&name=survey_invite`)).body.data).toMatchObject([{ status }])
+  expect((await call(sandbox, 'GET', `${TEMPLATES}&name=feedback_invite`)).body.data).toMatchObject([{ status }])
 })
 
 test('a number registered here can send, from an account of its own', async () => {

@@ -50,7 +50,7 @@ test('leaves the rejection and the quality out unless they are asked for', async
 
 test('filters by status and language', async () => {
   const paused = await call(sandbox, 'GET', `${TEMPLATES}?status=PAUSED`)
-  expect(paused.body.data).toMatchObject([{ name: 'survey_invite' }])
+  expect(paused.body.data).toMatchObject([{ name: 'feedback_invite' }])
   const italian = await call(sandbox, 'GET', `${TEMPLATES}?language=it`)
   expect(italian.body.data).toMatchObject([{ name: 'order_update', language: 'it' }])
 })

@@ -42,7 +42,7 @@ test.each([
   ['an unknown name', 132001, 'no_such_template', [body('x')]],
   ['one that is pending', 132001, 'season_preview', [body('x')]],
   ['one that is rejected', 132001, 'big_prize', undefined],
-  ['one that is paused', 132015, 'survey_invite', [body('x')]],
+  ['one that is paused', 132015, 'feedback_invite', [body('x')]],
   ['too few body parameters', 132000, 'order_update', [body('Ada')]],
   ['too many body parameters', 132000, 'order_update', [body('Ada', 'A-1', 'x')]],
   ['parameters of a static template', 132000, 'shipping_notice', [body('Ada')]],

@@ -61,7 +61,7 @@ export const demoTemplates = (): Template[] =>
       status: 'REJECTED',
       rejected_reason: 'PROMOTIONAL',
     }),
-    template(9, 'survey_invite', 'en_US', 'MARKETING', [body('How was it, {{1}}?', ['Ada'])], {
+    template(9, 'feedback_invite', 'en_US', 'MARKETING', [body('How was it, {{1}}?', ['Ada'])], {
       status: 'PAUSED',
       quality_score: { score: 'RED', date: 1_758_412_800 },
     }),

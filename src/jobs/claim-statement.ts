@@ -159,7 +159,7 @@ const formBatches = (table: JobTable): string => `
       select
         candidate.step, candidate.lane, candidate.company_id, candidate.round,
         array_agg(candidate.id) as ids,
-        row_number() over (partition by candidate.company_id order by candidate.round, candidate.step) as company_turn
+        row_number() over (partition by candidate.company_id order by candidate.round, candidate.step) as company_round
       from candidate
       group by candidate.step, candidate.lane, candidate.company_id, candidate.round
     )`
@@ -174,7 +174,7 @@ const pickBatches = `
         ) as is_removed
       from batch
       where batch.company_id is null
-        or batch.company_turn
+        or batch.company_round
           <= $5::integer - coalesce(((select companies from in_flight) ->> batch.company_id::text)::integer, 0)
       order by batch.round, batch.step
       limit $2::integer

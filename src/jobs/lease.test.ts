@@ -7,7 +7,7 @@ import { enqueueJobs } from './job-store.ts'
 
 const { db, workers, startWorker, left, allDone } = await createWorkerFixture()
 
-const lapse = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
+const expireLeases = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
 
 test('a worker that lost its lease is told so, and cannot finish what another took over', async () => {
   const slow = gate()
@@ -54,6 +54,6 @@ test('jobs of a dead worker are taken over', async () => {
   startWorker({ kind: 'work', laneCap: 5, handle: async () => done })
   await sleep(500)
   expect(await left()).toBe(5)
-  await lapse()
+  await expireLeases()
   await allDone()
 })

@@ -97,8 +97,8 @@ function isUnchanged({ headers }: FastifyRequest, etag: string): boolean {
 /** A Range is for GET alone, and with If-Range only for the very file that the client began with. */
 function rangeOf({ method, headers }: FastifyRequest, etag: string, sizeBytes: number) {
   const condition = headers['if-range']
-  const isMeant = method === 'GET' && (condition === undefined || condition === etag)
-  return isMeant ? parseByteRange(headers.range, sizeBytes) : undefined
+  const isServed = method === 'GET' && (condition === undefined || condition === etag)
+  return isServed ? parseByteRange(headers.range, sizeBytes) : undefined
 }
 
 async function open(

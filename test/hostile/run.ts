@@ -1,13 +1,13 @@
 import { residentMegabytes } from '../../bench/process.ts'
 import type { StageOptions } from '../../bench/stage.ts'
 import { createClient, type Secrets } from './client.ts'
+import { askForForeign } from './foreign-ids.ts'
 import { fuzz } from './fuzz.ts'
 import { attackInbound } from './inbound.ts'
 import { readContract } from './operation.ts'
 import { createRandom } from './random.ts'
 import { sendMalformed } from './raw-http.ts'
 import { createTally, type Tally } from './tally.ts'
-import { askForForeign } from './tenants.ts'
 import { createWorld, FOREIGN_MARK, type World } from './world.ts'
 
 export type RunOptions = {
@@ -19,7 +19,7 @@ export type RunOptions = {
   /** Growth of the service's memory that counts, in MB. */
   memoryMegabytes: number
   /** Only the tenant matrix: what the control arm needs. */
-  onlyTenants?: boolean
+  onlyForeignIds?: boolean
   stage?: StageOptions
   say?: (line: string) => void
 }
@@ -31,9 +31,9 @@ export async function attack({ say = () => {}, ...options }: RunOptions): Promis
   const contract = await readContract(new URL('../../openapi.json', import.meta.url))
   const client = createClient(world.stage.url)
   try {
-    say(`tenant matrix over ${contract.operations.length} operations`)
+    say(`foreign ids over ${contract.operations.length} operations`)
     await askForForeign(world, client, contract, tally)
-    if (options.onlyTenants) return tally
+    if (options.onlyForeignIds) return tally
     say('malformed HTTP')
     await sendMalformed(world.stage.url, tally)
     const before = residentMegabytes(world.stage.service.pid).highest
