@@ -146,7 +146,7 @@ async function measureEndToEnd(play: Play, registrations: number, body: string):
   return messages / seconds
 }
 
-/** What the database has written so far: rows inserted, updated and deleted, and bytes of WAL. */
+/** The writes of the database so far: rows inserted, updated and deleted, and bytes of WAL. */
 async function writesOf({ stage }: Play): Promise<{ rows: number; walBytes: number }> {
   // Sessions report what they did once a second, and when they are idle.
   await sleep(1_500)
@@ -179,7 +179,10 @@ async function forwardMany(play: Play, registrations: number, seconds: number) {
   return { messages: events.answered, seconds: (lastAtMs - startedAtMs) / 1_000 }
 }
 
-/** Events at an even pace, whatever becomes of them: from before the post to the receiver. */
+/**
+ * Posts events at a constant rate, whatever their outcome. Measures from before the post until the receiver has the
+ * body.
+ */
 async function measureHalfLoad(play: Play, registrations: number, perSecond: number): Promise<void> {
   const { context, stage, company } = play
   await reset(play)

@@ -13,7 +13,10 @@ const PER_SECOND = 10
 /** The healthy receivers' p99 may be so many times what it is without the bad ones. */
 const GOAL = 1.5
 
-/** Messages at an even pace to healthy receivers: of a company with these alone, and of one with bad ones beside them. */
+/**
+ * Messages at a constant rate to healthy receivers: of a company that has only these, and of one that has bad ones,
+ * too.
+ */
 export const receiversBench: Bench = ({ quick, report, say }) =>
   onStage(async (stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
@@ -54,7 +57,7 @@ async function register(stage: Stage, { headers }: Company, url: string, count: 
   }
 }
 
-/** Posts messages at the pace, and waits until the healthy receivers have all of them. */
+/** Posts messages at the given rate, and waits until the healthy receivers have all of them. */
 async function forward(stage: Stage, receiverUrl: string, company: Company, seconds: number): Promise<ReceiverReport> {
   await fetch(`${receiverUrl}/reset`)
   const pool = new Pool(stage.url, { connections: 8 })

@@ -4,7 +4,7 @@
 comment on table migrations is 'Lifetime: kept';
 comment on table sql_objects is 'Lifetime: as long as the object';
 
--- A company (tenant). Every key of every one of its tables begins with its id.
+-- A company. Every key of every one of its tables begins with its id.
 create table companies (
   id bigint generated always as identity primary key,
   name text not null,
@@ -74,7 +74,7 @@ create table idempotency_keys (
   key text not null, -- SHA-256 of the header's value, in base64url
   digest bytea not null, -- of method, path and body bytes
   message_id bigint, -- the send that this request started
-  progress jsonb, -- what the work has done or started so far; a repeat after a crash continues from it
+  progress jsonb, -- the progress of the work; a repeat after a crash continues from it
   answer_status smallint, -- null while the request runs
   answer_body text,
   lease_until timestamptz not null, -- renewed while the request runs; afterwards its process is dead

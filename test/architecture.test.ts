@@ -73,7 +73,7 @@ describe('imports go down only', () => {
     ).toEqual([])
   })
 
-  test('nobody but app and its wiring imports routes', () => {
+  test('only app and its wiring import routes', () => {
     expect(
       offenders(
         ({ file, target }) => /^src\/.*-routes\.ts$/.test(target) && !isWiring(file) && !/-routes\.ts$/.test(file),

@@ -180,7 +180,7 @@ test('lists that cannot be read are refused whole, and leave nothing', async () 
     'The list must begin with a line that names its columns: email or phone must be among them',
   )
   expect((await bring(company, 'email\na@example.com\n', 'application/json')).status).toBe(400)
-  // Who broke off hears no answer: what was started for him goes a moment later.
+  // A client that disconnected gets no answer; its list is deleted a moment later.
   await eventually(
     async () => (await service.db`select id from contact_imports where company_id = ${company.companyId}`).length === 0,
   )
@@ -404,7 +404,7 @@ test('refused lines of JSON are downloaded as such, and imported again once they
 })
 
 describe('imports that wait', () => {
-  /** Queued imports that no worker takes up. */
+  /** Queued imports without a worker that runs them. */
   const leave = (companyId: number, count: number, bytes: number) => service.db`
     insert into contact_imports (
       company_id, format, storage_key, status, columns, size_bytes, rows, read_bytes, read_lines
@@ -473,7 +473,7 @@ test('a list that breaks off is not kept', async () => {
   }
   await expect(fetch(`${service.url}/public/v1/contacts/import`, init as unknown as RequestInit)).rejects.toThrow()
   expect((await company.api('GET', '/contacts/export')).status).toBe(200)
-  // Who broke off hears no answer: what was started for him goes a moment later.
+  // A client that disconnected gets no answer; its list is deleted a moment later.
   await eventually(
     async () => (await service.db`select id from contact_imports where company_id = ${company.companyId}`).length === 0,
   )

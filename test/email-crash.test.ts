@@ -42,7 +42,7 @@ async function setUp(behave?: Behave) {
 const MAILS = 120
 const TAKEN = 40
 
-test('a process that is killed in the middle of its mails: none is lost, none sent twice, and what nobody can know says so', async () => {
+test('a process that is killed in the middle of its mails: none is lost, none sent twice, and an unknown outcome says so', async () => {
   /** Whose mails were ended at the server, answered or not, in their order. */
   const ended: string[] = []
   let isSilent = false

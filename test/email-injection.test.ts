@@ -3,8 +3,9 @@ import { expect, test } from 'vitest'
 import { eventually, startTestService } from './service.ts'
 
 /**
- * Attempts to bring a header or a second recipient into a mail, through each field that becomes part of a header. What
- * is not refused is sent, and what the mail server got is read by a parser that shares nothing with whoever wrote it.
+ * Attempts to bring a header or a second recipient into a mail, through each field that becomes part of a header.
+ * Values that are not refused are sent, and a parser that shares no code with the composer reads the mail that the
+ * server got.
  */
 const ATTEMPTS = 5_000
 const service = await startTestService()
@@ -126,7 +127,7 @@ const attempts: fc.Arbitrary<Attempt>[] = [
   address.map((value): Attempt => ({ kind: 'template', body: { recipient: value, customFields: { order: '1' } } })),
 ]
 
-/** Every header that a mail of ours may have; what is asked for by `headers` comes on top. */
+/** Every header that a mail of ours may have; those of `headers` come on top. */
 const EXPECTED = new Set([
   'from',
   'to',
@@ -191,7 +192,7 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
     expect(sameMailbox(mail.to, to)).toBe(true)
     for (const [name, value] of Object.entries(mail.headers)) {
       expect(EXPECTED.has(name) || /^x-[a-z0-9-]+$/.test(name)).toBe(true)
-      // One of each: nobody added a second.
+      // One of each: none was added.
       expect(typeof value).toBe('string')
     }
     expect(mail.headers).not.toHaveProperty('x-evil')

@@ -60,7 +60,7 @@ describe('tracking', () => {
   test('fetches of machines are counted, and flagged', async () => {
     const { api } = await createCompany({ isConnected: false })
     const { id, links } = await deliver(api, { html: '<a href="https://shop.example/">x</a>' })
-    // So soon after the sending nobody has read it yet.
+    // A fetch this soon after sending is a machine's.
     await get(links.clicks[0]!)
     await age()
     await get(links.pixel, { headers: { 'user-agent': 'GoogleImageProxy' } })
@@ -112,7 +112,7 @@ describe('tracking', () => {
     expect(row).toMatchObject({ openCount: 500, clickCount: 500 })
   })
 
-  test('is left out where nobody asked for it', async () => {
+  test('is left out when it is not asked for', async () => {
     const { api } = await createCompany({ isConnected: false })
     const html = '<a href="https://shop.example/">x</a>'
     const { arrived } = await deliver(api, { html, trackOpens: false, trackClicks: false })
@@ -203,7 +203,7 @@ describe('marketing', () => {
     expect((await headersOf(email))['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
 
     const path = await wayOut(email)
-    // Scanners fetch it; that alone takes nobody off.
+    // Scanners fetch it; a fetch alone unsubscribes no contact.
     const page = await get(path)
     expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('<form method="post">')])
     expect((await send(email)).status).toBe(200)

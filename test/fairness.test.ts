@@ -20,7 +20,7 @@ afterEach(async () => {
   await db`truncate jobs`
 })
 
-/** Longer than any test: an attempt at a receiver that hangs never ends, so that whoever waits for it waits in vain. */
+/** Longer than any test: an attempt at a receiver that hangs never ends, so waiting for one fails the test. */
 const ENDLESS_MS = 600_000
 
 /** The worker as the service has it, in this process, but for the deadline of an attempt. */
@@ -100,7 +100,7 @@ test('receivers that hang, drip, reset or stream without end cost the healthy on
   await eventually(async () => hostile.every(({ opened }) => opened() >= 1))
   await Promise.all(ids.map((companyId) => forward(companyId, 50)))
   await haveGot(healthy, 50)
-  // No attempt at those that hang has ended: nobody waited for them.
+  // No attempt at those that hang has ended: the others did not wait for them.
   const [ended] = await db`
     select count(*) from delivery_attempts where registration_id = ${bad[0]!.id} and company_id = ${bad[0]!.companyId}
   `
@@ -139,7 +139,7 @@ test('of 200 receivers of one company 140 never answer: the other 60 get every m
     await haveGot([healthy], round * 5 * 60)
   }
   const [held] = await db`select count(*) as jobs from deliveries where claim_id is not null`
-  // What waits for a receiver that has not answered yet is neither started nor leased.
+  // Deliveries that wait for a receiver without an answer yet are neither started nor leased.
   expect(dead.received.length).toBeLessThanOrEqual(140 * 4)
   expect(held?.jobs).toBeLessThanOrEqual(140 * 20)
 })

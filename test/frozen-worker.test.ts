@@ -29,7 +29,7 @@ const startWorker = (databaseUrl: string): Promise<ParleyProcess> =>
     LOG_LEVEL: 'fatal',
   })
 
-/** Events for numbers that nobody has connected: handling one writes one row of inbound_items. */
+/** Events for numbers that are not connected: handling one writes one row of inbound_items. */
 async function storeEvents(bytesEach: number): Promise<void> {
   const bodies = Array.from({ length: EVENTS }, (_, n) => {
     const text = textFrom('393331234567', randomBytes(bytesEach / 2).toString('hex'))

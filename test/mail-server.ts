@@ -5,14 +5,14 @@ import { headerValues, parseMail } from '../sandbox/mail/mime.ts'
 
 /** Where a session is when the script is asked: at its greeting, a command, or the end of a mail. */
 export type Moment = 'greeting' | 'MAIL' | 'RCPT' | 'END'
-/** What the server does then: answers this code, breaks off, or says nothing ever. */
+/** The behaviour of the server: answers this code, breaks off, or never answers. */
 export type Doing = { code: number; words: string } | 'drop' | 'hang'
 
 export type Behave = (moment: Moment, session: SMTPServerSession) => Doing | undefined
 
 type Options = {
   behave?: Behave
-  /** What happens between a mail's end and the answer to it. */
+  /** The behaviour between a mail's end and the answer to it. */
   beforeAnswer?: () => Promise<unknown>
   scheme?: 'smtp' | 'smtps'
   server?: SMTPServerOptions
@@ -20,7 +20,7 @@ type Options = {
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>
 
-/** A mail as it came; what it says was read by code that shares nothing with whoever wrote it. */
+/** A mail as it came, parsed by code that shares nothing with the composer. */
 type ReceivedMail = {
   to: string[]
   isSecure: boolean

@@ -46,7 +46,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
   }
 }
 
-/** Calls to the operator's API, behind the real HTTP side; whoever makes them closes it. */
+/** Calls to the operator's API through the real HTTP server. The caller closes it. */
 export async function createOperatorApi(db: Pool, deps: OperatorDeps) {
   const routes = operatorRoutes(deps)
   const { app } = await createTestApi({ db, routes: async (server) => void (await server.register(routes)) })

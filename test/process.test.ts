@@ -254,7 +254,7 @@ test(
 )
 
 test(
-  'a fault that nobody caught stops everything, with code 1',
+  'an uncaught fault stops everything, with code 1',
   async () => {
     const folder = await readyFolder()
     const parley = await startParley({ DATA_DIR: folder }, { script: SLOW })

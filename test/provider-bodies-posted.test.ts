@@ -87,7 +87,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers, p
     expect(placed + left.length).toBeGreaterThanOrEqual(items.length)
   })
 
-  test('and nothing of them failed but what names nobody', async () => {
+  test('and only items that name no customer failed', async () => {
     const reasons = await service.db`select distinct reason from inbound_items where state = 'failed'`
     expect(reasons.map(({ reason }) => reason)).toEqual(reasons.length === 0 ? [] : ['it names no customer'])
   })

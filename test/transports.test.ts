@@ -320,7 +320,7 @@ describe('what is Gupshup’s own', () => {
     expect(await waiting()).toHaveLength(0)
   })
 
-  test('set-callback, billing and events of unknown apps are answered 200 and harm nobody', async () => {
+  test('set-callback, billing and events of unknown apps are answered 200 and change nothing', async () => {
     const status = { type: 'set-callback', status: 'success', timestamp: 1_751_247_600_123 }
     const bodies = [status, { type: 'billing-event', gs_id: randomUUID(), status: 'x' }].map((one) => ({
       object: 'whatsapp_business_account',
@@ -501,7 +501,7 @@ describe('the throughput of a sender', () => {
     expect(await service.db`select 1 from messages where company_id = ${companyId}`).toHaveLength(PAIR_BURST)
   })
 
-  test('what is beyond the throughput waits its turn', async () => {
+  test('a message beyond the throughput waits for its slot', async () => {
     const { api, companyId } = await connected('meta', { throughputPerSecond: 5 })
     const [before] = await service.db`select clock_timestamp() as now`
     const answers = await Promise.all(

@@ -60,7 +60,7 @@ export const statusOf = async (db: Db, { companyId, deliveryId }: DeliveryRef) =
   return row
 }
 
-/** Leases deliveries that are pending, whoever holds them, as a worker does that claims them. */
+/** Leases pending deliveries, even leased ones, as a claim does. */
 export async function hold<Ref extends DeliveryRef>(
   db: Db,
   deliveries: readonly Ref[],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { promotedBy } from '../../test/promoted.ts'
 import { createUnorderedList, type UnorderedItem } from './unordered-list.ts'
 
-test('what is put in is there until it is taken out, whatever else comes and goes', () => {
+test('an item is in the list until it is deleted, whatever else comes and goes', () => {
   const list = createUnorderedList<UnorderedItem & { name: string }>()
   const [a, b, c] = [{ name: 'a' }, { name: 'b' }, { name: 'c' }]
   for (const item of [a, b, c]) list.add(item)
@@ -18,7 +18,7 @@ test('what is put in is there until it is taken out, whatever else comes and goe
   expect([list.size, names(), list.delete({ name: 'a' })]).toEqual([1, ['a'], false])
 })
 
-test('a walk sees each item once, also when those at hand are taken out and others put in', () => {
+test('an iteration visits each item once, also when the current one is deleted and others are added', () => {
   const list = createUnorderedList<UnorderedItem & { n: number }>()
   for (let n = 0; n < 10; n += 1) list.add({ n })
   const seen: number[] = []
@@ -52,7 +52,7 @@ function promotedWith(held: Held): Promise<number> {
   return promotedBy(() => churn(held, 20_000))
 }
 
-test('what was in it does not grow old with it, as in a set', async () => {
+test('items do not survive into the old generation, as they do in a set', async () => {
   expect(await promotedWith(createUnorderedList())).toBeLessThan(5_000_000)
   expect(await promotedWith(new Set())).toBeGreaterThan(20_000_000)
 })

@@ -1,7 +1,7 @@
-/** What may be put into a bag: into one at a time, which keeps here where it is. */
+/** An item of an unordered list. It can be in one list at a time, which stores its index here. */
 export type UnorderedItem = { place?: number | undefined }
 
-/** Things in no order. */
+/** A list without an order. */
 export type UnorderedList<Item extends UnorderedItem> = Iterable<Item> & {
   readonly size: number
   add(item: Item): void
@@ -10,9 +10,10 @@ export type UnorderedList<Item extends UnorderedItem> = Iterable<Item> & {
 }
 
 /**
- * A set for what comes and goes all the time. V8 renews the table of a `Set` again and again, and each table that it leaves
- * keeps what it held and knows the next: once one has grown old, all that was ever in the set grows old with it, and is
- * collected with great effort (src/batching/unordered-list.test.ts). While a bag is walked through, only the item at hand may be taken out.
+ * A set for items that come and go all the time. V8 replaces the table of a `Set` again and again, and each old table
+ * keeps its entries and a reference to the next one. Once a table is in the old generation, all later entries follow it
+ * there, where collecting them is expensive (src/batching/unordered-list.test.ts). During an iteration, only the
+ * current item may be deleted.
  */
 export function createUnorderedList<Item extends UnorderedItem>(): UnorderedList<Item> {
   const items: Item[] = []
@@ -33,7 +34,7 @@ export function createUnorderedList<Item extends UnorderedItem>(): UnorderedList
       item.place = undefined
       return true
     },
-    // From the end: what takes the place of an item that is taken out has been seen.
+    // From the end: the item that replaces a deleted one has been visited.
     *[Symbol.iterator]() {
       for (let at = items.length - 1; at >= 0; at -= 1) {
         const item = items[at]

@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { findCompany, insertCompany, markCompanyRemoved, selectCompanies, updateCompanyRow } from './company-store.ts'
 
-/** One tenant of this installation: no other company sees its data. */
+/** A company of this installation: no other company sees its data. */
 export type Company = {
   readonly id: number
   readonly name: string

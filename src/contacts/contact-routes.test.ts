@@ -192,7 +192,7 @@ describe('200', () => {
     ])
   })
 
-  test('a null member of an upsert names nobody', async () => {
+  test('a null member of an upsert matches no contact', async () => {
     const [contact] = await upsert({ email: null, phone: '+4400012121', firstName: null })
     expect(contact).toMatchObject({ email: null, first_name: null })
   })

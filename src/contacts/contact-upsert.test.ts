@@ -79,7 +79,7 @@ async function peopleOf(companyId: number): Promise<Person[]> {
   return rows.map((row) => ({ email: row.email ?? undefined, phone: row.phone ?? undefined }))
 }
 
-/** What must hold after anything: identities point to the oldest living contact of a phone, and the count is right. */
+/** Holds at all times: identities point to the oldest living contact of a phone, and the count is right. */
 async function checkHouse(companyId: number): Promise<void> {
   const wrong = await db`
     with meant as (
@@ -209,7 +209,7 @@ const outcome = (work: Promise<unknown>): Promise<string> =>
     (error) => String(error.status ?? error),
   )
 
-/** What a send does with the customers it goes to. */
+/** Resolves the customers of a send as the send does. */
 const meet = (pool: Pool, companyId: number, phones: string[]): Promise<string> =>
   outcome(
     pool.begin(async (tx) => {
@@ -387,7 +387,7 @@ test('an array that names one person 1,000 times ends as the last says, with eve
     emailConsent: i % 2 === 0,
   }))
   const contacts = await upsertContacts(db, companyId, writes, BY)
-  // Who has the phone before it is Ada's is somebody else, and stays meant by it only if he is older: he is not.
+  // Another contact had the phone before Ada. It would still match if it were older than Ada; it is not.
   const [ada] = contacts
   expect(contacts.map((contact) => contact.firstName)).toEqual(writes.map((write) => write.firstName))
   expect(contacts.map((contact) => contact.emailConsent)).toEqual(writes.map((write) => write.emailConsent))

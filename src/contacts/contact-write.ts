@@ -76,15 +76,17 @@ const MISSING = 'must have an email or a phone'
 
 const shape = Compile(ContactWriteShape)
 
-/** What a body asks for: `upsert` needs an email or a phone and knows no null there, `update` takes them away by null. */
+/**
+ * The operation of a body: `upsert` needs an email or a phone and takes no null there, `update` removes them by null.
+ */
 export type WriteKind = 'upsert' | 'update'
 
 type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }
 
 /**
- * Untrusted body → what is to be written: one contact, or an array of 1 to 1,000. All faults at once, an item's
- * named by its index. 400 when the body is no object or names nobody, 422 `validation_error` or `invalid_phone_number`
- * when a value is not allowed.
+ * Untrusted body → what is to be written: one contact, or an array of 1 to 1,000. All faults at once, an item's named
+ * by its index. 400 when the body is no object or has neither email nor phone, 422 `validation_error` or
+ * `invalid_phone_number` when a value is not allowed.
  */
 export function parseContactUpserts(body: unknown): ContactWrite[] {
   if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert')]
@@ -207,7 +209,7 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   }
 }
 
-/** Who is meant by an upsert: null and the empty text are nobody. */
+/** The email and phone that an upsert matches by. Null and the empty text match no contact. */
 const whom = (value: string | null | undefined, kind: WriteKind) =>
   kind === 'upsert' && (value === null || value === '') ? undefined : value
 

@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import type { StatusRecord } from './record-store.ts'
 
-/** Taken up at once at most. */
+/** Waiting statuses that one call applies at most. */
 const BATCH = 500
 
 /**

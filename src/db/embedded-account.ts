@@ -15,7 +15,7 @@ export type Account = {
   command: string[]
   /** What the process is started as, where no command does it. */
   identity: Partial<Owner>
-  /** Who must own the cluster then; undefined: whoever we are. */
+  /** The user that must own the cluster; undefined: the user of this process. */
   owner: Owner | undefined
   /** Whether the folder around the cluster has to be the owner's too; else the account passes through anybody's. */
   needsFolder: boolean
@@ -53,7 +53,7 @@ function accountsForRoot(owner: Owner): Account[] {
   return owner.uid === 0 ? [namespaced(), passing(other), plain] : [passing(other), namespaced(), plain]
 }
 
-/** Ourselves, seen as `nobody` inside a user namespace: all rights on our own files, none of root's. */
+/** This process in a user namespace with an unprivileged user id: all rights on its own files, none of root's. */
 function namespaced(): Account {
   const uid = (findUser('nobody') ?? NOBODY).uid
   return { command: ['unshare', '--user', `--map-user=${uid}`], identity: {}, owner: ROOT, needsFolder: true }
@@ -101,7 +101,7 @@ async function ownerOf(folder: DataFolder): Promise<Owner> {
   return listUsers().some((one) => one.uid === uid) ? { uid, gid } : ROOT
 }
 
-/** Hands a folder to the account's owner, if it is somebody else's. */
+/** Changes the owner of a folder to that of the account, if it is another. */
 async function give({ owner }: Account, path: string, ...options: string[]): Promise<void> {
   const found = await stat(path).catch(() => undefined)
   if (!owner || !found || found.uid === owner.uid) return

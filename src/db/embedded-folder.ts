@@ -137,8 +137,8 @@ export function socketFolder(folder: DataFolder): string {
 export const socketLock = (folder: DataFolder): string => `${socketFolder(folder)}${SOCKET_NAME}.lock`
 
 /**
- * Makes the socket's folder. Whoever may enter it is the database's superuser, so one that others own or may
- * enter is refused.
+ * Creates the socket's folder. Every user that can enter it is superuser of the database, so a folder that other users
+ * own or can enter is refused.
  */
 export async function openSocketFolder(folder: DataFolder, account: Account): Promise<string> {
   const path = socketFolder(folder)

@@ -123,7 +123,7 @@ async function untilReady(
   return new StartError(`PostgreSQL did not become ready within ${READY_DEADLINE_MS / 60_000} minutes`)
 }
 
-/** The server notes that it is ready before anybody has to knock in vain, which it would log. */
+/** The server records when it is ready, so no early connection fails, which it would log. */
 async function saysReady(cluster: string): Promise<boolean> {
   const text = await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')
   return text.split('\n')[STATUS_LINE]?.trim() === 'ready'

@@ -55,7 +55,7 @@ async function startLocked(folder: DataFolder, settings: Record<string, string>)
   const found = await findCluster(folder)
   const account = await chooseAccount(binaries, folder)
   if (!found) await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
-  // PostgreSQL insists on it, and copies and backups lose it.
+  // PostgreSQL requires it, and copies and backups lose it.
   await chmod(folder.cluster, 0o700)
   const socket = await openSocketFolder(folder, account)
   const all = { ...serverSettings(socket), ...settings }

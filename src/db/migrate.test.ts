@@ -82,7 +82,7 @@ test('a process killed in the middle of a migration leaves nothing, and the next
   await until('the migration is at work', async () => (await working()).length === 1)
   child.kill('SIGKILL')
   await once(child, 'exit')
-  // The server notices a lost client when the statement is over; here nobody wants to wait for that.
+  // The server notices a lost client when the statement ends; this test does not wait for that.
   await db`select pg_terminate_backend(pid) from (${working()}) as work`
   expect(await db`select to_regclass('slow') as slow`).toEqual([{ slow: null }])
 

@@ -29,7 +29,7 @@ const BATCH = 20
 const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
-/** Between two writings of how attempts ended: nobody waits for them but what is claimed next. */
+/** The pause between two writes of outcomes; only the next claim waits for them. */
 const COMPLETE_SPACING_MS = 20
 /** An outcome that the server has told is kept for an hour of a database that is away: without it the mail counts as unknown. */
 const COMPLETE_RETRIES = { everyMs: 1_000, goOn: (tries: number) => tries < 3_600 }
@@ -150,7 +150,7 @@ async function deliver(
       return complete('failed', OUTCOME_UNKNOWN)
     case 'withheld':
       signal.throwIfAborted()
-      // Another attempt has it: whoever looks next will see how that ended.
+      // Another attempt has submitted it; its outcome decides.
       return retryAfter(FIRST_WAIT_MS, { counts: false })
     case 'interrupted':
       // The mark may have been written; the mail was not ended.

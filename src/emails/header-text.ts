@@ -4,7 +4,9 @@ import { isEmail } from '../text/email-address.ts'
 /** What could end a header line, in any reading of it: control characters, and Unicode's line and paragraph ends. */
 const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/** Headers that a caller may set besides `X-…`: none that names people, dates, contents, or the way that a mail took. */
+/**
+ * Headers that a caller may set in addition to `X-…`: none that names persons, dates, contents, or the route of a mail.
+ */
 const ALLOWED = new Set([
   'auto-submitted',
   'comments',

@@ -117,7 +117,7 @@ describe('links', () => {
     expect(html).toContain(`href="https://a.example/${MAX_TRACKED_LINKS + 4}"`)
   })
 
-  test('neither links nor pixel where nobody asked for them', () => {
+  test('neither links nor pixel without the options for them', () => {
     const html = '<a href="https://a.example/">x</a>'
     expect(rewrite(html, { links: false, pixel: false }).html).toBe(html)
   })

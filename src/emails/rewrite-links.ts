@@ -101,7 +101,7 @@ const TEXT_MODES = new Map<string, (typeof TokenizerMode)[keyof typeof Tokenizer
   ['plaintext', TokenizerMode.PLAINTEXT],
 ])
 
-/** HTML elements that end an svg or math which nobody closed (HTML: parsing foreign content). */
+/** HTML elements that end an unclosed svg or math element (HTML: parsing foreign content). */
 const BREAKOUT = new Set(
   'b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var'.split(
     ' ',

@@ -28,8 +28,8 @@ const MAX_WAIT_MS = 2_000
 const SPACING_MS = 5
 
 /**
- * The addresses inside mails (decisions: Email): opens, clicks, and the way out. Whoever fetches one is counted before
- * he is answered; those that come at the same time are counted together. A token that is not ours is 404.
+ * The addresses inside mails (decisions: Email): opens, clicks and unsubscribing. A fetch is counted before it is
+ * answered; fetches that arrive together share a statement. An invalid token is 404.
  */
 export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createBatcher<Fetch, Found | undefined>({

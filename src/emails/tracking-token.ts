@@ -27,7 +27,7 @@ export const newSecret = (): Buffer => randomBytes(32)
 
 /**
  * The token of an address in a mail: 44 characters that name the mail, the use and the link, and 144 bits of a SHA-256
- * over a secret of this mail, which nobody can guess and nobody can carry over to another mail, use or link.
+ * over a secret of this mail, which cannot be guessed or reused for another mail, use or link.
  */
 export function createToken(
   email: { companyId: number; id: number; secret: Buffer },

@@ -102,7 +102,7 @@ describe('the credential', () => {
     expect((await get('/public/v1/missing', email.headers)).statusCode).toBe(404)
   })
 
-  test('strangers are refused before their body is read', async () => {
+  test('requests without a valid key are refused before their body is read', async () => {
     const reply = await app.inject({
       method: 'POST',
       url: '/public/v1/big',

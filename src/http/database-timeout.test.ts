@@ -18,7 +18,7 @@ async function cuttable() {
 const never = new Promise<string>(() => {})
 const unavailable = { status: 503, body: { error: { code: 'service_unavailable' } }, headers: { 'retry-after': '1' } }
 
-test('work of usual length is refused when it does not come, and its late result is handed over', async () => {
+test('work of usual length times out, and its late result is passed to the callback', async () => {
   const late = Promise.withResolvers<string>()
   await expect(withTimeout(never)).rejects.toMatchObject(unavailable)
   await expect(withTimeout(sleep(1_000, 'it'), late.resolve, 250)).rejects.toMatchObject(unavailable)

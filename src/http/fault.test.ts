@@ -28,7 +28,7 @@ describe('faults', () => {
     [{ type: 'text', text: 'Hi', media: {} }, ['shape media: is not known here']],
     [{ type: 'fax', text: 'Hi' }, ['value type: must be one of text, image']],
     ['Hi', ['shape body: must be object']],
-  ])('of a union are those of the branch that was meant: %j', (body, faults) => {
+  ])('of a union are those of the branch that the caller chose: %j', (body, faults) => {
     expect(faultsOf(Message, body)).toEqual(faults)
   })
 

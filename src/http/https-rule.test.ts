@@ -48,7 +48,7 @@ const get = (
 const statusOf = async (...args: Parameters<typeof get>): Promise<number> => (await get(...args)).statusCode
 
 describe('plain HTTP', () => {
-  test('gets 403 with no redirect and no rate-limit headers, even for strangers and preflights', async () => {
+  test('gets 403 with no redirect and no rate-limit headers, even without a key and for preflights', async () => {
     const app = await open()
     const reply = await get(app, '203.0.113.9')
     expect(reply.statusCode).toBe(403)

@@ -6,7 +6,7 @@ const read = (contentType: string, body: string | Buffer) => readMultipart(conte
 const field = (name: string, value: string, eol = '\r\n') =>
   `Content-Disposition: form-data; name="${name}"${eol}${eol}${value}${eol}`
 
-test('a form as the platform writes it is read as it was meant, whatever its names and values', async () => {
+test('a form that the platform writes is read back unchanged, whatever its names and values', async () => {
   // The platform itself writes every line end as CRLF and reads no carriage return of its own.
   const text = fc.string({ unit: 'binary' }).map((one) => one.toWellFormed().replaceAll(/\r\n?|\n/g, '\r\n'))
   // A backslash before a quote is read as a quoted pair, and no header holds control characters.

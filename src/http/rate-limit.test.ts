@@ -46,7 +46,7 @@ describe.each([
   test('numbers requests that wait together in the order in which they came', async () => {
     const limiter = await createRequestLimiter({ config, db, clock })
     const remaining = (await countAll([limiter], 50, 2, 1_000)).map((standing) => standing.remaining)
-    // Two writes may be under way at once: the first two requests find nobody to wait with.
+    // Two writes may run at once: the first two requests share no write.
     const waited = remaining.slice(2)
     expect(waited).toEqual(Array.from(waited, (_, place) => waited[0]! - place))
     expect(new Set(remaining).size).toBe(50)

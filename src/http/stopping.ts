@@ -21,10 +21,10 @@ const QUIET_MS = 25
 const MAX_WAIT_MS = 1_000
 
 /**
- * Stops a listener without failing a call. The kernel resets connections that wait to be accepted when a listener closes,
- * and clients whose connection was closed with its answer connect anew at once. While the listener closes, requests are
- * therefore held, so that nobody has a reason to connect; they are answered when it is closed, and new connections are
- * refused: their clients go to another process.
+ * Stops a listener without failing a call. The kernel resets connections that wait to be accepted when a listener
+ * closes, and clients whose connection was closed with its answer connect anew at once. Requests are therefore held
+ * while the listener closes, so that no client has a reason to connect. They are answered when it is closed; new
+ * connections are refused, and their clients use another process.
  */
 export function createStopping(): StoppingServer {
   let isStopping = false
@@ -61,7 +61,7 @@ async function noneConnects(server: NetServer): Promise<void> {
   for (let before = -1; accepted !== before && performance.now() < endsAtMs; ) {
     before = accepted
     await sleep(QUIET_MS)
-    // One connection is accepted in each turn of the event loop: after a turn without any, none waits.
+    // Each iteration of the event loop accepts one connection: after an iteration without any, none waits.
     await setImmediate()
   }
   server.off('connection', count)

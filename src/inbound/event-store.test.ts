@@ -41,7 +41,7 @@ test('no more are taken once their bodies have so many bytes, but one at least',
   expect(await take([1, 2], { ...MANY, bytes: 1 })).toEqual(['cccc'])
 })
 
-test('what is taken comes back when the transaction fails, and nobody has the lane meanwhile', async () => {
+test('claimed events come back when the transaction fails, and no other worker claims the lane meanwhile', async () => {
   await store([1, 'a'], [2, 'b'])
   const failing = db.begin(async (tx) => {
     expect(await claimEvents(tx, [1], MANY)).toHaveLength(1)

@@ -1,7 +1,10 @@
 /** A job to enqueue. Without `dueAt` or `dueInMs` it is due at once. */
 export type NewJob = {
   kind: string
-  /** What must not crowd out others, such as a registration or a sender. A lane belongs to one company or to none. */
+  /**
+   * The key whose backlog must not delay others, such as a registration or a sender. A lane belongs to one company or
+   * to none.
+   */
   lane: string
   companyId?: number
   /** The row that the job is about. */

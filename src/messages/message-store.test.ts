@@ -46,7 +46,7 @@ async function world() {
   return { companyId, senderId, send, count }
 }
 
-describe('a send to somebody new', () => {
+describe('a send to a new customer', () => {
   test('makes a contact, a conversation and a pending message', async () => {
     const { companyId, senderId, send } = await world()
     const [prepared] = await prepareSends(db, [send({ contactSource: 'Shop' })], NOON)
@@ -372,7 +372,7 @@ describe('completing', () => {
     expect(await count('contacts')).toBe(1)
   })
 
-  test('a user id other than the one known for the number joins nobody: the number was recycled', async () => {
+  test('a user id other than the one known for the number is joined to no contact: the number was recycled', async () => {
     const { companyId, messageId, send, count } = await prepareOne()
     const { senderId } = send()
     const writing = { ...messageFrom(companyId, senderId, '393331234567'), other: 'US.known' }

@@ -15,7 +15,7 @@ export type SendToPrepare = {
   needsConsent: boolean
   /** Null: the daily limit does not concern this send. */
   dailyLimit: number | null
-  /** Seconds between two messages of the sender; null: it is not paced, neither by itself nor per customer. */
+  /** Seconds between two messages of the sender; null: no throttle, neither of the sender nor per customer. */
   slotSeconds: number | null
   type: string
   text: string | null
@@ -132,7 +132,9 @@ export async function completeSends(db: Db, sends: readonly CompletedSend[], at:
   return sends.map(() => undefined)
 }
 
-/** Sends whose process died between the two halves: nobody knows what became of them. Answers how many. */
+/**
+ * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their number.
+ */
 export async function completeAbandoned(db: Db, olderThanSeconds: number): Promise<number> {
   const result = await db`
     update messages

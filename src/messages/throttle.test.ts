@@ -20,7 +20,7 @@ async function world() {
   const companyId = await createCompany(db)
   const senderId = await createSender(db, companyId)
   let customers = 0
-  /** To somebody new, unless a customer is given. */
+  /** To a new customer, unless one is given. */
   const send = (changes: Partial<SendToPrepare> = {}): SendToPrepare => {
     customers += 1
     const customer = changes.customer ?? `3933300${String(customers).padStart(5, '0')}`
@@ -94,7 +94,7 @@ describe('the throughput of a sender', () => {
     expect((await written()).messages).toBe(1)
   })
 
-  test('is one sender’s alone, and nobody’s when it is not paced', async () => {
+  test('holds for one sender alone, and not for a sender without a throttle', async () => {
     const [one, two] = [await world(), await world()]
     await waits(one.many(1, { slotSeconds: ONE_AN_AGE }))
     expect(await waits(two.many(1, { slotSeconds: ONE_AN_AGE }))).toEqual([{ refusal: null, seconds: 0 }])

@@ -19,7 +19,7 @@ export type Sender = {
   readonly wabaAccountId: string
   readonly accessToken: string
   readonly appSecret: string | null
-  /** What events about the number must bring along, where the provider does not sign. */
+  /** The secret that events about the number must carry if the provider does not sign. */
   readonly webhookSecret: string | null
   /** Null: the provider's public address. */
   readonly apiBaseUrl: string | null
@@ -29,7 +29,7 @@ export type Sender = {
   readonly isPreferred: boolean
   /** Customers whom it may be the first to write to within 24 hours; null: as many as it likes. */
   readonly dailyLimit: number | null
-  /** Messages a second, as set by the operator; null: what the provider usually allows. */
+  /** Messages per second, as set by the operator; null: the provider's usual limit. */
   readonly throughputPerSecond: number | null
   /** Also used in the phone app. */
   readonly isSharedWithApp: boolean
@@ -95,7 +95,7 @@ const THROUGHPUT_WITH_APP = 20
 /** No provider allows more: a higher setting turns throttling off for the sender. */
 const HIGHEST_THROUGHPUT = 1_000
 
-/** Seconds between two messages of the sender; null: it is not paced, neither by itself nor per customer. */
+/** Seconds between two messages of the sender; null: no throttle, neither of the sender nor per customer. */
 export function slotSecondsOf(sender: Pick<Sender, 'throughputPerSecond' | 'isSharedWithApp'>): number | null {
   const usual = sender.isSharedWithApp ? THROUGHPUT_WITH_APP : USUAL_THROUGHPUT
   const throughput = sender.throughputPerSecond ?? usual

@@ -16,7 +16,7 @@ export type GuardOptions = {
   ca?: string
 }
 
-/** The guard's refusal. Its text never says which address it was: that would map the inside for a stranger. */
+/** The guard's refusal. Its text never names the address: that would reveal the internal network to the caller. */
 export class AddressNotPublic extends Error {
   readonly code = 'ADDRESS_NOT_PUBLIC'
   constructor() {

@@ -14,8 +14,8 @@ const TLS_CODE =
 const BROKEN_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH'])
 
 /**
- * Says what failed, from error codes and never from error texts: those name addresses, which would show a stranger
- * what lies behind us. `statusCode` is that of an answer that had started.
+ * Describes the failure by error codes and never by error texts: those contain addresses, which would reveal the
+ * internal network to the caller. `statusCode` is that of an answer that had started.
  */
 export function attemptFailure(error: unknown, statusCode: number | null, timeoutMs: number): AttemptFailure {
   if (error instanceof AddressNotPublic) return { kind: 'blocked', errorMessage: error.message }

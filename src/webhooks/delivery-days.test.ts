@@ -97,7 +97,7 @@ test('a drop that finds the table in use gives up at once and leaves it for late
   await db.begin(async (tx) => {
     await tx`select count(*) from deliveries`
     const waiting = maintainDeliveryDays(db, 30)
-    // A writer that comes behind the drop gets its turn while the reader still has its lock.
+    // A writer that queues behind the drop gets its lock while the reader still has its own.
     const companyId = await createCompany(db)
     await db`insert into deliveries (company_id, registration_id, wamid) values (${companyId}, 1, 'w')`
     await waiting

@@ -161,7 +161,7 @@ describe('the logs', () => {
     expect(answer.body).toContain(`"payload":${text}`)
   })
 
-  it('are 100 at most, and nobody else’s', async () => {
+  it('are 100 at most, and of the company alone', async () => {
     companyId = await createCompany(db)
     const { id } = await register(db, companyId)
     for (let count = 0; count < 102; count += 1) await deliver(`w${count}`, ['delivered'])
@@ -369,7 +369,7 @@ describe('a test delivery', () => {
     expect((await call('GET', `${id}/logs`)).body).toEqual([])
   })
 
-  it('answers also when nobody is there, and 404 to another company', async () => {
+  it('answers also when no receiver listens, and 404 to another company', async () => {
     const peer = await startReceiver()
     await peer.close()
     const { id } = await register(db, companyId, { url: peer.url })

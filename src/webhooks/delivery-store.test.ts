@@ -79,7 +79,7 @@ describe('putting deliveries up', () => {
     expect(made.map((delivery) => delivery.companyId)).toEqual(expect.arrayContaining([companyId, second, other]))
   })
 
-  it('stores nothing when nobody wants it, and takes an empty batch', async () => {
+  it('stores nothing without a registration for it, and takes an empty batch', async () => {
     await fresh()
     expect(await enqueueDeliveries(db, [envelope(companyId, 'w1')])).toEqual([])
     expect(await db`select from envelopes where company_id = ${companyId}`).toHaveLength(0)
@@ -233,7 +233,7 @@ describe('recording attempts', () => {
   })
 })
 
-describe('what is planned while there are no deliveries', () => {
+describe('a plan that is made while there are no deliveries', () => {
   it('reads no more than it needs when there are many', async () => {
     await fresh()
     await register(db, companyId)

@@ -23,7 +23,7 @@ export type Stage = {
 
 type Size = { processesOfRole: number; keptMessages: number }
 
-/** Starts a stage, acts on it, and stops all of it in the end. `undo` takes what the act starts besides. */
+/** Starts a stage, acts on it, and stops all of it in the end. `undo` takes what the act starts in addition. */
 export async function onStage<Result>(
   { processesOfRole, keptMessages }: Size,
   random: Random,

@@ -18,7 +18,7 @@ export type RunOptions = {
   slowMs: number
   /** Growth of the service's memory that counts, in MB. */
   memoryMegabytes: number
-  /** Only the tenant matrix: what the control arm needs. */
+  /** Only the requests with foreign ids, for the control arm. */
   onlyForeignIds?: boolean
   stage?: StageOptions
   say?: (line: string) => void

@@ -29,7 +29,7 @@ const ROWS_AT_A_STRETCH = 25
 export type ImportRunDeps = {
   db: Pool
   blobStore: BlobStore
-  /** What contacts have that the service made by itself: a row that says so says nothing. */
+  /** The source type of contacts that the service created itself: such a value in a row is ignored. */
   sourceType: string
 }
 
@@ -56,7 +56,7 @@ export async function runImport(
     signal.throwIfAborted()
     if (pause()) return false
     writing = writeBatch(deps, companyId, started, batch, signal)
-    // Awaited above or below; until then its failure is nobody's.
+    // Awaited above or below; until then a rejection must not end the process.
     writing.catch(() => {})
     place = batch.to
   }
@@ -66,11 +66,11 @@ export async function runImport(
   return true
 }
 
-/** Gives an import up: what was written of it stays. */
+/** Marks an import as failed. The contacts that it has written stay. */
 export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
   const given = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
-  // What cannot be taken away now is swept away later.
+  // A list that cannot be deleted now is deleted by a later sweep.
   if (given?.storageKey) await deleteList(deps, companyId, id, given.storageKey).catch(() => {})
 }
 

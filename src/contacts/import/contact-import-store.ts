@@ -57,7 +57,7 @@ export async function lockWaiting(tx: Db, companyId: number): Promise<void> {
   await tx`select pg_advisory_xact_lock(advisory_key('waiting import', ${String(companyId)}))`
 }
 
-/** A request brings its list within a minute: what is received for longer was left by a process that died. */
+/** An upload takes a minute at most: one that is older was left by a process that died. */
 const RECEIVING_MINUTES = 2
 
 /** Lists of the company that are not imported to their end, without the one with the id. */
@@ -139,7 +139,7 @@ export async function recordListGone(db: Db, companyId: number, id: number): Pro
   await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
 }
 
-/** Lists that are nobody's any more: of imports that are over, and of those that broke off as the list came in. */
+/** Lists without an active import: of imports that have ended, and of uploads that were cut off. */
 export async function readLeftovers(
   db: Db,
   limit: number,

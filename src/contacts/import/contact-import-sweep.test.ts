@@ -14,7 +14,7 @@ const folder = await mkdtemp(join(tmpdir(), 'parley-lists-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 const blobStore = await openFolderBlobStore(folder, new Date())
 
-/** An import as a killed process leaves it: the list is kept, and nobody goes on. */
+/** An import as a killed process leaves it: the list is stored, and no process continues it. */
 async function leave(status: string, age: string) {
   const companyId = await createTestCompany(db)
   const { started } = await receiveImport(

@@ -29,7 +29,7 @@ import { verifyEarly } from './verify-early.ts'
 /** What is to be done when the transaction has committed. */
 export type AfterCommit = () => void
 
-/** What follows from items besides what this room writes: other rooms take it up in the same transaction. */
+/** Consequences of items for other rooms, which write them in the same transaction. */
 export type Follow = {
   /** New messages for the receivers, in order. */
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
@@ -55,8 +55,8 @@ type Conversing = Written | Routed<ChangeItem>
 type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
 /**
- * Writes everything that follows from items, in their order, and answers those that no connected number wants or that
- * name nobody. The caller's transaction holds it all together.
+ * Writes the consequences of items, in their order, in the caller's transaction. Returns the items that belong to no
+ * connected number or name no customer.
  */
 export async function handleItems(
   deps: Handling,

@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
 
-/** A customer changed the phone number: the old one belongs to nobody from then on (decisions: Identity). */
+/** A customer changed the phone number: the old one belongs to no contact from then on (decisions: Identity). */
 export type NumberChange = {
   companyId: number
   /** Identities of the phone numbers, and the digits of the new one. */

@@ -73,7 +73,7 @@ test('a large body of many numbers is stored no more often than one statement ca
   expect(toEvents(eventReader, body)).toHaveLength(2)
 })
 
-test('a body that nobody waits for any more is not kept, and not said to be', async () => {
+test('a body whose request has timed out is not stored, and not reported as stored', async () => {
   const accept = createAccept(db, eventReader)
   const locked = Promise.withResolvers<void>()
   const released = Promise.withResolvers<void>()

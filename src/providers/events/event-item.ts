@@ -13,7 +13,7 @@ export type Position = { group: string; index: number }
 /** A chosen button, a chosen row of a list, or the answers of a flow as JSON text. */
 export type Reply = { id: string | null; title: string | null; payload: string | null; responseJson: string | null }
 
-/** A message's members besides text and media (decisions: Envelope); objects and lists are the provider's own. */
+/** A message's members other than text and media (decisions: Envelope); objects and lists are the provider's own. */
 export type MessageDetails = {
   reply: Reply | null
   referral: JsonObject | null

@@ -2,8 +2,8 @@ import { digitsOf, USER_ID } from '../../text/phone.ts'
 import { BeyondBounds, WORD_LIMIT } from './bounds.ts'
 
 /**
- * Readers for JSON that nobody vouches for. Each answers null where the value is absent, empty or of a kind that cannot
- * be meant; none throws. Text is cleaned of what PostgreSQL refuses (NUL, lone surrogates).
+ * Readers for untrusted JSON. Each returns null if the value is absent, empty or of another type; none throws. Text is
+ * cleaned of what PostgreSQL refuses (NUL, lone surrogates).
  */
 export type JsonObject = Record<string, unknown>
 

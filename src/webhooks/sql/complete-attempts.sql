@@ -1,6 +1,6 @@
--- Records attempts (rows of completed_attempt): completes their deliveries or makes them due again. Only what its claim still
--- holds is written, so that a worker that lost its lease overrides nobody's outcome. A first attempt that delivered is
--- recorded in the row of its delivery, every other in delivery_attempts.
+-- Records attempts (rows of completed_attempt): completes their deliveries or makes them due again. Only deliveries
+-- that the claim still holds are written, so that a worker that lost its lease never overwrites another outcome. A
+-- first attempt that delivered is recorded in the row of its delivery, every other in delivery_attempts.
 create function complete_attempts(attempts jsonb)
 returns void
 language plpgsql

@@ -1,7 +1,7 @@
--- Drops the oldest partition of envelopes, deliveries or delivery_attempts whose day lies more than `keep_days` days back, and
--- returns whether it dropped one: call it until it did not. A day with deliveries that are not finished stays, as do its
--- envelopes. Runs with the rights of its owner; the role must have the right to delete deliveries. Waits at most 30 ms for
--- locks (error 55P03), since whoever needs the table next waits behind it.
+-- Drops the oldest partition of envelopes, deliveries or delivery_attempts whose day lies more than `keep_days` days
+-- back, and returns whether it dropped one: call it until it did not. A day with deliveries that are not finished
+-- stays, as do its envelopes. Runs with the rights of its owner; the role must have the right to delete deliveries.
+-- Waits at most 30 ms for locks (error 55P03), since later statements on the table would queue behind it.
 create function drop_delivery_day(keep_days integer)
 returns boolean
 language plpgsql
