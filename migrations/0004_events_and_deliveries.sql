@@ -53,7 +53,8 @@ create index inbound_items_by_number on inbound_items (phone_number_id) where st
 create index inbound_items_by_account on inbound_items (waba_account_id) where state in ('unroutable', 'unverified');
 create index inbound_items_by_app on inbound_items (app) where state in ('unroutable', 'unverified');
 
--- What clients posted that could not be routed, in windows of an hour that begin with the first of it.
+-- Bytes and items that clients posted and that could not be routed, in windows of an hour that begin with the first
+-- one.
 create table unhandled_counts (
   address text primary key,
   bytes bigint not null,

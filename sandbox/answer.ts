@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** What happens to the connection instead of, or halfway through, a proper answer. */
+/** The behaviour of the connection instead of, or halfway through, a proper answer. */
 export type Fate = 'hang' | 'reset' | 'truncate' | 'drip'
 
 /** An HTTP answer as a value, so that every handler is a function from a request to one of these. */

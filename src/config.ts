@@ -208,7 +208,7 @@ function reader(env: Record<string, string | undefined>, faults: string[]) {
     return undefined
   }
 
-  // What stands there is never repeated: it holds the secret.
+  // The message never repeats the value: it holds the secret.
   const bucketUrl = (name: string): string | undefined => {
     const value = optional(name)
     const parsed = value === undefined ? undefined : URL.parse(value)

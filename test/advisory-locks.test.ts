@@ -4,7 +4,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { ADVISORY_LOCKS } from '../src/db/advisory-locks.ts'
 
 const SOURCE = fileURLToPath(new URL('../src/', import.meta.url))
-/** What may stand where a lock is named without its namespace: a number of the registry, or a key that was made before. */
+/** Arguments that may name a lock without its namespace: a number of the registry, or a key that was made before. */
 const KNOWN_KEYS = [/^\$\{MIGRATE_LOCK\}\)/, /^hashtextextended\(\$1, \$\{CLAIM_LOCK_SEED\}\)\)/, /^(locks\.)?key\)/]
 
 let files: { name: string; text: string }[]

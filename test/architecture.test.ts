@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 /**
  * The direction of imports (docs/architecture.md): main → app → routes and job handlers → feature verbs → stores and
- * ports → db and ground. What these tests refuse, change in the house first.
+ * ports → db and ground. Change the architecture there before these tests.
  */
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const files = globSync('{src,sandbox,bench,console}/**/*.{ts,tsx}', { cwd: ROOT, exclude: ['console/dist'] }).filter(

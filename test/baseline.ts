@@ -8,7 +8,7 @@ import { readSqlObjects } from '../src/db/sql-object.ts'
 export const BASELINES = fileURLToPath(new URL('fixtures/baselines/', import.meta.url))
 export const MIGRATIONS = fileURLToPath(new URL('../migrations/', import.meta.url))
 export const OBJECTS = fileURLToPath(new URL('../src/', import.meta.url))
-/** What `migrate` writes by itself. */
+/** Tables that `migrate` writes itself. */
 const LEDGERS = ['migrations', 'sql_objects']
 const ROWS = 3
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createConnection, createServer, type Socket } from 'node:net'
 import { onTestFinished } from 'vitest'
 
-/** What becomes of connections: `refused` as by a proxy whose server is away, `silent` as by a machine that is gone. */
+/** The fate of connections: `refused` as by a proxy whose server is away, `silent` as by a machine that is gone. */
 type Mode = 'open' | 'refused' | 'silent'
 
 /** How connections end: orderly (FIN) or with a reset (RST). */

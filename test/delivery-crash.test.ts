@@ -88,7 +88,7 @@ async function forwardAll(companyIds: number[], messages: number): Promise<void>
   }
 }
 
-/** What waits for its time is due now, again and again. */
+/** Makes waiting deliveries due, again and again. */
 function startPassingTime(): () => Promise<void> {
   let isOver = false
   const running = (async () => {

@@ -71,7 +71,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
   return { deliver, stateOf, attempts }
 }
 
-test('what the mail server said while the database was away is written when it is back', async () => {
+test('answers of the mail server while the database was away are written when it is back', async () => {
   const server = await startMailServer({ beforeAnswer: () => database.stop() })
   const { deliver, stateOf } = await prepare(server.url)
   const ending = deliver()

@@ -235,7 +235,7 @@ test('a mail with HTML alone goes out with a text alternative made from it, a ma
   expect((await deliver(api, { html, text: 'My own words' })).arrived.text.trim()).toBe('My own words')
 })
 
-test('what a mail says is kept until it is completed and no longer', async () => {
+test('the content of a mail is kept until the mail is completed and no longer', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
   await deliver(api)
   expect(await db`select from email_contents where company_id = ${companyId}`).toHaveLength(0)

@@ -330,7 +330,7 @@ describe('DELETE /contacts/{id}?erase=true', () => {
     expect((await erase(theirs, id)).text).toEqual(missing.text)
   })
 
-  test('what another living contact shares with the person stays', { timeout: 60_000 }, async () => {
+  test('data that another living contact shares with the person stays', { timeout: 60_000 }, async () => {
     const { api } = await createCompany({ isConnected: false })
     const phone = uniquePhone()
     const [first, second] = [uniqueAddress(), uniqueAddress()]

@@ -40,7 +40,7 @@ const some = (list: Rows, count: number): Rows | undefined => (list.length >= co
 const logsOf = async ({ api, registrationId }: Awaited<ReturnType<typeof createSubscriber>>) =>
   (await api('GET', `${REGISTRATIONS}/${registrationId}/logs`)).body
 
-/** What waits for its time is due now. */
+/** Makes waiting deliveries due. */
 const passTime = () => service.db`update deliveries set due_at = now() where status = 'pending' and claim_id is null`
 
 describe('a message that a customer writes', () => {

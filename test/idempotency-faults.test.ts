@@ -22,7 +22,7 @@ type Attempt = {
 }
 type Case = {
   make: () => Promise<Attempt>
-  /** What the effect writes to; locked to make the work last longer than its caller waits. */
+  /** The table that the effect writes; locked to make the work last longer than its caller waits. */
   table?: string
 }
 

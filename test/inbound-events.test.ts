@@ -248,7 +248,7 @@ describe('events of people and numbers', () => {
   })
 })
 
-describe('who a customer is', () => {
+describe('the identity of a customer', () => {
   const newUserId = () => `US.${Date.now()}${uniquePhone()}`
   const asUser = (userId: string, body: string, from?: string) => {
     const { from: _, ...message } = textFrom('', body)
@@ -293,7 +293,7 @@ describe('who a customer is', () => {
     expect(await textsOf(conversationId)).toEqual(['shown', 'hidden'])
   })
 
-  test('who hides the phone is shown without one', async () => {
+  test('a customer who hides the phone is shown without one', async () => {
     const userId = newUserId()
     await provider.messages(company.phoneNumberId, asUser(userId, 'who am I'))
     const { conversationId } = await conversationOf(userId)
@@ -482,7 +482,7 @@ describe('who a customer is', () => {
   })
 })
 
-describe('what cannot be placed', () => {
+describe('an event that cannot be routed', () => {
   test('waits for its number and is requeued in order, once, when that is connected', async () => {
     const phoneNumberId = `8${Date.now()}`
     const from = uniquePhone()
@@ -541,7 +541,7 @@ describe('what cannot be placed', () => {
   })
 })
 
-describe('what fails', () => {
+describe('an event that fails', () => {
   test('stands alone: its siblings are in place, and the operator can retry it', async () => {
     await service.db`alter table messages add constraint poison check (text not like '%poison%')`
     const customers = Array.from({ length: 20 }, uniquePhone)

@@ -80,7 +80,7 @@ describe('from the removal date on, which is today’s default', () => {
     }
   })
 
-  test('what only begins alike is something else', async () => {
+  test('an address that only begins alike is another one', async () => {
     for (const path of ['/api', '/apis/x', '/public/v1/api/contacts']) expect((await raw('GET', path)).status).toBe(404)
   })
 })

@@ -75,7 +75,7 @@ async function createShop() {
   return { ...company, authorization: `Bearer ${key.body.token}`, phone: uniquePhone(), email: uniqueAddress() }
 }
 
-/** What the same customer and company do again and again. */
+/** The actions that the same customer and company repeat. */
 async function live({ api, companyId, phoneNumberId, phone, email, authorization, sender }: Shop, day: number) {
   const first = textFrom(phone, `Day ${day}`)
   await provider.messages(phoneNumberId, first)

@@ -197,7 +197,7 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     expect(refused.map(({ identity }) => identity)).toEqual([phone, userId].sort())
   })
 
-  test('what a customer told the provider before being a contact counts', async () => {
+  test('a preference that a customer sent before being a contact counts', async () => {
     const company = await createCompany()
     const phone = uniquePhone()
     const say = (value: string) => {

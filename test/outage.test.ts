@@ -21,7 +21,7 @@ const ADMIN = 'operator-token-for-tests-0123456789'
 const TIMEOUT = OUTAGE_MS + 80_000
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-outage-'))
-// What is committed outlives the killing of the server without fsync.
+// Commits survive the killing of the server without fsync.
 const options = { fsync: 'off' }
 let server: Awaited<ReturnType<typeof startEmbedded>>
 let db: Pool
@@ -213,7 +213,7 @@ const outages: Outage[] = [
       begin: () => {
         signalAll('SIGKILL')
         return async () => {
-          // What is left of it is the lock of its folder.
+          // It leaves only the lock of its folder.
           await server.stop()
           server = await startEmbedded(folder, options)
         }

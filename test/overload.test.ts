@@ -8,7 +8,7 @@ const { db } = service
 
 const FLOOD_MS = 8_000
 const CLIENTS = 800
-/** What may be in flight when the database is well again: statements on all connections, one batch of each kind. */
+/** Work that may be in flight when the database is back: statements on all connections, one batch of each kind. */
 const IN_FLIGHT = 220
 
 type Call = () => Promise<{ status: number; headers: Headers }>

@@ -23,7 +23,7 @@ export type ParleyProcess = {
   signal(name: NodeJS.Signals): Promise<number | null>
 }
 
-/** A folder of a test's own; what still runs on it is ended and the folder removed when the test is done. */
+/** A folder for one test. When the test ends, processes on it are ended and the folder is removed. */
 export function dataFolder(parent: string = tmpdir(), whenDone: (clean: () => void) => void = onTestFinished): string {
   const path = mkdtempSync(join(parent, 'parley-process-'))
   whenDone(() => {

@@ -3,7 +3,7 @@ import { eventually, type TestService } from './service.ts'
 
 export const WEBHOOK = '/public/v1/webhooks/whatsapp'
 
-/** Bodies as the provider writes them; what differs from the usual is given. */
+/** Bodies as the provider writes them; the caller gives the differences from the defaults. */
 export const bodyOf = (...changes: object[]) => ({
   object: 'whatsapp_business_account',
   entry: changes.map((change) => ({ id: '901', time: 1760000000, changes: [change] })),

@@ -36,7 +36,7 @@ export const startPeer = (speak: (socket: Socket) => void): Promise<Receiver> =>
   listen(
     createTcpServer((socket) => {
       socket.on('error', () => undefined)
-      // Who does not read does not notice that the other side has gone.
+      // A socket that is not read does not notice that the other side has gone.
       socket.resume()
       speak(socket)
     }),

@@ -117,7 +117,7 @@ describe.each(containers)('%s', (path, body) => {
   })
 })
 
-describe('what is required and absent answers 400 with its name', () => {
+describe('an absent required member answers 400 with its name', () => {
   test.each([
     ['type', bodies.text],
     ['text', bodies.text],

@@ -28,7 +28,7 @@ async function openWindow(from: string, phoneNumberId = company.phoneNumberId) {
   return from
 }
 
-/** What the provider received for a message: valid by its schema. */
+/** The request that the provider received for a message; valid by its schema. */
 async function receivedBy(wamid: string) {
   const { body } = await service.control('GET', '/messages?limit=500')
   const found = body.find((message: { wamid: string }) => message.wamid === wamid)
@@ -320,7 +320,7 @@ describe('refusals', () => {
   })
 })
 
-describe('what the provider answers', () => {
+describe('answers of the provider', () => {
   const template = { name: 'shipping_notice' }
   const ending = (digits: string) => `39${uniquePhone().slice(-4)}${digits}`
   const cases: [string, number, object, string][] = [

@@ -86,7 +86,7 @@ async function openWindow({ phoneNumberId }: { phoneNumberId: string }) {
   return from
 }
 
-/** What the provider took last for that recipient. */
+/** The last request that the provider accepted for that recipient. */
 async function takenBy(recipient: string) {
   const { body } = await service.control('GET', '/messages?limit=500')
   return body.find((message: { to: string }) => message.to === recipient)
@@ -275,7 +275,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
   })
 })
 
-describe('what is Gupshup’s own', () => {
+describe('differences of Gupshup', () => {
   let number: Connected
   beforeAll(async () => {
     number = await connected('gupshup')
@@ -417,7 +417,7 @@ describe('connecting', () => {
     expect([answer.status, answer.body.error.details?.fields[0].path]).toEqual([422, 'phoneNumberId'])
   })
 
-  test('what is given goes before what the provider says', async () => {
+  test("given values take precedence over the provider's", async () => {
     const { sender } = await connected('dialog360', { phoneName: 'My name', phoneNumber: '+1 555 0100001' })
     expect(sender).toMatchObject({ phoneName: 'My name', phoneNumber: '+1 555 0100001' })
   })

@@ -9,7 +9,7 @@ beforeAll(async () => {
   provider = providerOf(service)
 })
 
-test('what a client posts for unknown numbers is kept in few rows, and refused after 10,000 items in an hour', {
+test('items for unknown numbers are kept in few rows, and refused after 10,000 items of a client in an hour', {
   timeout: 120_000,
 }, async () => {
   const items = Array.from({ length: 4_000 }, () => textFrom('393331', 'x'))

@@ -19,7 +19,10 @@ const parseBehaviour = parserOf(
   ),
 )
 
-/** `PUT /sandbox/receivers/:name/behaviour`: how it answers from now on; what is not named is as at the start. */
+/**
+ * `PUT /sandbox/receivers/:name/behaviour`: how it answers from now on; members that are left out have their initial
+ * value.
+ */
 export function changeReceiver({ world }: ControlDeps, { params, body }: ControlCall) {
   const receiver = world.receivers.get(params.name ?? '')
   receiver.behaviour = { ...calmReceiver(), ...parseBehaviour(body) }

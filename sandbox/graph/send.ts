@@ -23,8 +23,8 @@ export type SendDeps = {
 }
 
 /**
- * `POST /{phone-number-id}/messages`: the faults that were ordered come first, then the shape, the template and
- * the recipient. What is accepted is kept even when the answer is then held back.
+ * `POST /{phone-number-id}/messages`: configured faults come first, then the checks of the shape, the template and the
+ * recipient. An accepted message is stored even when its answer is held back.
  */
 export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gupshupAppId?: string): Answer {
   const { world, ids } = deps

@@ -4,7 +4,7 @@ import { providerJson, signatureOf } from './provider-json.ts'
 /** Where the service takes its events, and the secret they are signed with, if any. */
 export type WebhookTarget = { url?: string | undefined; appSecret?: string | undefined }
 
-/** What came of posting an event; failing to reach the service is a value, not an exception. */
+/** The outcome of posting an event. An unreachable service is a value, not an exception. */
 export type Posted = { delivered: boolean; statusCode: number | null; reason?: string }
 
 /** The provider's end of the webhook. */

@@ -30,7 +30,7 @@ type Batch<Waiting> = { readonly items: Waiting[]; room: number; readonly mostOf
 /** The part of a batch, while several companies wait, and of what waits that one company has at most. */
 const COMPANY_SHARE = 1 / 3
 
-/** What waits for a shared call: bounded by count and bytes, with one list per company. */
+/** The items that wait for a shared call: bounded by count and bytes, with one list per company. */
 export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: QueueLimits<Item>): BatchQueue<Waiting> {
   const { maxItems, maxBytes = Number.POSITIVE_INFINITY } = limits
   const { maxWaiting = Number.POSITIVE_INFINITY, maxWaitingBytes = Number.POSITIVE_INFINITY } = limits

@@ -153,7 +153,7 @@ async function outcomesOf<Item, Result>(
   }
 }
 
-/** What runs apart after a failure: bad data is one item's, a lock that another session holds one company's. */
+/** The scope of a retry after a failure: bad data concerns one item, a lock of another session one company. */
 function partsOf<Item, Result>(
   { companyOf }: BatcherOptions<Item, Result>,
   items: Item[],

@@ -62,7 +62,7 @@ function mergeCustomFields(kept: CustomFields, given: CustomFields | undefined):
   return Object.fromEntries([...merged].filter(([, value]) => value !== null))
 }
 
-/** What is wrong with custom fields as a whole, if anything. */
+/** The fault of all custom fields of a contact together; undefined if there is none. */
 export function customFieldsFault(fields: CustomFields): string | undefined {
   if (Object.keys(fields).length > CUSTOM_FIELDS_MAX_KEYS) {
     return `must not have more than ${CUSTOM_FIELDS_MAX_KEYS} keys in all`

@@ -77,7 +77,7 @@ export function readHeader(columns: readonly string[]): { ignored: string[]; fau
   return { ignored }
 }
 
-/** What a row asks for: a write body that is still to be checked, and the contact it names, if any. */
+/** The request of a row: a write body that is not checked yet, and the contact that it names, if any. */
 export type RowBody = { readonly body: unknown; readonly id: number | undefined }
 
 /** Reads the fields of a row under these columns; an error when a cell is marked as JSON and is none. */
@@ -146,7 +146,7 @@ export const exportColumns = (customKeys: readonly string[]): string[] => [
   ...customKeys.map((key) => `${CUSTOM_FIELD}${key}`),
 ]
 
-/** A contact as the cells of its row; what it does not have is empty. */
+/** A contact as the cells of its row; absent values are empty. */
 export function toCells(contact: Contact, customKeys: readonly string[]): string[] {
   const own = new Map(Object.entries(contact.customFields))
   return [
@@ -175,7 +175,7 @@ function writeTags(tags: readonly string[]): string {
   return !text.startsWith(JSON_MARK) && isDeepStrictEqual(readTags(text), [...tags]) ? text : writeJson(tags)
 }
 
-/** A contact as a line of JSON, with the names of the record; what it does not have is left out. */
+/** A contact as a line of JSON, with the names of the record; absent values are left out. */
 export function toLine(contact: Contact): string {
   const { email, phone, firstName, lastName, emailConsent, whatsappConsent } = contact
   return JSON.stringify({

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-/** What identifies a contact, and what of it means no other living contact. */
+/** The identities of a contact, without those of other living contacts. */
 export type Person = {
   readonly email: string | null
   readonly emailKey: string | null

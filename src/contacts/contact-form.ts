@@ -9,9 +9,9 @@ const FLAGS = new Map<unknown, boolean>([
 
 /**
  * The members of a form → the object that the same contact would be in JSON (decisions: Contacts, form bodies):
- * `customFields.<key>` (the key is all that follows the first dot), `marketingConsent.<channel>` as `true`, `false`, `1`
- * or `0`, `tags` any number of times. Of other members that repeat the last one counts; an empty email or phone is
- * none; members of other names are ignored. What a value may be is checked afterwards, as for JSON.
+ * `customFields.<key>` (the key is all that follows the first dot), `marketingConsent.<channel>` as `true`, `false`,
+ * `1` or `0`, `tags` any number of times. Of other members that repeat the last one counts; an empty email or phone is
+ * none; members of other names are ignored. Values are checked afterwards, as for JSON.
  */
 export function formToWriteBody(entries: Iterable<readonly [name: string, value: unknown]>): Record<string, unknown> {
   const texts = new Map<string, unknown>()

@@ -24,7 +24,7 @@ export type Contact = {
   readonly updatedAt: Date
 }
 
-/** What a request asks to be written: only what it carries; null takes the value away. */
+/** The members that a request writes. Absent members stay; null removes the value. */
 export type ContactWrite = {
   readonly email?: string | null
   /** Digits, without `+`. */
@@ -43,5 +43,5 @@ export type ContactWrite = {
 
 export type Channel = 'email' | 'whatsapp'
 
-/** Who changed something: the API key, when one did, and what kind of thing it was (`api`, `unsubscribe`, …). */
+/** The author of a change: the API key, if any, and the kind of source (`api`, `unsubscribe`, …). */
 export type ChangedBy = { readonly clientId: string | null; readonly source: string }

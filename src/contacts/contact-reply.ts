@@ -10,7 +10,7 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
   description: 'Custom fields by key.',
 })
 
-/** The contact record (spec: Contact record), with its additive members. What a contact does not have is null. */
+/** The contact record (spec: Contact record), with its additive members. Absent values are null. */
 export const ContactReplyShape = Type.Object(
   {
     id: Type.Integer({ description: 'The id of the contact.' }),
@@ -82,7 +82,7 @@ export const toContactReply = (companyId: number, contact: Contact): ContactRepl
 
 const withPlus = (phone: string | null): string | null => (phone === null ? null : `+${phone}`)
 
-/** What a client-side key gets back: members of the record that its own request carried, and nothing else. */
+/** The reply to a client-side key: the members of the record that its own request had, and nothing else. */
 export const OwnFieldsShape = Type.Object(
   {
     email: Type.Optional(nullableText('The email address.')),

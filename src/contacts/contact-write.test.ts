@@ -83,7 +83,7 @@ describe('a form and the same contact in JSON', () => {
     return [request.headers.get('content-type')!, Buffer.from(await request.arrayBuffer())]
   }
 
-  /** What every company's answer has of its own. */
+  /** The members that differ in the answer of each company. */
   const plain = (text: string) =>
     text.replace(/"(id|company)":[0-9]+/g, '').replace(/"(created_at|updated_at)":"[^"]*"/g, '')
 

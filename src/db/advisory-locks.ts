@@ -4,7 +4,7 @@
  */
 export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   customer:
-    'Who a customer of a company is. Key: company:identity. Held by each transaction that decides to which contact or conversation an identity belongs: inbound batches, sends, writes of contacts.',
+    'The identity of a customer of a company. Key: company:identity. Held by each transaction that decides to which contact or conversation an identity belongs: inbound batches, sends, writes of contacts.',
   'contact batch':
     'The one large batch of a company and lane that is written at a time. Key: company:lane. Held by writes of more than 25 contacts.',
   'contact batch place':

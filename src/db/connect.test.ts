@@ -7,8 +7,8 @@ import { until } from '../../test/parley-process.ts'
 import { type ConnectOptions, connect, type Db, type Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
 
-// What the changes of the driver are for (docs/decisions/0005-a-driver-of-our-own.md). A fault that the driver throws outside
-// of every statement fails the run by itself.
+// The reasons of the changes to the driver (docs/decisions/0005-a-driver-of-our-own.md). A fault that the driver throws
+// outside of every statement fails the run by itself.
 
 const MAX = 3
 const { db, url } = await createTestDatabase()
@@ -329,7 +329,7 @@ test('a statement that cannot be sent fails alone: the answers of the others sta
   await expectWhole(pool)
 })
 
-/** One transaction that writes under its own name, statement by statement; what is known of it afterwards. */
+/** A transaction that writes under its own name, statement by statement, and its known outcome. */
 async function write(pool: Pool, writer: string): Promise<'committed' | 'failed' | 'unknown'> {
   let isOver = false
   try {

@@ -9,13 +9,13 @@ export type Db = postgres.Sql<{ bigint: number }> | postgres.TransactionSql<{ bi
 /** The pool itself, which can begin transactions and be closed. */
 export type Pool = postgres.Sql<{ bigint: number }>
 
-/** What a statement may be handed as `sql.json(...)`. */
+/** The values that `sql.json(...)` takes. */
 export type Json = postgres.JSONValue
 
 /** Many rows as one parameter of a statement, which reads them with `jsonb_to_recordset` (docs/decisions/0008-rows-as-json.md). */
 export const jsonRows = (db: Db, rows: readonly object[]) => db.json(rows as unknown as Json)
 
-/** What the database refused: carries its SQLSTATE as `code`. */
+/** An error of the database; its SQLSTATE is in `code`. */
 export const { PostgresError } = postgres
 
 /**
@@ -59,7 +59,7 @@ export type ConnectOptions = {
   max?: number
   /** How long a silent server is waited for. Absent: without a limit. */
   answerTimeoutMs?: number
-  /** What the server ends by itself. Absent: nothing. */
+  /** The timeouts that the server enforces. Absent: none. */
   limits?: SessionLimits
   /**
    * Plan each statement once, by its indexes: for statements on tables that are empty in one minute and have a million rows

@@ -80,7 +80,7 @@ test('a standby alone is refused before anything is written', async () => {
   await expect(migrate(db)).rejects.toThrow('add target_session_attrs=primary')
 })
 
-test('what keeps the database from being used is told with its remedy', async () => {
+test('an unusable database is reported with its remedy', async () => {
   expect(await refusal(urlOf(at(dead)))).toContain(`PostgreSQL at ${at(dead)} does not answer (ECONNREFUSED): start it`)
   expect(await refusal(urlOf(`${at(dead)},${at(await freePort())}`))).toContain('None of the PostgreSQL servers')
   const attribute = '/parley?target_session_attrs=primary'

@@ -98,7 +98,7 @@ function explain(error: unknown, url: string): string {
 const noPrimary = (hosts: string): string =>
   `None of the PostgreSQL servers ${hosts} answers as the primary: start it, or correct DATABASE_URL`
 
-/** What may be shown of an address: never its user and password. */
+/** The address without its user and password, for messages. */
 function placesOf(url: string): { hosts: string; database: string } {
   const place = /^[a-z]+:\/\/(?:[^/]*@)?([^/?]*)\/?([^?]*)/.exec(url)
   return { hosts: place?.[1] || 'localhost', database: place?.[2] || 'of the user’s name' }

@@ -11,9 +11,9 @@ type Owner = { uid: number; gid: number }
 
 /** As whom PostgreSQL runs. */
 export type Account = {
-  /** What stands before the command. */
+  /** The prefix of the command. */
   command: string[]
-  /** What the process is started as, where no command does it. */
+  /** The user and group of the process, if no command sets them. */
   identity: Partial<Owner>
   /** The user that must own the cluster; undefined: the user of this process. */
   owner: Owner | undefined

@@ -16,7 +16,7 @@ const NEW_CLUSTER_BYTES = 128 * MEGABYTE
 const START_BYTES = 32 * MEGABYTE
 const UNFINISHED = 'postgres.new-'
 
-/** What the cluster is made with: UTF-8 with letters of all languages, compared by their bytes; no way in by TCP. */
+/** The options of initdb: UTF-8 with letters of all languages, compared by their bytes; no access by TCP. */
 const INITDB_OPTIONS = [
   ...['--username=parley', '--encoding=UTF8', '--auth-local=trust', '--auth-host=reject'],
   ...['--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],

@@ -48,7 +48,7 @@ async function checkExecutable(path: string): Promise<void> {
   })
 }
 
-/** What to say when a program that is there does not run: the packages are linked against glibc. */
+/** The message for a program that exists but does not run: the packages are linked against glibc. */
 export function unusableBinary(output: string): StartError {
   const musl = process.platform === 'linux' && !hasGlibc()
   const cause = musl ? 'this system uses musl instead of glibc' : output.trim() || 'it gave no reason'

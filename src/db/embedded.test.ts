@@ -136,7 +136,7 @@ test(
   TIMEOUT,
 )
 
-test('what is no data folder gets a message that says what to do', async () => {
+test('a folder that is no data folder gets a message that says what to do', async () => {
   const parent = dataFolder()
   writeFileSync(join(parent, 'file'), '')
   expect(String(await refusal(join(parent, 'file')))).toContain('it is not a folder. Set DATA_DIR')
@@ -246,7 +246,7 @@ test.skipIf(!isRoot)(
 )
 
 test.skipIf(!isRoot)(
-  'what root makes in a user’s folder belongs to that user',
+  'files that root creates in a user’s folder belong to that user',
   async () => {
     const home = dataFolder()
     const [uid, gid] = [65534, 65534]

@@ -26,9 +26,9 @@ export type EmbeddedServer = {
 }
 
 /**
- * Starts the PostgreSQL that the packages carry on the data in `dataDir`, making it when it is not there.
- * The server never outlives this process, however that ends; what a killed process left behind is waited for and
- * taken over. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours.
+ * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
+ * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
+ * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours.
  *
  * @throws StartError when the environment do not allow it: the message says what to do.
  */
@@ -80,7 +80,7 @@ function addressOf(folder: DataFolder, port = '5432'): string {
   return `postgres://parley@localhost:${port}/parley?host=${encodeURIComponent(socketFolder(folder))}`
 }
 
-/** For a machine with two cores that runs more than the database. What protects the data stays as it is: on. */
+/** For a machine with two cores that runs more than the database. The settings that protect the data stay on. */
 function serverSettings(socket: string): Record<string, string> {
   return {
     listen_addresses: '',

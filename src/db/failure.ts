@@ -1,4 +1,4 @@
-/** What a failed statement tells, read from the `code` that the driver puts on its errors. */
+/** The meaning of a failed statement, read from the `code` that the driver puts on its errors. */
 
 /** The SQLSTATE of an error of the database, such as `23505`; undefined for every other error. */
 export function sqlState(error: unknown): string | undefined {
@@ -56,7 +56,7 @@ const isOfSocket = (error: unknown): boolean =>
 /** The same transaction may succeed next time: the database is away, or another transaction was in the way. */
 export const isTemporary = (error: unknown): boolean => isDatabaseDown(error) || isContention(error)
 
-/** What one transaction waits for need not hold up another: a lock, another transaction, or the end of its own time. */
+/** Errors that concern one transaction alone: a lock, another transaction, or its own timeout. */
 export const isOwnWait = (error: unknown): boolean =>
   isContention(error) || isLockTimeout(error) || sqlState(error) === STATEMENT_TIMEOUT
 

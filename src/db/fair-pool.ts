@@ -25,7 +25,7 @@ export function shareFairly(pool: Pool, slots: CompanySlots): Pool {
   })
 }
 
-/** What the driver makes of a tagged template: it starts when it is awaited, by handing itself to `handler`. */
+/** The driver's object for a tagged template. It starts when it is awaited, by passing itself to `handler`. */
 type Query = Promise<unknown> & { handler: (query: unknown) => unknown; reject: (error: unknown) => void }
 
 const isQuery = (made: unknown): made is Query =>

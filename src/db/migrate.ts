@@ -25,7 +25,7 @@ const OLDEST_SERVER = 15
 const BREAKING = /^--! breaking\b/
 
 type Migration = { name: string; text: string; checksum: string; breaking: boolean }
-/** What the ledger says of a migration. */
+/** The ledger's row of a migration. */
 type Done = { breaking: boolean; checksum: string | null }
 
 /**

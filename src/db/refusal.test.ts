@@ -11,7 +11,7 @@ function open(url: string) {
   return db
 }
 
-/** What the operator reads, as main.ts prints it. */
+/** The message to the operator, as main.ts prints it. */
 async function sentenceOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
     () => expect.fail('nothing was refused'),

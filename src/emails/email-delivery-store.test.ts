@@ -42,7 +42,7 @@ test('a reading brings about a megabyte, and at least one mail', async () => {
   expect((await readEmailsToSend(db, large)).map((email) => email?.html.length)).toEqual([3_000_000])
 })
 
-test('what is completed, another company’s or none is undefined in its place', async () => {
+test('a completed, foreign or missing mail is undefined in its place', async () => {
   const [first, second, third] = await waiting(10, 10, 10)
   const [foreign] = await waiting(10)
   await completeEmails(db, [{ ...second!, ...completed }])

@@ -47,7 +47,7 @@ export async function setEmailSettings(
   })
 }
 
-/** What is wrong with settings, or the members that fit, beyond their shape. */
+/** The faults of settings, or of those members that have the right shape. */
 export const emailSettingsFaults = ({ from, fromName, smtpUrl }: Partial<EmailSettings>): FieldFault[] => [
   ...addressFaults('from', from),
   ...lineFaults('fromName', fromName),

@@ -20,7 +20,7 @@ export type AcceptedEmail = {
   headers: Readonly<Record<string, string>>
   trackOpens: boolean
   trackClicks: boolean
-  /** What of the HTML is tracked, found once for all attempts. */
+  /** The tracked positions in the HTML, found once for all attempts. */
   tracking: Tracking
   /** The answer that the request's Idempotency-Key keeps. */
   answer: { idempotencyId: number; status: number; body: string } | null

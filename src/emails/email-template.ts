@@ -14,7 +14,7 @@ import {
 } from './email-template-store.ts'
 import { parseTemplate, templateFaults } from './liquid.ts'
 
-/** `MARKETING` needs consent and offers the way out; the others are alike. */
+/** `MARKETING` needs consent and adds an unsubscribe link; the others are alike. */
 export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
 export type EmailCategory = (typeof EMAIL_CATEGORIES)[number]
 
@@ -29,7 +29,7 @@ export type EmailTemplate = {
   readonly html: string
   readonly text: string | null
   readonly category: EmailCategory
-  /** What the parts ask for, in the order of first appearance. */
+  /** The variables of the parts, in the order of first appearance. */
   readonly variables: readonly string[]
   readonly createdAt: Date
   readonly updatedAt: Date
@@ -81,7 +81,7 @@ export async function removeEmailTemplate(db: Db, companyId: number, uid: string
   if (!(await markEmailTemplateRemoved(db, companyId, uid))) throw transactionalNotFound()
 }
 
-/** What is wrong with a template, or the members that fit, beyond its shape. */
+/** The faults of a template, or of those members that have the right shape. */
 export const emailTemplateFaults = ({ name, subject = '', html = '', text }: EmailTemplateChange): FieldFault[] => [
   ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
   ...templateFaults({ subject, html, text: text ?? null }),
@@ -95,7 +95,10 @@ function toValues(given: NewEmailTemplate): EmailTemplateValues {
   return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...parseTemplate(parts) }
 }
 
-/** What a template's mails came to, also after its removal, by its `transactionalId`; 404 `Transactional not found`. */
+/**
+ * The statistics of a template's mails, also after its removal, by its `transactionalId`; 404 `Transactional not
+ * found`.
+ */
 export async function getEmailTemplateCounts(db: Db, companyId: number, id: number): Promise<EmailTemplateCounts> {
   const counts = await findEmailTemplateCounts(db, companyId, id)
   if (counts === undefined) throw transactionalNotFound()

@@ -94,7 +94,7 @@ export async function sendOneShot(
   )
 }
 
-/** What is wrong with an email, or the members that fit, beyond its shape. */
+/** The faults of an email, or of those members that have the right shape. */
 export const oneShotFaults = (email: Partial<OneShotEmail>): FieldFault[] => [
   ...addressFaults('to', email.to),
   ...lineFaults('subject', email.subject),

@@ -1,7 +1,10 @@
 import type { FieldFault } from '../errors.ts'
 import { isEmail } from '../text/email-address.ts'
 
-/** What could end a header line, in any reading of it: control characters, and Unicode's line and paragraph ends. */
+/**
+ * Characters that some parser takes for the end of a header line: control characters, and Unicode's line and paragraph
+ * separators.
+ */
 const LINE_BREAKING = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
 /**

@@ -47,7 +47,7 @@ export function parseTemplate(parts: TemplateParts): { variables: string[] } {
   return { variables }
 }
 
-/** What is wrong with the parts of a template; those that are absent are not looked at. */
+/** The faults of the parts of a template; absent parts are not checked. */
 export const templateFaults = (parts: Partial<TemplateParts>): FieldFault[] =>
   examine({ subject: '', html: '', text: null, ...parts }).faults
 

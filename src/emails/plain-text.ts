@@ -2,7 +2,7 @@ import { compile } from 'html-to-text'
 
 /** Characters of HTML that are read: the worst of them take about 0.2 s. */
 const MAX_INPUT = 100_000
-/** Levels of nesting and children of one element that are converted; what lies beyond is left out, shown as `…`. */
+/** Levels of nesting and children of one element that are converted; the rest is shown as `…`. */
 const MAX_DEPTH = 100
 const MAX_CHILDREN = 10_000
 

@@ -79,7 +79,7 @@ describe('links', () => {
   test.each([
     ['https://example.com', 'https://example.com'],
     ['https://example.com/a?b=%7Bc%7D#d', 'https://example.com/a?b=%7Bc%7D#d'],
-    // What a reader of the Location header could take for something else is written as a browser writes it.
+    // An address that a reader of the Location header could misread is written as a browser writes it.
     ['https:\\\\example.com\\a', 'https://example.com/a'],
     ['https:example.com', 'https://example.com/'],
     ['https:/example.com', 'https://example.com/'],
@@ -105,7 +105,7 @@ describe('links', () => {
     expect([...html.matchAll(/c\/T([0-9])/g)].map(([, number]) => number)).toEqual(['1', '2', '1'])
   })
 
-  test('what is tracked already stays', () => {
+  test('tracked addresses stay', () => {
     const html = `<a href="${OURS}c/other">x</a><img src="${OURS}o/other">`
     expect(rewrite(html)).toEqual({ html, targets: [] })
   })

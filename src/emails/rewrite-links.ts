@@ -4,7 +4,7 @@ import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 export const MAX_TRACKED_LINKS = 1_000
 const MAX_TARGET_LENGTH = 8_000
 
-/** What of a mail is tracked, and what is ours already and stays. */
+/** The options of tracking, and the prefix of our own addresses, which stay. */
 export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
 /** From here to there in the HTML, in its order, goes the address of the target of this number; 0 is the open pixel. */

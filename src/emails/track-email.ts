@@ -13,7 +13,9 @@ type Email = { companyId: number; id: number; secret: Buffer }
 const addressOf = (baseUrl: string, email: Email, use: TokenUse, link: number): string =>
   `${baseUrl}${TRACKING_PATHS[use]}${createToken(email, use, link)}`
 
-/** What of a mail's HTML is tracked, as far as asked: links that count clicks, and the pixel that counts opens. */
+/**
+ * The tracked positions of a mail's HTML, as its options ask: links that count clicks, and the pixel that counts opens.
+ */
 export function trackingOf(
   baseUrl: string,
   { html, trackOpens, trackClicks }: { html: string; trackOpens: boolean; trackClicks: boolean },

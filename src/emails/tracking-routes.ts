@@ -24,7 +24,7 @@ const MAX_BATCH = 1_000
 /** Fetches that wait to be counted, and how long one waits; beyond either it is refused with 503. */
 const MAX_WAITING = 5_000
 const MAX_WAIT_MS = 2_000
-/** What comes within it after another goes together; who comes alone does not wait. */
+/** Fetches within this time after another share a statement; a single one does not wait. */
 const SPACING_MS = 5
 
 /**
@@ -53,7 +53,7 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   }
 
   return async (app) => {
-    // What goes out is returned: a reply that is returned would be waited for until the last byte has left.
+    // Returns the body, not the reply: a returned reply would be awaited until its last byte is sent.
     app.get(`${TRACKING_PATHS.open}:token`, { config, schema }, async (request, reply) => {
       await follow(request, reply, 'open', request.params.token)
       reply.type('image/gif')

@@ -8,7 +8,7 @@ export type Fetch = {
   isMachine: boolean
 }
 
-/** What a token leads to; `target` is null for what is no link. */
+/** The mail and link of a token; `target` is null if it is no link. */
 export type Found = { target: string | null }
 
 /**

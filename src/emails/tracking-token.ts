@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** What an address in a mail does; the open pixel and the way out have link number 0. */
+/** The use of an address in a mail. The open pixel and the unsubscribe link have link number 0. */
 export type TokenUse = 'open' | 'click' | 'unsubscribe'
 
 /** Which mail and link a token names, and the digest by which the database proves it. */

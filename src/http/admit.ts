@@ -36,7 +36,7 @@ const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
  * Decides, before a byte of the body is read, whether a request may go on: HTTPS, preflight, key, count, origin,
- * permission, in this order. What it throws is the answer; what needs no key is decided at once.
+ * permission, in this order. An error that it throws is the answer. Requests that need no key are decided at once.
  */
 export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)

@@ -79,7 +79,7 @@ export function createTokenCheck(token: string | undefined): (authorization: str
   }
 }
 
-/** A cache with one read in flight per key. What is dropped during its read is answered but not kept. */
+/** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */
 function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {
   const cache = new LRUCache<string, Value>({
     max,

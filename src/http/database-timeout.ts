@@ -28,7 +28,7 @@ setInterval(sweep, SWEEP_MS).unref()
 
 /**
  * The result of work on the database, or 503 when it has not come in time: a database that is stopped, or whose machine
- * is gone, refuses nothing, it is merely silent. What comes later is handed to `onLate`.
+ * is gone, never answers. A late result is passed to `onLate`.
  */
 export function withTimeout<T>(
   work: Promise<T>,

@@ -75,7 +75,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
   return routeOptions.config.onFailure?.() ?? internalError()
 }
 
-/** What may be logged of an error: never its details, which repeat the values of rows. */
+/** The members of an error that may be logged: never its details, which repeat the values of rows. */
 function describe(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: 'Something that is no error was thrown' }
   const cause = error.cause instanceof Error ? { cause: error.cause.message } : {}

@@ -30,7 +30,7 @@ const SHAPE_KEYWORDS = new Set([
 /** `isComplete`: no other value of the request is at fault. */
 export type Faults = { readonly faults: readonly RequestFault[]; readonly isComplete: boolean }
 
-/** What Ajv found, in the caller's words: faults of shape first, one per field and rule, at most a hundred. */
+/** Ajv's errors as field faults: faults of shape first, one per field and rule, at most a hundred. */
 export function toFaults(errors: readonly ErrorObject[]): Faults {
   const faults = withoutBranches(errors.slice(0, MAX_ERRORS)).map(toFault)
   const unique = new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault]))

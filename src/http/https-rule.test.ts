@@ -261,7 +261,7 @@ describe('on a real socket', () => {
     expect(JSON.stringify(await reply.json())).toMatch(/"path":"a(\[0\])+"/)
   })
 
-  test('what is no HTTP is refused in the shape of every refusal', async () => {
+  test('bytes that are no HTTP are refused in the shape of every refusal', async () => {
     const address = await (await open()).listen({ port: 0, host: '127.0.0.1' })
     const answer = await speak(address, 'NONSENSE\r\n\r\n')
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)

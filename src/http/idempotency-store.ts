@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Db, type Json, jsonRows } from '../db/connect.ts'
 
-/** What makes two requests the same: the key, by whom, to which address; and the digest of what was sent. */
+/** The identity of a request: its key, its client and its address; and the digest of its body. */
 export type KeyedRequest = {
   companyId: number
   clientId: string

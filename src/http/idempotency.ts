@@ -27,7 +27,10 @@ declare module 'fastify' {
     idempotency: IdempotencyReservation | undefined
   }
   interface FastifyContextConfig {
-    /** What became of a send whose process died before it could answer. Its answer is kept and given ever after. */
+    /**
+     * Returns the outcome of a send whose process died before it answered. The answer is stored and repeated from then
+     * on.
+     */
     recoverAnswer?: (companyId: number, messageId: number) => Promise<StoredAnswer>
   }
 }

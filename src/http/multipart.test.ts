@@ -123,7 +123,7 @@ test('1,000 parts are read, and a name of 16,000 bytes', async () => {
   expect(await read(X, body)).toEqual([[name, '1'], ...Array.from({ length: 999 }, () => ['a', '1'])])
 })
 
-test('what is not UTF-8: 400', async () => {
+test('bytes that are not UTF-8: 400', async () => {
   const body = Buffer.from(`--x\r\n${field('a', '\xff')}--x--`, 'latin1')
   await expect(readMultipart(X, body)).rejects.toThrow('not valid UTF-8')
 })

@@ -63,7 +63,7 @@ const lenientInteger = (description: string, fallback: number, maximum?: number,
       minimum: 1,
       ...(maximum !== undefined && { maximum }),
       ...(title !== undefined && { title }),
-      description: `${description} What is not a positive integer counts as ${fallback}.`,
+      description: `${description} A value that is not a positive integer counts as ${fallback}.`,
       'x-lenient': true,
     }),
   )

@@ -24,7 +24,7 @@ const Fields = Type.Object(
     fields: Type.Array(
       Type.Object({
         path: Text('The place in the request, such as `template.components[0].type`.'),
-        message: Text('What is wrong with the value.'),
+        message: Text('The fault of the value.'),
       }),
       { description: 'Every field at fault, at most 100.' },
     ),
@@ -40,7 +40,7 @@ const DETAILS = {
   session_window_closed: Type.Object({
     lastInboundAt: nullableTime('The time of the last message of the customer; null when there is none.'),
     closedAt: nullableTime('The time at which the window closed; null when it was never open.'),
-    remedy: Text('What can be sent instead.'),
+    remedy: Text('The alternative that can be sent.'),
   }),
   template_not_found: Type.Optional(
     Type.Object({ languages: Type.Array(Type.String(), { description: 'The languages that the template has.' }) }),

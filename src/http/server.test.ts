@@ -208,7 +208,7 @@ describe('a query string', () => {
   })
 })
 
-describe('what goes wrong on our side', () => {
+describe('an internal error', () => {
   test('500 internal_error, logged once, and without a word of the cause', async () => {
     lines.length = 0
     const reply = await get('/public/v1/boom')

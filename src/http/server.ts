@@ -149,7 +149,7 @@ async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>
   return certificate
 }
 
-/** What cannot even be read as HTTP is refused on the bare socket, in the shape of every other refusal. */
+/** Bytes that cannot be parsed as HTTP are refused on the socket, in the shape of every other refusal. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()

@@ -24,7 +24,7 @@ const Reply = Type.Object(
     payload: nullableText('The payload of the button of a template.'),
     responseJson: nullableText('The answers of a flow, as JSON text.'),
   },
-  { title: 'EnvelopeReply', description: 'What the customer chose.' },
+  { title: 'EnvelopeReply', description: 'The choice of the customer.' },
 )
 
 const Message = Type.Object(
@@ -89,7 +89,7 @@ const EXAMPLE = {
   raw: { object: 'whatsapp_business_account', entry: [] },
 }
 
-/** What a receiver gets for each message (spec: Envelope; decisions: Envelope). */
+/** The body that a receiver gets for each message (spec: Envelope; decisions: Envelope). */
 export const Envelope = Type.Object(
   {
     version: Type.Literal('1', { description: 'The version of the envelope; additions do not change it.' }),

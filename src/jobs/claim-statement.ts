@@ -2,9 +2,9 @@ import { CLAIM_LOCK_SEED } from '../db/advisory-locks.ts'
 import { isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
 
 /**
- * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. What is in
- * flight is counted in a later statement, which sees all claims before this one: so the caps hold across processes.
- * A claim that a crash of the server forgets is a job that is claimed again: not worth waiting for the disk.
+ * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. Jobs in
+ * flight are counted in a later statement, which sees all claims before this one, so the caps hold across processes.
+ * The commit does not wait for the disk: a claim that is lost in a crash of the server is a job that is claimed again.
  */
 export const LOCK_CLAIMS = `
   select

@@ -3,7 +3,7 @@ import type { Claim, Job, Outcome } from './job.ts'
 import { type BatchKind, type JobKind, limitsOf } from './job-kind.ts'
 import type { Rescheduling } from './job-store.ts'
 
-/** What is left to write after a run: jobs to end, to give another time, and to give back as they were. */
+/** The writes after a run: jobs to complete, to reschedule, and to release unchanged. */
 export type BatchResult = { complete: Claim[]; reschedule: Rescheduling[]; release: Claim[] }
 
 export type RunDeps = {
@@ -81,7 +81,7 @@ function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outc
 
 function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
-  // What was told to end has not failed.
+  // A job that was told to end has not failed.
   if (signal.aborted) return { complete: [], reschedule: [], release: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1

@@ -256,7 +256,7 @@ test('a worker that stops claims nothing more and ends what it has started', asy
   expect(await db`select from jobs where claim_id is not null`).toHaveLength(0)
 })
 
-test('what has not ended by the deadline of a stop is told to end, and free for others at once', async () => {
+test('jobs that have not ended by the deadline of a stop are told to end, and free for others at once', async () => {
   const seen: AbortSignal[] = []
   const worker = startWorker({
     kind: 'work',

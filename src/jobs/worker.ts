@@ -42,8 +42,8 @@ export type Worker = {
   acceptDirect(kind: string): DirectDispatch | undefined
   dispatch(jobs: readonly Job[], accepted: DirectDispatch): void
   /**
-   * Claims nothing more and waits for the work in flight; what has not ended after `deadlineMs` is told so by its
-   * signal, and its jobs are given back for others to take at once.
+   * Claims nothing more and waits for the work in flight. Work that has not ended after `deadlineMs` is told so by its
+   * signal, and its jobs are released for other workers at once.
    */
   stop(deadlineMs?: number): Promise<void>
 }

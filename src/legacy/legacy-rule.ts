@@ -5,7 +5,7 @@ import type { AddressRule } from '../http/address-rule.ts'
 
 type RuleDeps = { clock: Clock; config: Pick<Config, 'legacyRemovalDate' | 'legacyHost'> }
 
-/** What took the place of what; the longest beginning that fits counts. */
+/** Legacy prefixes and their replacements; the longest prefix that matches counts. */
 const REPLACEMENTS: [path: string, method: string | undefined, replacement: string][] = [
   ['/api/transactionals/whatsapp/send', undefined, '/public/v1/templates/whatsapp/send'],
   ['/api/transactionals/whatsapp/templates', undefined, '/public/v1/templates/whatsapp'],
@@ -16,7 +16,7 @@ const REPLACEMENTS: [path: string, method: string | undefined, replacement: stri
   ['/api', undefined, '/public/v1/'],
 ]
 
-/** What replaces a legacy address. */
+/** The replacement of a legacy address. */
 export function replacementOf(method: string, path: string): string {
   const found = REPLACEMENTS.find(
     ([start, only]) =>
@@ -50,7 +50,7 @@ export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
 /** When version 1 took the place of the legacy addresses. */
 const DEPRECATED_AT = new Date('2025-11-01T00:00:00Z')
 
-/** What every answer of a legacy address says about its end (RFC 9745, RFC 8594, RFC 5829). */
+/** The headers about the removal date, in every answer of a legacy address (RFC 9745, RFC 8594, RFC 5829). */
 export const successorHeaders = (removalDate: Date, replacement: string): Record<string, string> => ({
   deprecation: `@${DEPRECATED_AT.getTime() / 1000}`,
   sunset: removalDate.toUTCString(),

@@ -4,7 +4,7 @@ import { parseByteRange } from './byte-range.ts'
 
 const bytes = (size: number) => Array.from({ length: size }, (_, index) => index)
 
-/** What RFC 9110 says, in the words of slices. */
+/** RFC 9110 in terms of slices. */
 function sliceOf(all: number[], first: number | undefined, last: number | undefined): number[] | undefined {
   if (first === undefined) return last === undefined ? undefined : last === 0 ? [] : all.slice(-last)
   if (last !== undefined && last < first) return undefined

@@ -21,7 +21,7 @@ describe('the type', () => {
   ])('%s is %s', (given, expected) => expect(safeMimeType(given)).toBe(expected))
 })
 
-describe('what is shown and what is saved', () => {
+describe('files that are shown and files that are saved', () => {
   test.each([
     'image/jpeg',
     'image/png',

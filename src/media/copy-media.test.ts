@@ -153,7 +153,7 @@ describe('copying', () => {
     expect(await buffer((await deps.blobStore.open((await rowOf(message))!.storageKey))!)).toEqual(BYTES)
   })
 
-  test('what the provider does not have is gone for good', async () => {
+  test('media that the provider does not have are gone for good', async () => {
     const message = await noted('424242')
     expect(await copy(message)).toEqual({ kind: 'gone' })
     expect(await rowOf(message)).toMatchObject({ state: 'gone' })

@@ -76,7 +76,7 @@ export async function copyMedia(
 export type Copy = { kind: 'stored' } | { kind: 'gone' } | { kind: 'failed' } | NotYet
 type NotYet = { kind: 'not-yet'; error: string; retryAfterSeconds: number }
 
-/** One copy. Resolves when the outcome is final. What went wrong with provider or blob store is a value. */
+/** One copy. Resolves when the outcome is final. Failures of provider and blob store are values. */
 export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSignal): Promise<Copy> {
   const deadline = AbortSignal.timeout(COPY_DEADLINE_MS)
   const answer = await fetchFromProvider(deps, media, signal ? AbortSignal.any([signal, deadline]) : deadline)

@@ -59,7 +59,7 @@ test('a process killed while it writes leaves nothing under the key', async () =
   expect(await after.open(key)).toBeDefined()
 })
 
-test('what was left unfinished is cleared away at a later start, what is being written is not', async () => {
+test('unfinished files are deleted at a later start, files that are being written are not', async () => {
   const place = await createTestFolder()
   await openFolderBlobStore(place, systemClock.now())
   const old = join(place, 'unfinished', 'old')

@@ -10,9 +10,9 @@ import { writeMeasured } from './measure.ts'
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000
 
 /**
- * Keeps media in a folder, which every process of the service has to share. Files are written beside the others under
- * a name of their own, reach the disk, and only then get the name by which they are found. What a killed process left
- * unfinished is cleared away here, at the start.
+ * Keeps media in a folder, which every process of the service has to share. A file is written beside the others under a
+ * temporary name, synced to the disk, and then renamed to its final name. Unfinished files of killed processes are
+ * deleted here, at the start.
  */
 export async function openFolderBlobStore(path: string, now: Date): Promise<BlobStore> {
   const folder = resolve(path)

@@ -23,8 +23,8 @@ export type MediaPlace = { companyId: number; senderId: number; messageId: numbe
 const LONGEST_ERROR = 500
 
 /**
- * Notes media to be copied, for many messages at once. What is to be copied stands in the message; messages without
- * media of the provider's, and those noted before, are passed over. Answers what is new.
+ * Records media to copy, for many messages at once. The message holds the address; messages without media of the
+ * provider, and those recorded before, are skipped. Returns the new rows.
  */
 export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<MediaPlace[]> {
   if (media.length === 0) return []

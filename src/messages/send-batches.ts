@@ -16,7 +16,7 @@ const MAX_ITEMS = 200
 const MAX_WAITING = 2_000
 /** Less than a caller waits: a send that was refused was not started. */
 const MAX_WAIT_MS = 2_000
-/** What comes meanwhile shares the next run: the more wait, the less each of them costs. */
+/** Sends that come meanwhile share the next run: the more wait, the less each one costs. */
 const MAX_RUNNING = 1
 /** How long a send waits for the lock of its customer, and the waits between its attempts. */
 const MAX_BUSY_MS = 2_500

@@ -49,7 +49,7 @@ test.each([
   expect(refusal({ type: 'image', media: { link: address } })).toEqual({ status: 422, paths: ['media.link'] })
 })
 
-describe('what is accepted', () => {
+describe('accepted requests', () => {
   const parse = (body: object) => parseSend({ recipient: '+393331234567', ...body } as SendBody)
 
   test('a text, without the plus of the recipient', () => {

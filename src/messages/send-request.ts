@@ -13,7 +13,7 @@ type SendFault = FieldFault & { readonly kind: 'shape' | 'value' }
 
 export type MediaSource = { link: string } | { providerMediaId: string }
 
-/** What is to be sent, free of combinations that make no sense. */
+/** The content of a send; its type excludes invalid combinations. */
 export type SendContent =
   | { type: 'text'; text: string }
   | {

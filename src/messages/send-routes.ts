@@ -99,7 +99,7 @@ const SEND_DESCRIPTION = `Sends a text, a template or a media message, chosen by
 Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours
 ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.
 
-\`success\` means that the provider took the message; what becomes of it later is in the conversation's messages. After
+\`success\` means that the provider accepted the message. Its later status is in the conversation's messages. After
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
 have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
 

@@ -111,7 +111,7 @@ const captionedMedia = mediaBy('CaptionedMedia', { caption: Type.Optional(captio
 const stickerMedia = mediaBy('Sticker', {})
 const fileAt = (path: string, more: object = {}) => ({ media: { link: `https://cdn.example.com/${path}`, ...more } })
 
-/** What `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
+/** The bodies that `SendBody` and `sendFaults` admit together, in one shape for each `type`. */
 export const SendRequestShape = Type.Unsafe<unknown>({
   oneOf: [
     bodyOf('SendText', 'text', { text }, { text: 'Your order 1042 is ready.' }),

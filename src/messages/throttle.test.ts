@@ -65,7 +65,7 @@ const waits = async (sends: readonly SendToPrepare[], pool = db) =>
   }))
 
 describe('the throughput of a sender', () => {
-  test('one batch takes slots in its order; what would wait longer than 5 s is refused and writes nothing', async () => {
+  test('one batch takes slots in its order; a send that would wait longer than 5 s is refused and writes nothing', async () => {
     const { many, written } = await world()
     const results = await waits(many(9, { slotSeconds: 1, dailyLimit: 1_000 }))
     expect(results).toEqual([
@@ -101,7 +101,7 @@ describe('the throughput of a sender', () => {
     expect(await waits(one.many(200))).toEqual(Array(200).fill({ refusal: null, seconds: 0 }))
   })
 
-  test('what is refused for other reasons takes no slot', async () => {
+  test('a send that is refused for other reasons takes no slot', async () => {
     const { many, send } = await world()
     const results = await waits([...many(3, { slotSeconds: 1, needsWindow: true }), send({ slotSeconds: 1 })])
     expect(results.map(({ refusal }) => refusal)).toEqual(['window', 'window', 'window', null])

@@ -10,7 +10,7 @@ import type { OperatorDeps } from './operator.ts'
 /** Opens what the verbs work with; called when a command runs, closed when it ends. */
 export type OpenOperator = () => Promise<OperatorDeps & { close(): Promise<void> }>
 
-/** What stands behind a command, by the names of the API's members. */
+/** The arguments and options of a command, by the names of the API's members. */
 export type Options = Record<string, unknown>
 
 export type Group = {
@@ -71,7 +71,7 @@ export function parseOptions<Shape extends TSchema>(shape: Shape, options: unkno
   )
 }
 
-/** The number that an option names; what is none stays wrong, for the shape to refuse. */
+/** The number of an option; NaN for other texts, which the shape refuses. */
 export const toNumber = (given: string): number => (/^[0-9]{1,15}$/.test(given) ? Number(given) : Number.NaN)
 
 /** The same, where `none` may stand for no number. */

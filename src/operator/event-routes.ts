@@ -10,7 +10,7 @@ const tags = ['Operator']
 
 const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
 
-/** What inbound could not place or process (decisions: The operator's side). */
+/** Inbound items that could not be routed or processed (decisions: The operator's side). */
 export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

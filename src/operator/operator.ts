@@ -51,7 +51,7 @@ export async function companyNamed(db: Pool, text: string): Promise<Company> {
   return getCompany(db, companyId)
 }
 
-/** The id of a sender that a path or a command names; what cannot be one is 404. */
+/** The id of a sender that a path or a command names; 404 for a text that is no id. */
 export function senderIdNamed(text: string): number {
   const senderId = parseId(text)
   if (senderId === undefined) throw senderRecordNotFound()

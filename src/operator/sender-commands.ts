@@ -15,7 +15,7 @@ import type { Row } from './command-output.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, toSenderReply } from './sender-shape.ts'
 
-/** What every connection has; `update` may change each of them. */
+/** The options of every connection; `update` may change each of them. */
 const REQUIRED = [
   ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`],
   ['--phone-number-id <id>', "the provider's id of the number"],

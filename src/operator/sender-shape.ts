@@ -155,7 +155,7 @@ export const SenderReply = Type.Object(
     webhookVerifyToken: orNull(
       Type.String({ description: 'The token for the handshake, for providers that make one.' }),
     ),
-    webhookSteps: Type.String({ description: 'What to enter at the provider.' }),
+    webhookSteps: Type.String({ description: 'The values to enter at the provider.' }),
     createdAt: Type.String({ format: 'date-time' }),
   },
   {

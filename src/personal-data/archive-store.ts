@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-/** What is stored of one thing, as JSON text, and where to continue. */
+/** One row as JSON text, and the position to continue from. */
 export type ArchiveRow = { readonly id: number; readonly row: string }
 
 export async function readArchivedContact(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
@@ -94,7 +94,7 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
   `
 }
 
-/** What was delivered to receivers about messages, and what they answered. */
+/** The deliveries of messages to receivers, and their answers. */
 export function readDeliveryRows(db: Db, companyId: number, wamids: readonly string[]) {
   return db<{ row: string }[]>`
     select

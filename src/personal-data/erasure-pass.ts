@@ -33,7 +33,7 @@ const READ = 5_000
 /** Rows with bodies of up to 4 MiB. */
 const READ_BODIES = 100
 
-/** What a repeated request is answered whose first answer was erased. Its key stays taken. */
+/** The answer to a repeated request whose first answer was erased. Its key stays in use. */
 const ERASED_ANSWER = {
   status: 422,
   text: JSON.stringify({

@@ -38,7 +38,7 @@ export const PERSONAL_DATA = {
   erasures: 'erased',
   idempotency_keys: 'erased',
   inbound_bodies: 'erased',
-  // Events that wait to be processed; what they say is processed as new.
+  // Events that wait to be processed; their content is processed as new.
   inbound_events: 'expires',
   inbound_items: 'erased',
   // The last error of a mail may name its recipient.

@@ -1,7 +1,7 @@
 import type { Person } from '../contacts/contact-erasure-store.ts'
 import { writtenForms } from '../text/phone.ts'
 
-/** What the data of a person is found by, beside the contact's id. */
+/** The identities by which the data of a person is found, in addition to the contact's id. */
 export type Subject = {
   /** In lower case. */
   readonly email: string | null

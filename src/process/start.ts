@@ -39,7 +39,7 @@ export type AppDependencies = {
 /** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
 export type Build = (dependencies: AppDependencies) => Promise<{ app: App; work?: (() => Component) | undefined }>
 
-/** What of an app is needed to run it: a Fastify instance is one. */
+/** The part of an app that is needed to run it. A Fastify instance has it. */
 export type App = {
   listen(where: { port: number; host: string }): Promise<string>
   close(): PromiseLike<unknown>
@@ -73,8 +73,8 @@ const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
 /**
- * Starts everything that the settings ask for and resolves when requests are answered. What was started is
- * stopped again if a later part can't be.
+ * Starts everything that the settings ask for and resolves when requests are answered. If a component cannot be
+ * started, those started before it are stopped.
  *
  * @throws StartError when the environment do not allow it: the message says what to do.
  */

@@ -14,7 +14,7 @@ export type Reading = {
 
 const DEFAULT_WAIT_SECONDS = 60
 
-/** What became of a send. The provider's own code decides wherever there is one. */
+/** The outcome of a send. The provider's own code decides if there is one. */
 export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOutcome {
   if (answer.kind === 'not-sent') return { kind: 'unreachable', error: failure(answer.detail) }
   if (answer.kind === 'no-answer') return { kind: 'unknown', error: failure(answer.detail) }

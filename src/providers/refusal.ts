@@ -1,8 +1,8 @@
 import type { ProviderError, RefusalReason, SendOutcome } from './provider.ts'
 
 /**
- * One table from the providers' codes to what we make of them. The HTTP status says nothing reliable. Four digits are
- * the providers' own codes; what has no place here is `other`.
+ * The reason of each code of the providers. The HTTP status is not reliable. Codes of four digits are the providers'
+ * own; a code that is not listed is `other`.
  */
 const REASONS: ReadonlyMap<number, RefusalReason> = new Map([
   [100, 'invalid_parameter'],

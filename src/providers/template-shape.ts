@@ -4,8 +4,8 @@ import { text } from './graph-error.ts'
 import type { ProviderTemplate, TemplateComponent } from './provider.ts'
 
 /**
- * Reads a template as Meta and its partners write it; undefined when it lacks what a template cannot do
- * without. What only some of them tell stays null.
+ * Reads a template as Meta and its partners write it; undefined if a required member is missing. Members that a
+ * provider does not report are null.
  */
 export function readTemplate(item: Record<string, unknown>): ProviderTemplate | undefined {
   const { id, name, language, status, category, components, rejected_reason: rejected } = item

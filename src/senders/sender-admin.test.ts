@@ -209,7 +209,7 @@ it('disconnects all numbers of a company, and only those', async () => {
   expect(await db`select 1 from sender_routes where company_id = ${companyId}`).toHaveLength(0)
 })
 
-describe('what the process remembers', () => {
+describe('the cache of the process', () => {
   it('is ready to send: secrets in clear, the limit worked out, oldest first', async () => {
     const one = await connect({ tier: 1, appSecret: 'shhh' })
     const two = await connect({ tier: 1, dailyLimit: 250, isPreferred: true })

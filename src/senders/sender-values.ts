@@ -22,7 +22,7 @@ export type SenderChange = {
   throughputPerSecond?: number | null
 }
 
-/** To connect a number; what it is called and its number are asked of the provider unless they are given. */
+/** The values to connect a number. If name or phone number are absent, the provider is asked. */
 export type NewSender = SenderChange & {
   provider: ProviderName
   phoneNumberId: string

@@ -6,6 +6,6 @@ export function placeholdersOf(text: string, format: 'POSITIONAL' | 'NAMED'): st
   return format === 'NAMED' ? names : names.sort((a, b) => Number(a) - Number(b))
 }
 
-/** The text with its placeholders replaced; what has no value stays as it is. */
+/** The text with its placeholders replaced; a placeholder without a value stays. */
 export const fillPlaceholders = (text: string, values: ReadonlyMap<string, string>): string =>
   text.replace(PLACEHOLDER, (whole, name: string) => values.get(name) ?? whole)

@@ -41,7 +41,7 @@ const sync = async (companyId: number, ...templates: SyncedTemplate[]) => {
   await db.begin((tx) => replaceTemplates(tx, companyId, 'WABA1', { templates, listedAt }))
 }
 
-test('what is gone at the provider goes here, and a family that comes back has its old id', async () => {
+test('templates that are gone at the provider are deleted, and a family that comes back has its old id', async () => {
   const companyId = await createCompany(db)
   await createSender(db, companyId)
   await sync(companyId, template('a', 'en'), template('a', 'it'), template('b', 'en'))
@@ -55,7 +55,7 @@ test('what is gone at the provider goes here, and a family that comes back has i
   )
 })
 
-test('a change at the provider is taken over and marked; what is as it was keeps its time', async () => {
+test('a change at the provider is stored with its time; unchanged templates keep theirs', async () => {
   const companyId = await createCompany(db)
   await createSender(db, companyId)
   await sync(companyId, template('a', 'en'), template('b', 'en'))

@@ -21,7 +21,7 @@ const OPENING_BRACKET = 0x5b
 /** Numbers, true, false, null: made once, since each use says where to begin. */
 const SCALAR = /[\w+.-]+/y
 
-/** Deeper than anything that is accepted. What lies below is read by the engine. */
+/** Deeper than any accepted body. Deeper levels are parsed by the engine. */
 const READ_LEVELS = 40
 
 /**
@@ -66,7 +66,7 @@ function createReader(text: string): (levels: number) => unknown {
     at = end
     return piece
   }
-  /** What stands between the brackets, each piece read by `readNext`. */
+  /** The elements between the brackets, each read by `readNext`. */
   const readAll = <Piece>(readNext: () => Piece): Piece[] => {
     const pieces: Piece[] = []
     at = skipSpace(text, at + 1)

@@ -1,4 +1,4 @@
-/** What a receiver has answered so far. */
+/** The answer of a receiver, as far as it has arrived. */
 export type ReceiverAnswer = {
   statusCode: number | null
   retryAfter: string | null
@@ -32,7 +32,7 @@ export function answerText(answer: ReceiverAnswer): string {
   const text = new TextDecoder('utf-8')
     .decode(Buffer.concat(answer.chunks), { stream: isCut })
     .replaceAll('\0', '\ufffd')
-  // A unit of a string is at most three bytes: what is short needs no measuring, and most answers are.
+  // A UTF-16 unit is at most three bytes, so short texts are not measured; most answers are short.
   if (text.length * 3 <= MAX_ANSWER_BYTES) return text
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_ANSWER_BYTES))
   return text.slice(0, read)

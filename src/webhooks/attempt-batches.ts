@@ -15,14 +15,14 @@ export type MadeAttempt = { claim: Pick<Claim, 'claimId'>; record: AttemptRecord
 export type AttemptBatches = {
   /** Starts the delivery's next attempt; undefined when there is none to make. Post at once. */
   start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
-  /** Records an attempt and what becomes of its delivery; nothing when the delivery is another's by now. */
+  /** Records an attempt and the next state of its delivery; nothing if another worker holds the delivery by now. */
   complete(made: MadeAttempt): Promise<void>
 }
 
 /**
- * Items that come while a statement runs, or so soon after it started, go together: fewer and larger statements cost both
- * sides less. A receiver waits for the start. What is written afterwards delays nothing but a disk: another statement may
- * run while one is being made durable.
+ * Items that come while a statement runs, or so soon after it started, go together: fewer and larger statements cost
+ * both sides less. A receiver waits for the start. Statements afterwards wait only for the disk: another one may run
+ * while one is being made durable.
  */
 const STARTING = { maxItems: 200, maxRunning: 1, spacingMs: 4 }
 const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }

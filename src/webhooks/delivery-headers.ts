@@ -36,7 +36,7 @@ export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, a
 /** A header takes visible ASCII; a provider's id may hold anything. Other characters are percent-encoded. */
 const headerTextOf = (wamid: string): string => wamid.replace(/[^!-~]+/gu, encodeURIComponent)
 
-/** What a static header may replace. An answer that is not compressed cannot burst. */
+/** Headers that a static header may replace. Without compression an answer cannot be a decompression bomb. */
 function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {
   const names = new Set(chosen.map(({ key }) => key.toLowerCase()))
   return {

@@ -68,7 +68,7 @@ const TestReply = Type.Object(
       { title: 'TestDelivery', example: { statusCode: 200, response: 'ok', errorMessage: null, durationMs: 84 } },
     ),
   },
-  { description: 'What the receiver answered.' },
+  { description: 'The answer of the receiver.' },
 )
 
 const PAGE = { defaultSize: MAX_LOG_ROWS, maxSize: MAX_LOG_ROWS }
@@ -101,7 +101,7 @@ const Redelivered = Type.Object(
   { description: 'The deliveries were enqueued.', example: { success: true, count: 12 } },
 )
 
-/** What became of deliveries, and doing them again (spec: Webhook delivery log row; decisions: section 10). */
+/** The outcomes of deliveries, and redelivery (spec: Webhook delivery log row; decisions: section 10). */
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'] as const }
   // A receiver has ten seconds, and a long range takes its time.

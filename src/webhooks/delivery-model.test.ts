@@ -9,7 +9,7 @@ import { createSigners } from './signers.ts'
 
 /**
  * The life of one delivery under a virtual clock: the real attempt, headers, signature and schedule against a receiver
- * in memory. What the database does (begin, record) is played by the rules that delivery-store.test.ts proves of it.
+ * in memory. The database (start, record) is simulated by the rules that delivery-store.test.ts proves of it.
  */
 const BODY = '{"text":"é","n":1.10}'
 const START = new Date('2026-01-01T00:00:00Z')

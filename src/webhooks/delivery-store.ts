@@ -39,7 +39,7 @@ export type AttemptRecord = DeliveryRef & {
   errorMessage: string | null
   durationMs: number
   sentAt: Date
-  /** What becomes of the delivery: done, or when it is tried again. */
+  /** The next state of the delivery: done, or the time of the next attempt. */
   next: Date | 'delivered' | 'dead'
 }
 

@@ -163,7 +163,7 @@ describe('a hostile receiver', () => {
     await noSocketIsLeft(peer)
   })
 
-  it('that drips its body is left at the deadline; what came is kept', async () => {
+  it('that drips its body is left at the deadline; the part that came is kept', async () => {
     const peer = await afterRequest(async (socket) => {
       socket.write(`${answerLine}Content-Length: 100000\r\n\r\n`)
       while (!socket.destroyed) {

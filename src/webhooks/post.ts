@@ -38,7 +38,7 @@ export type AttemptOutcome = {
   statusCode: number | null
   response: string | null
   errorMessage: string | null
-  /** What a 429 or 503 asked for, unbounded. */
+  /** The wait that a 429 or 503 asked for, unbounded. */
   retryAfterSeconds: number | null
   durationMs: number
 }

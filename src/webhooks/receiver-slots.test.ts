@@ -60,7 +60,7 @@ describe('slots at a receiver', () => {
     expect(await end(31, SLOW)).toBe(32)
   })
 
-  it('are one at a time after failures, until one succeeds; what waited when it began to fail is given back', async () => {
+  it('are one at a time after failures, until one succeeds; deliveries that waited when it began to fail are released', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     onTestFinished(() => void vi.useRealTimers())
     const slots = createReceiverSlots()
@@ -101,7 +101,7 @@ describe('slots at a receiver', () => {
     expect(['1', '2', '3'].map(slots.isQuick)).toEqual([false, true, false])
   })
 
-  it('are no more once closed: what waits is given back, what has started may end', async () => {
+  it('are no more once closed: deliveries that wait are released, attempts that have started may end', async () => {
     const slots = createReceiverSlots()
     const { taken, sentAway } = take(slots, '1', 25)
     await flush()

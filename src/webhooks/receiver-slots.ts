@@ -43,9 +43,9 @@ type Receiver = {
 }
 
 /**
- * Says when a receiver is called: a few attempts at once until it has answered, then as many as it can take, and one at a
- * time, with pauses, while it fails. What waits here holds no connection, and it is given back as soon as its receiver is known to fail,
- * so that a receiver costs the others nothing.
+ * Limits the attempts in flight at each receiver: a few until it has answered, then as many as it can take, and one at
+ * a time, with pauses, while it fails. A waiting delivery holds no connection, and is released as soon as its receiver
+ * fails, so that a receiver costs the others nothing.
  */
 export function createReceiverSlots(): ReceiverSlots {
   const receivers = new Map<string, Receiver>()
@@ -109,7 +109,10 @@ function release({ waiting }: Receiver): void {
   for (const resolve of waiting.splice(0)) resolve(undefined)
 }
 
-/** A success allows more at once, a failure half as many; what waits when the receiver begins to fail is given back. */
+/**
+ * A success allows more at once, a failure half as many; deliveries that wait when the receiver begins to fail are
+ * released.
+ */
 function learn(receiver: Receiver, { succeeded, durationMs }: SlotResult): void {
   const { atOnce, pauseMs } = receiver
   if (!succeeded) {

@@ -7,12 +7,12 @@ export const MAX_URL_LENGTH = 2048
 export type ReceiverRules = { allowPrivate: boolean }
 
 /**
- * What is wrong with a receiver's address as far as its text shows (decisions: section 10), or undefined. What a name
- * leads to is checked where the socket opens. A fragment is refused and not dropped: it would never reach the receiver,
- * and the record answers the address as it was given.
+ * The fault of a receiver's address as far as its text shows it (decisions: section 10), or undefined. The IP address
+ * of a name is checked where the socket opens. A fragment is refused and not dropped: it would never reach the
+ * receiver, and the record answers the address as it was given.
  */
 export function receiverUrlFault(text: string, rules: ReceiverRules): string | undefined {
-  // The parser drops tabs and line ends and trims blanks: what is stored would not be what is called.
+  // The parser drops tabs and line ends and trims blanks: the stored address would not be the one that is called.
   if (/[\u0000-\u0020\u007f\\]/.test(text)) return 'must not contain blanks, control characters or backslashes'
   const url = URL.parse(text)
   if (url === null) return 'must be a valid URL'

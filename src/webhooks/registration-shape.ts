@@ -12,7 +12,7 @@ import {
 const Method = Type.Enum(['POST', 'GET'])
 const Status = Type.Enum(['active', 'inactive'])
 
-/** The members of create and update. What Ajv cannot see is in `registrationFaults`. */
+/** The members of create and update. Rules that Ajv cannot check are in `registrationFaults`. */
 function members({ allowPrivate }: ReceiverRules) {
   return {
     name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'The name.' }),

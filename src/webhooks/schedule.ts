@@ -5,7 +5,7 @@ const FIRST_WAIT_MS = 5_000
 const MAX_JITTER = 0.1
 const MAX_RETRY_AFTER_MS = 300_000
 
-/** What decides on a wait: the rest of an outcome does not matter. */
+/** The part of an outcome that decides on the wait. */
 export type FailedOutcome = Pick<AttemptOutcome, 'statusCode' | 'retryAfterSeconds'>
 
 /**

@@ -27,7 +27,10 @@ export function createSigner(secret: string): Signer {
   }
 }
 
-/** What follows `whsec_` is the key in base64; a secret that only looks like it is taken as it is, never as no key. */
+/**
+ * The text after `whsec_` is the key in base64. If it is not valid base64, the whole secret is the key; a key is never
+ * empty.
+ */
 function standardKey(secret: string): KeyObject {
   const encoded = secret.startsWith(STANDARD_PREFIX) ? secret.slice(STANDARD_PREFIX.length) : ''
   const isEncoded = encoded !== '' && BASE64.test(encoded)

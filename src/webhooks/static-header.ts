@@ -9,7 +9,7 @@ export const MAX_HEADER_VALUE_LENGTH = 4096
 export const HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 export const HEADER_VALUE_PATTERN = '^[\\t\\u0020-\\u007e\\u0080-\\u00ff]*$'
 
-/** What belongs to the connection, to the body, or to the signatures: only we may say it. */
+/** Headers of the connection, the body and the signatures: only Parley sets them. */
 const RESERVED = new Set([
   'connection',
   'content-encoding',

@@ -57,7 +57,7 @@ export type Deps = Dependencies & {
   /** Undefined when the console is off. */
   sessions: ConsoleSessions | undefined
   senders: SenderCache
-  /** What posted events must prove. */
+  /** The secrets that posted events must prove. */
   senderSecrets: SecretCache
   templates: TemplateCache
   breaker: Breaker

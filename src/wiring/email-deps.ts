@@ -8,7 +8,7 @@ import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
 import type { TrackingDeps } from '../emails/tracking-routes.ts'
 import type { Deps } from './deps.ts'
 
-/** Emails that one statement accepts at most, and their bytes; what waits for a statement, in all companies. */
+/** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
 const ACCEPTING = {
   maxItems: 100,
   maxBytes: 8 * 1024 * 1024,
@@ -37,7 +37,7 @@ function createAccept(pool: Deps['pool']): EmailDeps['acceptEmail'] {
 const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): number =>
   Buffer.byteLength(html) + Buffer.byteLength(`${text ?? ''}${subject}${JSON.stringify([headers, tracking])}`)
 
-/** What email works with: accepting, sending and tracking. What it asks about contacts is asked here. */
+/** The dependencies of email: accepting, sending and tracking. Its questions about contacts are answered here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
   const { db, pool, config, log } = deps
   return {

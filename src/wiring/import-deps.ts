@@ -27,7 +27,7 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
   enqueue: enqueueImport,
 })
 
-/** The job that works imports off. One whose runs fail ten times is given up, with the reason. */
+/** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
 export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): SingleKind {
   const deps: ImportRunDeps = { ...allDeps, sourceType: allDeps.config.serviceName.toLowerCase() }
   return {
@@ -44,7 +44,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): 
         return isOver ? done : retryAfter(0, { counts: false })
       } catch (error) {
         if (signal.aborted) throw error
-        // What passes by itself never gives a list up.
+        // Errors that pass by themselves never fail an import.
         if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
         if (attempts + 1 < MAX_ATTEMPTS) throw error
         await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))

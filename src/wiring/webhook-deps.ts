@@ -10,7 +10,7 @@ export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & Delivery
   return { ...deps, serviceName, rules, onEnqueued: deps.deliveriesDue.raise }
 }
 
-/** What makes the attempts, measured. */
+/** The poster of attempts, with metrics. */
 export function createMeasuredDeliverer(deps: Deps): Deliverer {
   const { config, metrics } = deps
   return createDeliverer({

@@ -21,7 +21,7 @@ export const COUNTERS = [
 export type Counter = (typeof COUNTERS)[number]
 export type Counts = Record<Counter, number>
 
-/** What went wrong in a run, by kind; all zero when the promises of docs/reliability.md held. */
+/** The faults of a run, by kind; all zero when the promises of docs/reliability.md held. */
 export function count(evidence: Evidence): Counts {
   const { heard, stored, delivered, sends, phones, mails, mailboxes } = evidence
   const known = new Map(heard.map((one) => [one.wamid, one]))

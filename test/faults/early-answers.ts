@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { ask } from './client.ts'
 import type { Random } from './random.ts'
 
-/** The control arm: answers 200 before it forwards a body, once, to the service. What is lost then must be counted. */
+/** The control arm: answers 200 before it forwards a body, once, to the service. The losses must be counted. */
 export async function startEarlyAnswers(addresses: string[], random: Random) {
   const server = createServer(async (request, response) => {
     const body = await text(request).catch(() => '')

@@ -11,15 +11,15 @@ export type Keyed = {
   text: string
   recipient: string
   outcome: Outcome
-  /** What 2xx answers to this key named. */
+  /** The ids in 2xx answers to this key. */
   ids: string[]
-  /** The answers in their order, equal ones in a row once: what explains a request without an outcome. */
+  /** The answers in their order, equal ones in a row once: they explain a request without an outcome. */
   answers: string[]
 }
-/** What reached a phone or a mailbox. */
+/** A message or mail that reached a phone or a mailbox. */
 export type Arrived = { text: string; recipient: string }
 
-/** What both sides saw in one run. */
+/** The observations of both sides in one run. */
 export type Evidence = {
   heard: Heard[]
   stored: Stored[]

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http'
 import type { Company } from './company.ts'
 
-/** What calls on kept-alive connections met: other answers than 200, and connections that broke. */
+/** The failures of calls on kept-alive connections: other answers than 200, and connections that broke. */
 export type Calls = { answered: number; moved: number; failures: string[] }
 
 type Load = { addresses: string[]; company: Company; clients: number }

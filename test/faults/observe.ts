@@ -10,7 +10,9 @@ const QUIET_DEADLINE_MS = 300_000
 const EVERY_MS = 500
 const LIMIT = 1_000_000
 
-/** Waits until nothing is left to do: events, deliveries, mails. What is left at the deadline is counted as lost. */
+/**
+ * Waits until nothing is left to do: events, deliveries, mails. Work that is left at the deadline is counted as lost.
+ */
 export async function untilQuiet(postgres: Postgres): Promise<void> {
   const deadline = performance.now() + QUIET_DEADLINE_MS
   while (performance.now() < deadline) {

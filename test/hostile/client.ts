@@ -33,7 +33,7 @@ export function createClient(url: string, localAddress = '127.0.0.1', connection
   }
 }
 
-/** What no answer may hold: traces of code and SQL, the service's secrets, another company's words. */
+/** Texts that no answer may hold: traces of code and SQL, the service's secrets, another company's words. */
 export type Secrets = { everywhere: readonly string[]; foreign: string }
 
 const TRACES =

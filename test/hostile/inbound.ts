@@ -29,7 +29,7 @@ const about = (phoneNumberId: unknown, members: object) =>
 const long = (length: number) => randomBytes(length).toString('base64').slice(0, length)
 const many = <T>(count: number, make: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => make(n))
 
-/** What an attacker posts who knows the address and one connected number. */
+/** Bodies of an attacker who knows the address and one connected number. */
 const BODIES: { name: string; build: (known: string) => string }[] = [
   { name: 'a number id of 5,000 characters', build: () => json(about(long(5_000), { messages: [message()] })) },
   {

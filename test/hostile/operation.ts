@@ -41,7 +41,7 @@ export type Operation = {
   credential: 'apiKey' | 'adminToken' | 'none'
 }
 
-/** What openapi.json says: the operations, and whether it describes an answer. */
+/** The operations of openapi.json, and whether it describes an answer. */
 export type Contract = {
   operations: Operation[]
   resolve(schema: Schema): Schema

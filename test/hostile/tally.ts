@@ -1,4 +1,4 @@
-/** What must stay zero, and one line of evidence for each of the first findings. */
+/** The counters that must stay zero, and one line of evidence for each of the first findings. */
 export const COUNTERS = [
   'answers with status 5xx',
   'slow answers',

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 import { recordConsent, storeOptOuts } from './consent-store.ts'
 
-/** What a customer told the provider about marketing messages. */
+/** A preference about marketing messages that a customer sent through the provider. */
 export type Preference = {
   companyId: number
   /** Under which he may be known, the most telling first. */

@@ -21,7 +21,7 @@ const anyField = fc.oneof(
   fc.string({ unit: fc.constantFrom('a', '=', '-', "'", '1', '"', ',', '\r', '\n', ' ', 'é', '😀', ';') }),
 )
 
-test('what is written is read again, however it is cut', () => {
+test('written rows are read back, however the stream is cut', () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(anyField, { minLength: 1, maxLength: 5 }), { maxLength: 6 }),

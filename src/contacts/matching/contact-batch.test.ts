@@ -30,7 +30,7 @@ function upsertOne({ rows, aliases }: World, write: Write, newId: number): Row {
   return { ...known }
 }
 
-/** What `readMatches` promises, computed naively. */
+/** The result that `readMatches` promises, computed naively. */
 function matchesOf({ rows, aliases }: World, writes: readonly Write[]): Match[] {
   const phones = writes.flatMap(({ phone }) => (phone === null ? [] : [phone]))
   const isDirect = (row: Row) =>

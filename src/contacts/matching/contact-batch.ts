@@ -11,7 +11,7 @@ import type { Match, Named } from './identity-store.ts'
  */
 export type Item = Named & { readonly write: ContactWrite }
 
-/** What one item did to its contact; nothing when its custom fields exceed their limits. */
+/** The effect of one item on its contact; `full`: none, because its custom fields exceed their limits. */
 export type ItemResult = {
   readonly target: BatchContact
   readonly kind: 'created' | 'updated' | 'unchanged' | 'full'
@@ -69,7 +69,10 @@ function applyItem(target: BatchContact, item: Item, whenFull: WhenFull): ItemRe
   return { target, kind: before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated', state }
 }
 
-/** A contact that is matched by phone and takes another email: what it said about the earlier one does not count for it. */
+/**
+ * A contact that is matched by phone and takes another email: what it said about the earlier one does not count for the
+ * new one.
+ */
 function withOwnConsent(before: ContactState | undefined, { emailKey: email, write }: Item, after: ContactState) {
   const earlier = keyOf(before)
   const isOther = earlier !== null && email !== null && earlier !== email

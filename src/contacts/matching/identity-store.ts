@@ -2,7 +2,7 @@ import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Contact } from '../contact-record.ts'
 import { contactColumns, emailPlace } from '../contact-store.ts'
 
-/** What a write names: an address in lower case, a phone's identity, a contact's id. */
+/** The identities in a write: an email address in lower case, a phone's identity, a contact's id. */
 export type Named = {
   readonly emailKey: string | null
   readonly phoneIdentity: string | null

@@ -100,7 +100,7 @@ function matching(db: Db, terms: readonly SearchTerm[]) {
   return second === undefined ? first : db`(${first} or ${second})`
 }
 
-/** What the index finds: contacts that hold all trigrams of one of the terms, in any order. */
+/** The contacts that the index finds: those that contain all trigrams of one of the terms, in any order. */
 function holding(db: Db, terms: readonly SearchTerm[]) {
   const all = ({ trigrams }: SearchTerm) =>
     trigrams

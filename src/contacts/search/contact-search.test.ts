@@ -65,7 +65,7 @@ test.each([
   expect((await found(search, others)).toSorted()).toEqual(people.toSorted())
 })
 
-test('what many have is found, and counted', async () => {
+test('a text that many contacts have is found, and counted', async () => {
   const { contacts, total, totalIsExact } = await list({ search: 'b.org' })
   expect(contacts).toHaveLength(25)
   expect([total, totalIsExact]).toEqual([Math.ceil((CONTACTS * 2) / 3) - 1, true])

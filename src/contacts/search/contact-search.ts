@@ -21,7 +21,10 @@ const plain = (text: string): string =>
 
 const oneBlank = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
-/** What a contact is found by: name, email and phone, one per line, in lower case. Made here for every writer. */
+/**
+ * The searchable text of a contact: name, email and phone, one per line, in lower case. Every writer uses this
+ * function.
+ */
 export function searchText(contact: {
   firstName: string | null
   lastName: string | null

@@ -1,4 +1,5 @@
--- What a customer, or the business in its phone app, wrote: one item of a batch, numbered by `ord` in the batch's order.
+-- A message or reaction of a customer, or of the business in its phone app: one item of a batch. `ord` is its place in
+-- the batch.
 create type inbound_item as (
   ord integer,
   company_id bigint,

@@ -1,4 +1,4 @@
--- What the database knows about an inbound_item. Arrays of both hold the same items in the same order.
+-- The stored rows that an inbound_item matches. Arrays of both types have the same items in the same order.
 create type inbound_match as (
   is_new boolean, -- false: a message or reaction with this wamid was recorded, or comes earlier in the batch
   conversation_id bigint, -- null: the customer has no conversation with the sender

@@ -1,5 +1,5 @@
--- What is known about each item of a batch: whether it is recorded, its conversation and its contact. Each identity is looked
--- for once. Of a customer's two identities the first one counts more.
+-- Matches each item of a batch: whether it is recorded, its conversation and its contact. Looks each identity up once.
+-- If a customer has two identities, the first one takes precedence.
 create function match_inbound(items inbound_item[])
 returns inbound_match[]
 language plpgsql stable

@@ -1,5 +1,5 @@
--- What the new items of a batch change of each conversation. Unread counts from the last echo on; a reaction is no message
--- and changes neither count nor last text.
+-- The changes of each conversation by the new items of a batch. Unread messages are counted after the last echo. A
+-- reaction is no message and changes neither count nor last text.
 create function sum_inbound_conversations(items inbound_item[], matches inbound_match[], before integer, at timestamptz)
 returns table (
   company_id bigint, sender_id bigint, customer_key text, conversation_id bigint, contact_id bigint, entries bigint,

@@ -130,7 +130,7 @@ export async function removeVerified(tx: Db, sender: Waited, eventIds: readonly 
   return inOrder(rows)
 }
 
-/** What still waits for a number whose secrets were checked is listed as unverified. */
+/** Marks items that still wait for a number after a check of its secrets as unverified. */
 export async function markUnverified(tx: Db, sender: Waited): Promise<void> {
   await tx`
     update inbound_items item

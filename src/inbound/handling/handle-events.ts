@@ -9,7 +9,7 @@ import type { HandleDeps } from './handle-items.ts'
 import { storeUnhandled, type Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned, openEvents } from './open-event.ts'
 
-/** What one transaction takes at most. With the body that exceeds `bytes`, at most 8 MiB are taken. */
+/** Bounds of one transaction. With the body that exceeds `bytes`, it takes at most 8 MiB. */
 export type Bounds = { limit: number; bytes: number; items: number }
 export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 500 }
 /** Few items, since each of them may fail. */
@@ -83,7 +83,7 @@ const isolate = (db: Pool, lane: number): Promise<number> =>
 
 type Handle = (deps: HandleDeps, tx: Db, owned: readonly Owned[], at: Date) => Promise<HandlingOutcome>
 
-/** What other rooms want done after the commit is done then. */
+/** Runs the work that other rooms ask for after the commit. */
 async function handleOnce(
   deps: HandleEventsDeps,
   lanes: readonly number[],

@@ -11,7 +11,7 @@ const MAX_FAILURES = 40
 
 export type HandlingOutcome = {
   unhandled: Unhandled[]
-  /** What other rooms want done after the commit. */
+  /** Work of other rooms after the commit. */
   afterwards: AfterCommit[]
   /** Events of which items are left, as they are to be put back. */
   left: StoredEvent[]

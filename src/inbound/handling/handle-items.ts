@@ -26,7 +26,7 @@ import { changeNumber, changeUserId } from './identity-change-store.ts'
 import { findSendersByAccount, findSendersByApp, findSendersByNumber, type RoutedSender } from './routing-store.ts'
 import { verifyEarly } from './verify-early.ts'
 
-/** What is to be done when the transaction has committed. */
+/** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
 
 /** Consequences of items for other rooms, which write them in the same transaction. */

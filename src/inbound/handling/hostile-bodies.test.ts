@@ -149,7 +149,7 @@ describe('950 items that fail, in one body', () => {
   }, 60_000)
 })
 
-describe('what cannot be written', () => {
+describe('an item that cannot be written', () => {
   const unknown = (text: string) => bodyOf('unknown', textMessage(text))
 
   test('with its ids is kept without them', async () => {

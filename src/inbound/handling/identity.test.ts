@@ -40,7 +40,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('is delivered again' as const), message: fc.nat(20) }) },
 )
 
-/** What happens in the world, and the events that a provider makes of it. */
+/** Actions of customers, and the events that a provider posts about them. */
 async function play(steps: readonly Step[]) {
   const companyId = await createCompany(db)
   const senderIds = [await createSender(db, companyId), await createSender(db, companyId)]

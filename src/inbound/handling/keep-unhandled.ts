@@ -43,8 +43,8 @@ export async function storeUnhandled(tx: Db, unhandled: readonly Unhandled[]): P
 }
 
 /**
- * Adds a group to the count of its event: of a body no more bytes count than it has. What failed for a connected number is
- * not counted, nor what was requeued.
+ * Adds a group to the count of its event: at most the bytes of the body. Items that failed for a connected number and
+ * requeued items are not counted.
  */
 function count(counts: Map<number, UnhandledCount>, group: readonly Unhandled[], row: DeadLetter): void {
   const event = group[0]?.event

@@ -45,7 +45,7 @@ export function findSendersByApp(db: Db, apps: readonly string[]): Promise<(Rout
   `
 }
 
-/** What bodies about a sender must prove: both still encrypted. */
+/** The secrets that bodies about a sender must prove, both still encrypted. */
 export type SenderSecrets = {
   phoneNumberId: string
   wabaAccountId: string

@@ -5,10 +5,12 @@ import { type NewEvent, storeEvents } from '../event-store.ts'
 import { eventLaneOf } from '../lane.ts'
 import type { Proof } from './signature.ts'
 
-/** What one statement carries. */
+/** Bounds of one statement. */
 const MAX_EVENTS = 500
 const MAX_BYTES = 8 * 1024 * 1024
-/** What comes while one commits goes together: two at a time would each be half as large. */
+/**
+ * Bodies that come while one statement commits share the next: two statements at a time would each be half as large.
+ */
 const MAX_RUNNING = 1
 
 /** A body is here once for each of its numbers: so many at most, and no more bytes in all than one statement carries. */
@@ -66,8 +68,8 @@ export const acceptBodies = (db: Db, events: RouteKeys, arrivals: readonly Arriv
   )
 
 /**
- * One event for each number that the body speaks of, found without reading the body as JSON: it may not be any.
- * What names no number goes with the first, and so do the numbers beyond the limit.
+ * One event for each number that the body names, found without parsing the body, which may not be JSON. Items without a
+ * number belong to the first event, and so do numbers beyond the limit.
  */
 export function toEvents(events: RouteKeys, body: Buffer): Pick<NewEvent, 'lane' | 'part' | 'others' | 'body'>[] {
   const limit = Math.max(1, Math.min(MAX_PARTS, Math.floor(MAX_BYTES / (body.length + 1))))

@@ -11,7 +11,7 @@ const MAX_IDS = 20_000
 export type SecretCache = {
   /** Whether any connected sender carries a secret; a promise only while that is looked up. */
   isAny(): boolean | Promise<boolean>
-  /** What a body must prove that names these numbers, accounts and apps. */
+  /** The secrets that a body must prove if it names these numbers, accounts and apps. */
   requiredBy(ids: readonly string[]): Promise<RequiredSecrets>
   /** Forgets everything: a check that starts afterwards sees every change committed before. */
   drop(): void

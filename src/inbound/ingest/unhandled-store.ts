@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 
-/** What a client posted that could not be routed. */
+/** Bytes and items of a client that could not be routed. */
 export type UnhandledCount = { address: string; bytes: number; items: number }
 
 /** Adds to the counts of the hour of each client. As the last statement of a transaction it makes others wait least. */

@@ -23,7 +23,7 @@ const DEADLINES: Deadlines = { beforeEndMs: 5 * 60_000, afterEndMs: 10 * 60_000 
 /** Thrown into the stream of a mail that must not be ended. */
 class Withheld extends Error {}
 
-/** What became of the end of a mail. */
+/** The state of the end of a mail. */
 type Ending = {
   confirmSubmission: () => Promise<boolean>
   /** Called when the end is released to the server. */

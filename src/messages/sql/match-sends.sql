@@ -1,4 +1,5 @@
--- What is known about each of these sends, and whether consent or the 24-hour window refuses it.
+-- Matches each of these sends to its conversation and contact, and decides whether consent or the 24-hour window
+-- refuses it.
 create function match_sends(items send_item[], at timestamptz)
 returns table (
   item send_item, customer_key text, last_inbound_at timestamptz, next_message_at timestamptz, is_outside boolean,

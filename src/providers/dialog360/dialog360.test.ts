@@ -8,7 +8,7 @@ const start = () => startProvider('dialog360', '/dialog360', `key-${NUMBER_ID}`,
 
 describeProvider('dialog360', start)
 
-describe('what is 360dialog’s own', () => {
+describe('differences of 360dialog', () => {
   let subject: ProviderUnderTest
   beforeAll(async () => {
     subject = await start()

@@ -1,4 +1,4 @@
-/** What one posted body may hold (decisions: Provider webhook; docs/security.md lists what the sender sees). */
+/** Bounds of one posted body (decisions: Provider webhook; docs/security.md lists the answers). */
 
 /** Items of one body. */
 export const ITEM_LIMIT = 5_000

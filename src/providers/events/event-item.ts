@@ -24,7 +24,7 @@ export type MessageDetails = {
 
 export const NO_DETAILS: MessageDetails = { reply: null, referral: null, location: null, contacts: null, order: null }
 
-/** What every item knows: where it stood, whose it is, when it happened, and its own text. */
+/** Members of every item: its position, its route, its time, and its own text. */
 export type Placed = {
   /** Stable within its body: the same body always yields the same keys. */
   key: string
@@ -68,7 +68,7 @@ export type InboundMedia = {
 
 export type ReportedError = { code: number | null; title: string | null; details: string | null }
 
-/** What a message and a reaction share. Of an echo the customer is the one written to. */
+/** Members that messages and reactions share. The customer of an echo is its recipient. */
 export type Conversational = Placed & {
   /** The provider's id; a digest of the message when it came without one. */
   wamid: string

@@ -18,7 +18,7 @@ export type EventFormat = {
   signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
 
-/** What the items of one body share. */
+/** State that the items of one body share. */
 export type OpenBody = {
   text: string
   /** The elements found to be too deep; undefined if nothing in the body is. */

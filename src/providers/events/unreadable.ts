@@ -24,7 +24,7 @@ export const unreadable = (placed: Placed, reason: string): InboundItem => ({
   reason,
 })
 
-/** What `read` makes, or one unreadable item in its place. */
+/** The items of `read`, or one unreadable item in their place. */
 export function guarded<Read>(place: () => Placed, read: () => Read): Read | InboundItem[] {
   try {
     return read()

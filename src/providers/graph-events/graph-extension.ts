@@ -1,7 +1,7 @@
 import type { ReportedError } from '../events/event-item.ts'
 import type { JsonObject } from '../events/json-member.ts'
 
-/** What a provider that passes Meta's events on adds to them; each answers null for events without it. */
+/** Additions of a provider that passes Meta's events on. Each function returns null for events without the addition. */
 export type GraphExtension = {
   /** The app that a body is about. Throws BeyondBounds. */
   appIdOf(body: JsonObject): string | null

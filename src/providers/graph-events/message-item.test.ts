@@ -17,7 +17,7 @@ const readOne = (message: Json, value: Json = {}): MessageItem | ChangeItem | Re
   return items.findLast((item) => item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction')!
 }
 
-describe('what a message says, to receivers and in the conversation', () => {
+describe('the content of a message, for receivers and in the conversation', () => {
   // provider's content → envelope type, envelope text, record type, record text
   it.each<[string, Json, [string, string, string, string]]>([
     ['text', { type: 'text', text: { body: 'Guten Tag' } }, ['text', 'Guten Tag', 'text', 'Guten Tag']],
@@ -156,7 +156,7 @@ describe('when a message was sent', () => {
   })
 })
 
-describe('who wrote', () => {
+describe('the writer', () => {
   const customerOf = (message: Json, contacts: unknown) => readOne({ type: 'text', ...message }, { contacts }).customer
 
   it.each<[string, Json, unknown, Json]>([
@@ -236,7 +236,7 @@ describe('who wrote', () => {
   })
 })
 
-describe('what a message does', () => {
+describe('the effect of a message', () => {
   it.each<[string, Json, boolean, boolean]>([
     ['a text', { type: 'text' }, true, true],
     ['an unsupported kind', { type: 'unsupported' }, true, true],

@@ -16,7 +16,7 @@ import { providerTypeOf, readContent, wordsOfEdit } from './message-content.ts'
 import { readDetails } from './message-details.ts'
 import { readError } from './provider-error.ts'
 
-/** What the provider tells by itself: neither the customer's act nor the receivers' concern. */
+/** Types of messages that the provider sends by itself: no act of the customer, and not forwarded to receivers. */
 const NOTICES = new Set(['system', 'request_welcome'])
 
 export type MessagePlace = {

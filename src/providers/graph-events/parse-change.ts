@@ -31,7 +31,7 @@ import {
 /** Levels above an element of a list: body, `entry`, entry, `changes`, change, value, list. */
 const LEVELS_ABOVE_ELEMENT = 7
 
-/** What the items of one body share. */
+/** State that the items of one body share. */
 export type GraphBody = {
   body: JsonObject
   slice: Slice
@@ -40,7 +40,7 @@ export type GraphBody = {
   deep: Set<unknown> | undefined
 }
 
-/** What all items of one change share. */
+/** State that all items of one change share. */
 type Change = GraphBody & {
   entry: JsonObject
   value: JsonObject

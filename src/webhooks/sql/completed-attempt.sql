@@ -1,4 +1,4 @@
--- One made attempt and what becomes of its delivery, as complete_attempts takes it.
+-- A finished attempt and the next state of its delivery, as complete_attempts takes it.
 create type completed_attempt as (
   company_id bigint,
   delivery_id bigint,
