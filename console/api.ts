@@ -140,7 +140,7 @@ export type ConnectedSender = {
   webhookUrl: string
   /** The token for the handshake, for providers that make one. */
   webhookVerifyToken: string | null
-  /** What to enter at the provider. */
+  /** The values to enter at the provider. */
   webhookSteps: string
   createdAt: string
 }

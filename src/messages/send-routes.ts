@@ -81,7 +81,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
   }
 }
 
-/** A send as its request asks for it; what an Idempotency-Key keeps is kept with the message. */
+/** Handles a send. The answer for an Idempotency-Key is stored with the message. */
 export const handleSend = (deps: SendDeps, request: FastifyRequest, body: Static<typeof SendBody>) =>
   answerSend(deps, request, parseSend(body))
 

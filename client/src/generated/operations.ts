@@ -57,16 +57,16 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
   }
 
-  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider took the message; what becomes of it later is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
+  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
   sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
   }
 
   /** List the connected numbers. Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected. */
   listSenders(params?: {
-    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    /** The page, counted from 1. A value that is not a positive integer counts as 1. */
     page?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 20. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 20. */
     pageSize?: number
   }, options?: RequestOptions): Promise<{
     items: Array<Sender>
@@ -84,9 +84,9 @@ export abstract class Operations {
 
   /** List conversations. The conversation with the latest activity comes first. */
   listConversations(params?: {
-    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    /** The page, counted from 1. A value that is not a positive integer counts as 1. */
     page?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 20. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 20. */
     pageSize?: number
     /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
     before?: string
@@ -117,9 +117,9 @@ export abstract class Operations {
 
   /** List the messages of a conversation. The newest message comes first. A page takes the same time at any depth of the conversation. */
   listMessages(params: {
-    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    /** The page, counted from 1. A value that is not a positive integer counts as 1. */
     page?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 30. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 30. */
     pageSize?: number
     /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
     before?: string
@@ -180,7 +180,7 @@ export abstract class Operations {
   listDeliveryAttempts(params: {
     /** Returns only records with smaller ids. A value that is no id is answered 422. */
     before?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 100. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 100. */
     limit?: number
     /** Returns only attempts with this outcome; `dead` means the last attempts of dead-lettered deliveries. */
     status?: "delivered" | "failed" | "dead"
@@ -239,9 +239,9 @@ export abstract class Operations {
 
   /** List and search contacts. Returns a page of the contacts that are not deleted. */
   listContacts(params?: {
-    /** The page, counted from 1. What is not a positive integer counts as 1. */
+    /** The page, counted from 1. A value that is not a positive integer counts as 1. */
     page?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 25. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
     limit?: number
     /** A part of the email, phone or name, in any letter case. */
     search?: string
@@ -311,7 +311,7 @@ export abstract class Operations {
   listImports(params?: {
     /** Returns only records with smaller ids. A value that is no id is answered 422. */
     before?: number
-    /** The number of records on a page, at most 100. What is not a positive integer counts as 25. */
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
     limit?: number
   }, options?: RequestOptions): Promise<{
     data: Array<ListedImport>

@@ -398,7 +398,7 @@ export type EnvelopeReaction = {
   emoji: string | null
 }
 
-/** What the customer chose. */
+/** The choice of the customer. */
 export type EnvelopeReply = {
   /** The id of the button or of the row of a list. */
   id: string | null
@@ -423,7 +423,7 @@ export type FieldFaults = {
   fields: Array<{
     /** The place in the request, such as `template.components[0].type`. */
     path: string
-    /** What is wrong with the value. */
+    /** The fault of the value. */
     message: string
   }>
 }
@@ -840,7 +840,7 @@ export type SessionWindowClosed = {
     lastInboundAt: string | null
     /** The time at which the window closed; null when it was never open. */
     closedAt: string | null
-    /** What can be sent instead. */
+    /** The alternative that can be sent. */
     remedy: string
   }
 }
