@@ -7,7 +7,7 @@ import type { Caller, Permission } from './caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import type { ConsoleMark } from './console-address.ts'
 import { createForgeryRule } from './forgery-rule.ts'
-import { type RequestLimiter, SESSION_LIMIT, type Standing, tellStanding } from './rate-limit.ts'
+import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
 import type { Session, Sessions } from './session.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
@@ -24,7 +24,7 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
 
   const count = async (reply: FastifyReply, counted: Promise<Standing>): Promise<void> => {
     const standing = await counted
-    tellStanding(reply, standing)
+    setRateLimitHeaders(reply, standing)
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
   }
   const addressOf = (request: FastifyRequest): string => clientAddress(request.raw, isTrusted)

@@ -76,7 +76,7 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
 }
 
 /** Tells a client where it stands in its window. */
-export function tellStanding(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
+export function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
   reply
     .header('x-ratelimit-limit', String(limit))
     .header('x-ratelimit-remaining', String(remaining))
