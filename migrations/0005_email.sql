@@ -117,31 +117,3 @@ create table email_clicks (
 );
 comment on table email_clicks is 'Lifetime: 90 days';
 create index email_clicks_by_age on email_clicks (at);
-
--- Until a table is analyzed, the planner expects each company to have one row in two hundred and one contact in two
--- hundred to be alive, and finds a row by any index that begins with the company. Servers from 18 on can be told that
--- one company may have all rows and that all contacts are alive; the first analyze replaces these statistics.
-do $$
-declare
-  name text;
-begin
-  if current_setting('server_version_num')::integer < 180000 then
-    return;
-  end if;
-  for name in
-    select class.relname
-    from pg_class class
-    join pg_attribute attribute on attribute.attrelid = class.oid and attribute.attname = 'company_id'
-    where class.relkind = 'r' and class.relnamespace = current_schema()::regnamespace
-  loop
-    perform pg_restore_attribute_stats(
-      'schemaname', current_schema()::text, 'relname', name, 'attname', 'company_id', 'inherited', false,
-      'null_frac', 0::real, 'avg_width', 8, 'n_distinct', 1::real
-    );
-  end loop;
-  perform pg_restore_attribute_stats(
-    'schemaname', current_schema()::text, 'relname', 'contacts', 'attname', 'deleted_at', 'inherited', false,
-    'null_frac', 1::real, 'avg_width', 8, 'n_distinct', 0::real
-  );
-end
-$$;
