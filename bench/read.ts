@@ -15,7 +15,7 @@ export const readBench: Bench = (context) =>
     const large = await fillCompany(context, stage, LARGE)
     await stage.db`vacuum analyze`
     const pages = { small: pagesOf(small, SMALL), large: pagesOf(large, LARGE) }
-    for (const list of ['conversations', 'messages'] as const) {
+    for (const list of ['conversations', 'filtered conversations', 'messages'] as const) {
       await compare(context, stage, list, { small: pages.small[list], large: pages.large[list] })
     }
   })
@@ -24,11 +24,14 @@ type Page = { path: string; headers: Record<string, string>; records: number }
 type Pages = { first: Page; middle: Page; deepest: Page }
 type Filled = Company & { chatId: number }
 
-function pagesOf({ headers, chatId }: Filled, size: typeof SMALL): { conversations: Pages; messages: Pages } {
-  const pages = (path: string, total: number): Pages => {
+/** A filtered list has pages up to its 10,000th record. */
+const MAX_FILTERED = 10_000
+
+function pagesOf({ headers, chatId }: Filled, size: typeof SMALL) {
+  const pages = (path: string, total: number, filter = ''): Pages => {
     const last = Math.ceil(total / PAGE_SIZE)
     const page = (number: number, records: number) => ({
-      path: `${path}?page=${number}&pageSize=${PAGE_SIZE}`,
+      path: `${path}?page=${number}&pageSize=${PAGE_SIZE}${filter}`,
       headers,
       records,
     })
@@ -38,6 +41,7 @@ function pagesOf({ headers, chatId }: Filled, size: typeof SMALL): { conversatio
   const base = '/public/v1/whatsapp/conversations'
   return {
     conversations: pages(base, size.conversations),
+    'filtered conversations': pages(base, Math.min(size.conversations, MAX_FILTERED), '&status=open&unread=true'),
     messages: pages(`${base}/${chatId}/messages`, size.messages),
   }
 }
@@ -121,8 +125,8 @@ async function fillCompany({ say }: BenchContext, stage: Stage, size: typeof SMA
       from contact
       returning company_id, id, last_message_at
     )
-    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
-    select company_id, id, last_message_at, ${senderId} from conversation
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id, is_unread)
+    select company_id, id, last_message_at, ${senderId}, true from conversation
   `
   await stage.db`insert into conversation_counts (company_id, total) values (${companyId}, ${size.conversations})`
   const [conversation] = await stage.db<{ id: number }[]>`

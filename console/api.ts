@@ -346,6 +346,19 @@ export type ConversationChange = {
   assignee?: string | null
 }
 
+export type ConversationPagination = {
+  /** The number of records on all pages; null with a filter. */
+  totalRecords: number | null
+  /** The page that was returned. */
+  currentPage: number
+  /** The number of pages; null with a filter. */
+  totalPages: number | null
+  /** The next page; null on the last page. */
+  nextPage: number | null
+  /** The previous page; null on the first page. */
+  prevPage: number | null
+}
+
 export type CustomField = {
   id: number
   /** The key in upper case. */
@@ -1137,12 +1150,17 @@ export interface paths {
         pageSize?: number
         before?: string
         after?: string
+        status?: "open" | "closed" | "snoozed"
+        unread?: boolean
+        channelId?: number
+        assignee?: string
+        search?: string
       }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
       requestBody?: never
       responses: {
         200: { content: { "application/json": {
         data: Array<Conversation>
-        pagination: Pagination
+        pagination: ConversationPagination
       } } }
         default: { content: { 'application/json': unknown } }
       }

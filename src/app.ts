@@ -3,6 +3,7 @@ import { meRoutes } from './companies/me-routes.ts'
 import { consoleRoutes } from './console/console-routes.ts'
 import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
+import { matchContacts } from './contacts/search/contact-matches.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
 import { emailRoutes } from './emails/email-routes.ts'
@@ -63,7 +64,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))
-  await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address }))
+  await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryLogRoutes(webhooks))

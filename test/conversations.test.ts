@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { findSeq, listConversations, listMessages } from '../src/conversations/conversation-store.ts'
+import { listConversations } from '../src/conversations/conversation-list-store.ts'
+import { findSeq, listMessages } from '../src/conversations/conversation-store.ts'
 import { connect } from '../src/db/connect.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from './service.ts'

@@ -1,8 +1,20 @@
 import { type Static, Type } from 'typebox'
-import { nullableInteger, nullableText, nullableTime, pathId } from '../http/shapes.ts'
+import { nullableInteger, nullableText, nullableTime, Pagination, pathId } from '../http/shapes.ts'
 import type { Conversation, Message } from './conversation-store.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
+
+export const ConversationPagination = Type.Object(
+  {
+    ...Pagination.properties,
+    totalRecords: nullableInteger('The number of records on all pages; null with a filter.'),
+    totalPages: nullableInteger('The number of pages; null with a filter.'),
+  },
+  {
+    title: 'ConversationPagination',
+    example: { totalRecords: 2, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+  },
+)
 
 const Direction = Type.Enum(['inbound', 'outbound'], {
   description: 'Inbound messages come from the customer, outbound ones from the business.',

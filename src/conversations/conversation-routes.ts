@@ -3,52 +3,35 @@ import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { badRequest, type FieldFault, validationError } from '../errors.ts'
-import { pageQuery, parseCursorId, parsePage, toPagination, unknownCursor } from '../http/paging.ts'
+import {
+  type Cursor,
+  cursorQuery,
+  pageQuery,
+  parsePage,
+  readCursor,
+  toPagination,
+  unknownCursor,
+  withoutPages,
+} from '../http/paging.ts'
 import { Pagination } from '../http/shapes.ts'
 import { getConversation } from './conversation.ts'
+import { ConversationQuery, type MatchContacts, readConversationPage } from './conversation-list.ts'
 import {
   ChatId,
+  ConversationPagination,
   ConversationRecord,
   type MediaAddress,
   MessageRecord,
   toConversationRecord,
   toMessageRecord,
 } from './conversation-reply.ts'
-import {
-  type ConversationChange,
-  type Cursor,
-  findConversation,
-  findSeq,
-  listConversations,
-  listConversationsFrom,
-  listMessages,
-  readConversationTotal,
-  updateConversation,
-} from './conversation-store.ts'
+import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
 
-const CONVERSATIONS = { defaultSize: 20, maxSize: 100 }
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'] } as const
 /** The lists refuse an unknown cursor. */
 const listConfig = { ...config, errors: ['validation_error'] } as const
 const tags = ['Conversations']
-
-const cursorQuery = {
-  before: Type.Optional(
-    Type.String({
-      title: 'Before',
-      description:
-        'Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422.',
-    }),
-  ),
-  after: Type.Optional(
-    Type.String({
-      title: 'After',
-      description:
-        'Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422.',
-    }),
-  ),
-}
 
 const OneConversation = Type.Object(
   { data: ConversationRecord },
@@ -56,9 +39,9 @@ const OneConversation = Type.Object(
 )
 const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be blank' }
 
-type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress }
+type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts }
 
-export function conversationRoutes({ db, clock, mediaAddress }: Deps): FastifyPluginAsyncTypebox {
+export function conversationRoutes({ db, clock, mediaAddress, matchContacts }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/public/v1/whatsapp/conversations',
@@ -68,29 +51,22 @@ export function conversationRoutes({ db, clock, mediaAddress }: Deps): FastifyPl
           tags,
           operationId: 'listConversations',
           summary: 'List conversations',
-          description: 'The conversation with the latest activity comes first.',
-          querystring: Type.Object({ ...pageQuery(CONVERSATIONS), ...cursorQuery }),
+          description:
+            'The conversation with the latest activity comes first. With a filter, pages go as far as the 10,000th record, and cursors to the end.',
+          querystring: ConversationQuery,
           response: {
             200: Type.Object(
-              { data: Type.Array(ConversationRecord), pagination: Pagination },
+              { data: Type.Array(ConversationRecord), pagination: ConversationPagination },
               { description: 'One page of conversations.' },
             ),
           },
         },
       },
       async (request) => {
-        const { companyId } = request.caller
-        const { page, pageSize, offset } = parsePage(request.query, CONVERSATIONS)
-        const cursor = readCursor(request.query)
-        const total = await readConversationTotal(db, companyId)
-        const rows = cursor
-          ? await listFrom(db, companyId, cursor, pageSize)
-          : await listConversations(db, companyId, { offset, limit: pageSize, total })
+        const { caller, query } = request
+        const { rows, pagination } = await readConversationPage(db, caller.companyId, query, matchContacts)
         const now = clock.now()
-        return {
-          data: rows.map((row) => toConversationRecord(row, now)),
-          pagination: paginationOf(total, page, pageSize, cursor),
-        }
+        return { data: rows.map((row) => toConversationRecord(row, now)), pagination }
       },
     )
 
@@ -138,13 +114,14 @@ export function conversationRoutes({ db, clock, mediaAddress }: Deps): FastifyPl
         const cursor = readCursor(request.query)
         const conversation = await getConversation(db, companyId, request.params.chatId)
         const newest = conversation.messageCount - offset
+        const total = conversation.messageCount - conversation.expiredCount
         const range = cursor
           ? await rangeFrom(db, companyId, conversation.id, cursor, pageSize)
           : { from: newest - pageSize + 1, to: newest }
         const rows = await listMessages(db, companyId, conversation.id, range)
         return {
           data: rows.map((row) => toMessageRecord(row, companyId, mediaAddress)),
-          pagination: paginationOf(conversation.messageCount - conversation.expiredCount, page, pageSize, cursor),
+          pagination: cursor ? withoutPages(toPagination(total, 1, pageSize)) : toPagination(total, page, pageSize),
         }
       },
     )
@@ -199,28 +176,8 @@ function trimmed({ status, unreadMessages, assignee: given }: ConversationChange
   return { status, unreadMessages, assignee }
 }
 
-function readCursor(query: { before?: string; after?: string }): Cursor | undefined {
-  const side = query.before === undefined ? 'after' : 'before'
-  const text = query[side]
-  return text === undefined ? undefined : { side, id: parseCursorId(text, side) }
-}
-
-async function listFrom(db: Db, companyId: number, cursor: Cursor, pageSize: number) {
-  const rows = await listConversationsFrom(db, companyId, cursor, pageSize)
-  if (rows.length === 0 && (await findConversation(db, companyId, cursor.id)) === undefined) {
-    throw unknownCursor(cursor.side)
-  }
-  return rows
-}
-
 async function rangeFrom(db: Db, companyId: number, conversationId: number, { side, id }: Cursor, pageSize: number) {
   const seq = await findSeq(db, companyId, conversationId, id)
   if (seq === undefined) throw unknownCursor(side)
   return side === 'before' ? { from: seq - pageSize, to: seq - 1 } : { from: seq + 1, to: seq + pageSize }
-}
-
-/** With a cursor the caller walks by ids: pages have no numbers. */
-function paginationOf(total: number, page: number, pageSize: number, cursor: Cursor | undefined) {
-  if (cursor === undefined) return toPagination(total, page, pageSize)
-  return { ...toPagination(total, 1, pageSize), nextPage: null, prevPage: null }
 }

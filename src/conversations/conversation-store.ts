@@ -1,5 +1,5 @@
-import type postgres from '#postgres'
 import type { Db } from '../db/connect.ts'
+import { listConversationsByIds } from './conversation-list-store.ts'
 
 export type ConversationStatus = 'open' | 'closed' | 'snoozed'
 
@@ -34,110 +34,9 @@ export type Conversation = {
   updatedAt: Date
 }
 
-/** How many conversations the company has, without counting them. */
-export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
-  const rows = await db<{ total: number }[]>`
-    select coalesce(sum(total), 0)::bigint as total from conversation_counts where company_id = ${companyId}
-  `
-  return rows[0]?.total ?? 0
-}
-
-/** A stretch of the list, newest activity first. The far half is read from its own end. */
-export async function listConversations(
-  db: Db,
-  companyId: number,
-  { offset, limit, total }: { offset: number; limit: number; total: number },
-): Promise<Conversation[]> {
-  if (offset >= total) return []
-  const behind = Math.max(0, total - offset - limit)
-  if (offset <= behind) return selectConversations(db, companyId, { order: 'desc', offset, limit })
-  const count = Math.min(limit, total - offset)
-  const rows = await selectConversations(db, companyId, { order: 'asc', offset: behind, limit: count })
-  return rows.reverse()
-}
-
-/** A record of a list, and the side of it that follows: `before` comes after it in a list with the newest first. */
-export type Cursor = { readonly side: 'before' | 'after'; readonly id: number }
-
-/** The conversations next to one of them, in the order of the list; none when the company has no such conversation. */
-export async function listConversationsFrom(
-  db: Db,
-  companyId: number,
-  { side, id }: Cursor,
-  limit: number,
-): Promise<Conversation[]> {
-  const isBefore = side === 'before'
-  const anchor = db`
-    (
-      select anchor.active_at, anchor.conversation_id
-      from conversation_activity anchor
-      where anchor.company_id = ${companyId} and anchor.conversation_id = ${id}
-    )
-  `
-  const beyond = isBefore
-    ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
-    : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
-  const order = isBefore ? 'desc' : 'asc'
-  const rows = await selectConversations(db, companyId, { order, offset: 0, limit, beyond })
-  return isBefore ? rows : rows.reverse()
-}
-
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
-  const rows = await selectConversations(db, companyId, {
-    order: 'desc',
-    offset: 0,
-    limit: 1,
-    beyond: db`and activity.conversation_id = ${id}`,
-  })
-  return rows[0]
-}
-
-type Fragment = postgres.PendingQuery<postgres.Row[]>
-type Stretch = { order: 'asc' | 'desc'; offset: number; limit: number; beyond?: Fragment }
-
-/** The page is found in the index alone; only its rows are joined to their contacts. */
-function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<Conversation[]> {
-  const { order, offset, limit, beyond = db`` } = stretch
-  const direction = order === 'desc' ? db`desc` : db`asc`
-  return db<Conversation[]>`
-    select
-      conversation.id, conversation.customer, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
-      conversation.profile_name,
-      sender.id as sender_id, sender.phone_number, sender.phone_name,
-      case
-        when conversation.customer ~ '^[A-Z]' then conversation.customer
-        when conversation.customer like '~%' then (
-          select known.alias
-          from customer_aliases known
-          where (known.company_id, known.sender_id, known.customer)
-              = (conversation.company_id, conversation.sender_id, conversation.customer)
-            and known.alias ~ '^[A-Z]'
-          limit 1
-        )
-        else (
-          select known.user_id
-          from customer_user_ids known
-          where (known.company_id, known.phone_identity) = (conversation.company_id, conversation.customer)
-        )
-      end as user_id,
-      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id,
-      conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
-      conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
-      page.assignee, conversation.created_at, conversation.updated_at
-    from (
-      select activity.conversation_id as id, activity.active_at, activity.assignee
-      from conversation_activity activity
-      where activity.company_id = ${companyId} ${beyond}
-      order by activity.active_at ${direction}, activity.conversation_id ${direction}
-      offset ${offset}
-      limit ${limit}
-    ) as page
-    join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
-    join contacts contact
-      on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
-    join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
-    order by page.active_at ${direction}, page.id ${direction}
-  `
+  const [conversation] = await listConversationsByIds(db, companyId, [id])
+  return conversation
 }
 
 /** The members to change: those that are given. */

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender, messageFrom } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
-import { readConversationTotal } from './conversation-store.ts'
+import { readConversationTotal } from './conversation-list-store.ts'
 import { recordInbound } from './record-store.ts'
 
 const { db, url } = await createTestDatabase()

@@ -55,6 +55,50 @@ export function toPagination(total: number, page: number, pageSize: number) {
   }
 }
 
+/** The same shape for a list whose records are not counted. */
+export const toUncountedPagination = (page: number, hasNext: boolean) => ({
+  totalRecords: null,
+  currentPage: page,
+  totalPages: null,
+  nextPage: hasNext ? page + 1 : null,
+  prevPage: page > 1 ? page - 1 : null,
+})
+
+/** With a cursor the caller walks by ids: pages have no numbers. */
+export const withoutPages = <Shape extends object>(pagination: Shape) => ({
+  ...pagination,
+  nextPage: null,
+  prevPage: null,
+})
+
+/** Query members `before` and `after`, which name a record of the list, to spread into a route's query shape. */
+export const cursorQuery = {
+  before: Type.Optional(
+    Type.String({
+      title: 'Before',
+      description:
+        'Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      title: 'After',
+      description:
+        'Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422.',
+    }),
+  ),
+}
+
+/** A record of a list, and the side of it that follows: `before` comes after it in a list with the newest first. */
+export type Cursor = { readonly side: 'before' | 'after'; readonly id: number }
+
+/** Reads `before` or `after` of a query; 422 when it is no id. */
+export function readCursor(query: { before?: string; after?: string }): Cursor | undefined {
+  const side = query.before === undefined ? 'after' : 'before'
+  const text = query[side]
+  return text === undefined ? undefined : { side, id: parseCursorId(text, side) }
+}
+
 /** A member of a query string that shows as an integer in the API reference, and that admits anything. */
 const lenientInteger = (description: string, fallback: number, maximum?: number, title?: string) =>
   Type.Optional(

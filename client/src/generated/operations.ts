@@ -11,6 +11,7 @@ import type {
   ContactWrites,
   Conversation,
   ConversationChange,
+  ConversationPagination,
   CustomField,
   CustomFieldGroups,
   DeliveryAttempt,
@@ -82,7 +83,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp' }, options)
   }
 
-  /** List conversations. The conversation with the latest activity comes first. */
+  /** List conversations. The conversation with the latest activity comes first. With a filter, pages go as far as the 10,000th record, and cursors to the end. */
   listConversations(params?: {
     /** The page, counted from 1. A value that is not a positive integer counts as 1. */
     page?: number
@@ -92,9 +93,18 @@ export abstract class Operations {
     before?: string
     /** Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422. */
     after?: string
+    status?: "open" | "closed" | "snoozed"
+    /** True returns only conversations with unread messages. */
+    unread?: boolean
+    /** The id of a connected number. */
+    channelId?: number
+    /** The name of the person who answers. */
+    assignee?: string
+    /** A part of the name, email or phone of the contact. */
+    search?: string
   }, options?: RequestOptions): Promise<{
     data: Array<Conversation>
-    pagination: Pagination
+    pagination: ConversationPagination
   }> {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations', params }, options)
   }

@@ -195,6 +195,19 @@ export type ConversationChange = {
   assignee?: string | null
 }
 
+export type ConversationPagination = {
+  /** The number of records on all pages; null with a filter. */
+  totalRecords: number | null
+  /** The page that was returned. */
+  currentPage: number
+  /** The number of pages; null with a filter. */
+  totalPages: number | null
+  /** The next page; null on the last page. */
+  nextPage: number | null
+  /** The previous page; null on the first page. */
+  prevPage: number | null
+}
+
 export type CustomField = {
   id: number
   /** The key in upper case. */

@@ -111,6 +111,26 @@ function holding(db: Db, terms: readonly SearchTerm[]) {
   return second === undefined ? first : db`((${first}) or (${second}))`
 }
 
+/** The ids of contacts that the index finds for a search and that match it, at most `limit`, in no order. */
+export async function selectMatchingIds(
+  db: Db,
+  companyId: number,
+  terms: readonly SearchTerm[],
+  limit: number,
+): Promise<number[]> {
+  const from = searched(db, companyId, {
+    terms,
+    method: 'index',
+    column: 'created_at',
+    descending: true,
+    cursor: undefined,
+  })
+  const rows = await db<{ id: number }[]>`
+    select contacts.id from ${from} as contacts where ${matching(db, terms)} limit ${limit}
+  `
+  return rows.map(({ id }) => id)
+}
+
 /** Of the newest contacts: how many match, and how many the index would find for it. */
 export async function sampleMatches(
   db: Db,

@@ -1,0 +1,21 @@
+import type { Db } from '../../db/connect.ts'
+import { sampleMatches, selectMatchingIds } from './contact-list-store.ts'
+import { isIndexed, searchTerms } from './contact-search.ts'
+
+/** More contacts than this are not worth a list of ids: their records are read in their own order instead. */
+const FEW = 1_000
+
+/** The contacts that match a search: their ids when they are few, else the texts of which their `search_text` holds one. */
+export type ContactMatches = { readonly ids: readonly number[] } | { readonly texts: readonly string[] }
+
+/** What a search matches, for lists of records that belong to contacts; undefined when it holds nothing to search for. */
+export async function matchContacts(db: Db, companyId: number, search: string): Promise<ContactMatches | undefined> {
+  const terms = searchTerms(search)
+  if (terms.length === 0) return undefined
+  const texts = terms.map(({ text }) => text)
+  if (!isIndexed(terms)) return { texts }
+  const { areMany } = await sampleMatches(db, companyId, terms, true)
+  if (areMany) return { texts }
+  const ids = await selectMatchingIds(db, companyId, terms, FEW + 1)
+  return ids.length > FEW ? { texts } : { ids }
+}

@@ -1,0 +1,192 @@
+import type postgres from '#postgres'
+import type { Db } from '../db/connect.ts'
+import type { Cursor } from '../http/paging.ts'
+import { type ContactMatches, type ConversationFilter, MAX_EXAMINED } from './conversation-filter.ts'
+import type { Conversation } from './conversation-store.ts'
+
+/** How many conversations the company has, without counting them. */
+export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
+  const rows = await db<{ total: number }[]>`
+    select coalesce(sum(total), 0)::bigint as total from conversation_counts where company_id = ${companyId}
+  `
+  return rows[0]?.total ?? 0
+}
+
+/** A stretch of the list, newest activity first. The far half is read from its own end. */
+export async function listConversations(
+  db: Db,
+  companyId: number,
+  { offset, limit, total }: { offset: number; limit: number; total: number },
+): Promise<Conversation[]> {
+  if (offset >= total) return []
+  const behind = Math.max(0, total - offset - limit)
+  if (offset <= behind) return selectConversations(db, companyId, { order: 'desc', offset, limit })
+  const count = Math.min(limit, total - offset)
+  const rows = await selectConversations(db, companyId, { order: 'asc', offset: behind, limit: count })
+  return rows.reverse()
+}
+
+/** The conversations next to one of them, in the order of the list; none when the company has no such conversation. */
+export async function listConversationsFrom(
+  db: Db,
+  companyId: number,
+  { side, id }: Cursor,
+  limit: number,
+  filter: ConversationFilter = {},
+): Promise<Conversation[]> {
+  const isBefore = side === 'before'
+  const anchor = db`
+    (
+      select anchor.active_at, anchor.conversation_id
+      from conversation_activity anchor
+      where anchor.company_id = ${companyId} and anchor.conversation_id = ${id}
+    )
+  `
+  const beyond = isBefore
+    ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
+    : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
+  const order = isBefore ? 'desc' : 'asc'
+  const rows = await selectConversations(db, companyId, {
+    order,
+    offset: 0,
+    limit,
+    where: db`${fits(db, filter)} ${beyond}`,
+    filter,
+  })
+  return isBefore ? rows : rows.reverse()
+}
+
+/** A stretch of the conversations that fit a filter, newest activity first. */
+export const listFiltered = (
+  db: Db,
+  companyId: number,
+  filter: ConversationFilter,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<Conversation[]> =>
+  selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(db, filter), filter })
+
+/** The conversations of these ids that the company has. */
+export const listConversationsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Conversation[]> =>
+  selectConversations(db, companyId, {
+    order: 'desc',
+    offset: 0,
+    limit: ids.length,
+    where: db`and activity.conversation_id = any (${[...ids]}::bigint[])`,
+  })
+
+/** Conversations of one contact that a search looks at: a contact has one for each connected number. */
+const MAX_OF_CONTACT = 100
+
+type Fragment = postgres.PendingQuery<postgres.Row[]>
+type Stretch = {
+  order: 'asc' | 'desc'
+  offset: number
+  limit: number
+  /** Conditions on `activity`, each after an `and`. */
+  where?: Fragment
+  filter?: ConversationFilter
+}
+
+/** The page is found in the index alone; only its rows are joined to their contacts. */
+function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<Conversation[]> {
+  const { order, offset, limit, where = db``, filter = {} } = stretch
+  const direction = order === 'desc' ? db`desc` : db`asc`
+  const sorted = db`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
+  const { from, and = where } = sourceOf(db, companyId, filter.contacts, db`${where} ${sorted}`)
+  return db<Conversation[]>`
+    select
+      conversation.id, conversation.customer, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
+      conversation.profile_name,
+      sender.id as sender_id, sender.phone_number, sender.phone_name,
+      case
+        when conversation.customer ~ '^[A-Z]' then conversation.customer
+        when conversation.customer like '~%' then (
+          select known.alias
+          from customer_aliases known
+          where (known.company_id, known.sender_id, known.customer)
+              = (conversation.company_id, conversation.sender_id, conversation.customer)
+            and known.alias ~ '^[A-Z]'
+          limit 1
+        )
+        else (
+          select known.user_id
+          from customer_user_ids known
+          where (known.company_id, known.phone_identity) = (conversation.company_id, conversation.customer)
+        )
+      end as user_id,
+      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id,
+      conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
+      conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
+      page.assignee, conversation.created_at, conversation.updated_at
+    from (
+      select activity.conversation_id as id, activity.active_at, activity.assignee
+      from ${from} as activity
+      where activity.company_id = ${companyId} ${and}
+      ${sorted}
+      offset ${offset}
+      limit ${limit}
+    ) as page
+    join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
+    join contacts contact
+      on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+    join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
+    order by page.active_at ${direction}, page.id ${direction}
+  `
+}
+
+/** The conditions of a filter, but for the contacts: each is a range of an index in the order of the list. */
+function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilter): Fragment {
+  return db`
+    ${status === undefined ? db`` : db`and activity.status = ${status}`}
+    ${isUnread ? db`and activity.is_unread` : db``}
+    ${senderId === undefined ? db`` : db`and activity.sender_id = ${senderId}`}
+    ${assignee === undefined ? db`` : db`and activity.assignee = ${assignee}`}
+  `
+}
+
+/**
+ * Where the list is read from. Few contacts give their own conversations, which are sorted. Of many, the conversations of
+ * the list are looked at in its order, `MAX_EXAMINED` at most; `listed` is the rest of that statement.
+ */
+function sourceOf(
+  db: Db,
+  companyId: number,
+  contacts: ContactMatches | undefined,
+  listed: Fragment,
+): { from: Fragment; and?: Fragment } {
+  if (contacts === undefined) return { from: db`conversation_activity` }
+  // Lateral with a limit: a probe of the index for each row, whatever the statistics say.
+  if ('ids' in contacts)
+    return {
+      from: db`(
+        select activity.*
+        from unnest(${[...contacts.ids]}::bigint[]) as contact (id)
+        cross join lateral (
+          select known.id from conversations known
+          where (known.company_id, known.contact_id) = (${companyId}, contact.id)
+          limit ${MAX_OF_CONTACT}
+        ) as conversation
+        cross join lateral (
+          select known.* from conversation_activity known
+          where (known.company_id, known.conversation_id) = (${companyId}, conversation.id)
+          limit 1
+        ) as activity
+      )`,
+    }
+  const [first = '', second = first] = contacts.texts
+  return {
+    from: db`(
+      select activity.* from conversation_activity activity
+      where activity.company_id = ${companyId} ${listed}
+      limit ${MAX_EXAMINED}
+    )`,
+    and: db`
+      and (
+        select strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
+        from conversations known
+        join contacts contact on (contact.company_id, contact.id) = (known.company_id, known.contact_id)
+        where (known.company_id, known.id) = (${companyId}, activity.conversation_id)
+      )
+    `,
+  }
+}

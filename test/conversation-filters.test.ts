@@ -1,0 +1,205 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { ConversationFilter } from '../src/conversations/conversation-filter.ts'
+import { listConversationsFrom, listFiltered } from '../src/conversations/conversation-list-store.ts'
+import { connect } from '../src/db/connect.ts'
+import { inboxOf, providerOf, textFrom } from './provider-webhook.ts'
+import { startTestService, type TestService, uniquePhone } from './service.ts'
+
+const LIST = '/whatsapp/conversations'
+
+let service: TestService
+let provider: ReturnType<typeof providerOf>
+beforeAll(async () => {
+  service = await startTestService()
+  provider = providerOf(service)
+})
+
+type Company = Awaited<ReturnType<TestService['createCompany']>>
+type Row = { chatId: number; contact: { phone: string } }
+
+const read = async (company: Company, query: string) => (await company.api('GET', `${LIST}?${query}`)).body
+const phonesOf = async (company: Company, query: string): Promise<string[]> =>
+  (await read(company, query)).data.map(({ contact }: Row) => contact.phone)
+
+describe('a filtered list', () => {
+  test('shows the conversations that fit all filters, newest activity first', async () => {
+    const company = await service.createCompany()
+    const second = await service.connectSender(company.companyId)
+    const inbox = inboxOf(company)
+    const [ada, bob, cleo, dan] = [uniquePhone(), uniquePhone(), uniquePhone(), uniquePhone()] as const
+    for (const phone of [ada, bob, cleo]) await provider.messages(company.phoneNumberId, textFrom(phone, 'Hello'))
+    await provider.messages(second.body.phoneNumberId, textFrom(dan, 'Hello'))
+    const patch = async (phone: string, change: object) =>
+      company.api('PATCH', `${LIST}/${(await inbox.find(phone)).chatId}`, change)
+    await patch(ada, { status: 'closed', assignee: 'Mara' })
+    await patch(bob, { unreadMessages: 0 })
+    await patch(cleo, { assignee: 'Mara' })
+
+    expect(await phonesOf(company, 'status=open')).toEqual([dan, cleo, bob])
+    expect(await phonesOf(company, 'status=closed')).toEqual([ada])
+    expect(await phonesOf(company, 'unread=true')).toEqual([dan, cleo, ada])
+    expect(await phonesOf(company, 'unread=false')).toEqual([dan, cleo, bob, ada])
+    expect(await phonesOf(company, `channelId=${second.body.channelId}`)).toEqual([dan])
+    expect(await phonesOf(company, 'assignee=Mara')).toEqual([cleo, ada])
+    expect(await phonesOf(company, 'assignee=Mara&status=open&unread=true')).toEqual([cleo])
+    await provider.messages(company.phoneNumberId, textFrom(ada, 'Again'))
+    expect(await phonesOf(company, 'assignee=Mara&status=open')).toEqual([ada, cleo])
+    const { chatId } = await inbox.find(ada)
+    await company.api('POST', `${LIST}/${chatId}/messages`, { type: 'text', text: 'Yes' })
+    expect(await phonesOf(company, 'unread=true')).toEqual([dan, cleo])
+  })
+
+  test('is not counted, and says whether another page follows', async () => {
+    const company = await service.createCompany()
+    const phones = Array.from({ length: 5 }, uniquePhone)
+    for (const phone of phones) await provider.messages(company.phoneNumberId, textFrom(phone, 'Hello'))
+    const pages = [await read(company, 'status=open&pageSize=3'), await read(company, 'status=open&pageSize=3&page=2')]
+    expect(pages.map(({ pagination }) => pagination)).toEqual([
+      { totalRecords: null, currentPage: 1, totalPages: null, nextPage: 2, prevPage: null },
+      { totalRecords: null, currentPage: 2, totalPages: null, nextPage: null, prevPage: 1 },
+    ])
+    const [last] = pages[0].data.slice(-1)
+    const behind = await read(company, `status=open&before=${last.chatId}&pageSize=3`)
+    expect(behind.data).toEqual(pages[1].data)
+    expect(behind.pagination).toMatchObject({ totalRecords: null, nextPage: null })
+    expect((await read(company, `status=open&after=${last.chatId}`)).data).toEqual(pages[0].data.slice(0, 2))
+    const tooFar = await company.api('GET', `${LIST}?status=open&pageSize=100&page=101`)
+    expect([tooFar.status, tooFar.body.error.details.fields[0].path]).toEqual([422, 'page'])
+    expect((await read(company, 'pageSize=3')).pagination.totalRecords).toBe(5)
+  })
+
+  test('finds contacts by a part of name, email or phone, whether few or many match', async () => {
+    const company = await service.createCompany()
+    const [ada, bob] = [uniquePhone(), uniquePhone()]
+    for (const phone of [ada, bob]) await provider.messages(company.phoneNumberId, textFrom(phone, 'Hello'))
+    const { contact } = await inboxOf(company).find(ada)
+    await company.api('PUT', `/contacts/${contact.id}`, {
+      firstName: 'Ada',
+      lastName: 'Lövelace',
+      email: 'ada@example.com',
+    })
+    for (const search of ['lövelace', 'ADA L', 'ada@example', ada.slice(2, 9), 'a@', 'é']) {
+      expect([search, await phonesOf(company, `search=${encodeURIComponent(search)}`)]).toEqual([
+        search,
+        search === 'é' ? [] : [ada],
+      ])
+    }
+    expect(await phonesOf(company, 'search=lace&status=closed')).toEqual([])
+    expect(await phonesOf(company, 'search=%20')).toHaveLength(2)
+    // Every contact matches: more than a list of ids would hold.
+    await service.db`
+      insert into contacts (company_id, first_name, source, source_type, search_text)
+      select ${company.companyId}, 'Ada', 'x', 'x', 'ada' from generate_series(1, 3000)
+    `
+    expect(await phonesOf(company, 'search=ada&unread=true')).toEqual([ada])
+  })
+
+  test.each([
+    ['status=new', 'status'],
+    ['unread=maybe', 'unread'],
+    ['channelId=x', 'channelId'],
+    [`assignee=${'x'.repeat(101)}`, 'assignee'],
+    [`search=${'x'.repeat(201)}`, 'search'],
+    ['channelId=1e300', 'channelId'],
+    ['status=open&before=987654321', 'before'],
+  ])('refuses %s', async (query, path) => {
+    const company = await service.createCompany({ isConnected: false })
+    const { status, body } = await company.api('GET', `${LIST}?${query}`)
+    expect([400, 422]).toContain(status)
+    expect(body.error.details.fields.map((field: { path: string }) => field.path)).toEqual([path])
+  })
+
+  test('shows nothing of another company', async () => {
+    const [mine, other] = [await service.createCompany(), await service.createCompany()]
+    const phone = uniquePhone()
+    await provider.messages(other.phoneNumberId, textFrom(phone, 'Hello'))
+    const [{ chatId }] = await inboxOf(other).list()
+    await other.api('PATCH', `${LIST}/${chatId}`, { assignee: 'Mara' })
+    for (const query of [`channelId=${other.sender.channelId}`, 'assignee=Mara', `search=${phone}`, 'status=open']) {
+      expect([query, await phonesOf(mine, query)]).toEqual([query, []])
+    }
+    expect((await mine.api('GET', `${LIST}?status=open&before=${chatId}`)).status).toBe(422)
+  })
+})
+
+test('no statement of a filtered list scans a table or sorts it, at two hundred thousand conversations', async () => {
+  const { companyId, sender } = await service.createCompany()
+  await fill(companyId, sender.channelId)
+  const filters: ConversationFilter[] = [
+    { status: 'open' },
+    { status: 'snoozed' },
+    { isUnread: true },
+    { senderId: sender.channelId },
+    { assignee: 'Mara' },
+    { status: 'open', isUnread: true, senderId: sender.channelId },
+    { status: 'open', assignee: 'Mara' },
+    { status: 'open', contacts: { texts: ['ada'] } },
+  ]
+  const plans = await plansOf(async (db) => {
+    for (const filter of filters) {
+      // Six times: then the plan no longer depends on the values.
+      for (let time = 0; time < 6; time += 1) {
+        const rows = await listFiltered(db, companyId, filter, { offset: 0, limit: 21 })
+        expect(rows).toHaveLength(21)
+        const [last] = rows.slice(-1)
+        const cursor = { side: 'before', id: last!.id } as const
+        expect(await listConversationsFrom(db, companyId, cursor, 21, filter)).toHaveLength(21)
+      }
+    }
+  })
+  expect(plans.length).toBe(filters.length * 12)
+  for (const plan of plans) {
+    expect(plan).not.toMatch(/Seq Scan on (conversations|conversation_activity|contacts|senders)/)
+    expect(plan).not.toMatch(/Sort Key|Bitmap Heap Scan on conversation|Hash/)
+  }
+  // Few contacts: only their own conversations are sorted.
+  const found = await plansOf(async (db) => {
+    const [{ ids }] = await db<[{ ids: number[] }]>`
+      select array_agg(id) as ids from (select id from contacts where company_id = ${companyId} limit 5) as few
+    `
+    expect(await listFiltered(db, companyId, { contacts: { ids } }, { offset: 0, limit: 21 })).toHaveLength(5)
+  })
+  expect(found.join('\n')).not.toMatch(/Seq Scan on (conversations|conversation_activity)/)
+  expect(found.join('\n')).toMatch(/conversations_by_contact/)
+}, 120_000)
+
+/** A tenth each: closed, snoozed, assigned; half are unread. */
+async function fill(companyId: number, senderId: number): Promise<void> {
+  await service.db`
+    insert into contacts (company_id, source, source_type, search_text)
+    select ${companyId}, 'x', 'x', 'ada ' || n from generate_series(1, 200000) as n
+  `
+  await service.db`
+    with conversation as (
+      insert into conversations (company_id, sender_id, customer, contact_id, status, unread_messages)
+      select
+        ${companyId}, ${senderId}, contact.id::text, contact.id,
+        case contact.id % 10 when 1 then 'closed' when 2 then 'snoozed' else 'open' end, contact.id % 2
+      from contacts contact
+      where contact.company_id = ${companyId}
+      returning id, contact_id, status, unread_messages
+    )
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status, is_unread, assignee)
+    select
+      ${companyId}, id, now() - contact_id * interval '1 second', ${senderId}, status, unread_messages > 0,
+      case when contact_id % 10 = 3 then 'Mara' end
+    from conversation
+  `
+  await service.db`analyze conversations, conversation_activity, contacts`
+}
+
+/** The plans of what is run, as the database itself reports them. */
+async function plansOf(run: (db: TestService['db']) => Promise<void>): Promise<string[]> {
+  const plans: string[] = []
+  const watched = connect(service.databaseUrl, { max: 1, onNotice: (message) => plans.push(message) })
+  try {
+    await watched`load 'auto_explain'`
+    await watched`select set_config('auto_explain.log_min_duration', '0', false),
+      set_config('auto_explain.log_level', 'notice', false)`
+    plans.length = 0
+    await run(watched)
+  } finally {
+    await watched.end()
+  }
+  return plans
+}
