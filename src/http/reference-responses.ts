@@ -99,6 +99,21 @@ const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
   'service_unavailable',
 ])
 
+/** The kinds that most operations answer with a status: their response is named after the status, as short as can be. */
+const USUAL: Record<number, string> = {
+  400: 'BadRequest',
+  401: 'Text401',
+  403: 'Forbidden',
+  404: 'NoRecordOrNotFound',
+  409: 'KeyInUse',
+  413: 'PayloadTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'ValidationError',
+  429: 'RateLimitExceeded',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+}
+
 /** The responses of errors, by the kinds in them. */
 export type SharedErrors = Map<string, { name: string; response: Response }>
 
@@ -166,13 +181,16 @@ function errorResponses(
   return Object.fromEntries(
     [...byStatus].map(([status, ofStatus]) => {
       const kindNames = ofStatus.map(errorName).sort().join('Or')
-      const { name } = shared.get(kindNames) ?? {
-        name: ofStatus.length > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames,
-      }
+      const { name } = shared.get(kindNames) ?? { name: nameOf(kindNames, status, ofStatus.length, operationId) }
       shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
       return [status, { $ref: `#/components/responses/${name}` }]
     }),
   )
+}
+
+function nameOf(kindNames: string, status: number, kinds: number, operationId: string): string {
+  if (kindNames === USUAL[status]) return `E${status}`
+  return kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
 }
 
 function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
