@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { availableParallelism } from 'node:os'
 import ipaddr from 'ipaddr.js'
 
 /** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
@@ -19,6 +20,8 @@ export type Config = {
   /** Off: a start only checks that the schema is this version's. */
   readonly migrate: boolean
   readonly role: Role
+  /** Processes that answer on the port; each does what `role` says. */
+  readonly processes: number
   readonly sandbox: boolean
   readonly sandboxPort: number
   /** The web console: its pages and its API. */
@@ -72,12 +75,15 @@ export class ConfigError extends Error {
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
 const OLDEST_GRAPH_VERSION = 22
+const MAX_PROCESSES = 64
+/** Two cores are left to PostgreSQL and the system; more than eight processes are asked for by name. */
+const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2, 1), 8)
 
 /**
  * Reads the settings (decisions: Starting it). Pure: the environment comes in, a frozen Config goes out,
  * or a ConfigError that names every fault.
  */
-export function readConfig(env: Record<string, string | undefined>): Config {
+export function readConfig(env: Record<string, string | undefined>, cores: number = availableParallelism()): Config {
   const faults: string[] = []
   const read = reader(env, faults)
 
@@ -118,6 +124,7 @@ export function readConfig(env: Record<string, string | undefined>): Config {
     dataDir: read.text('DATA_DIR', './data'),
     migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
+    processes: read.integer('PROCESSES', defaultProcesses(cores), 1, MAX_PROCESSES),
     sandbox,
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),

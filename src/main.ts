@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { Command } from 'commander'
 import { buildApp, buildHealthApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
@@ -9,12 +10,15 @@ import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
 import { databaseCommand } from './process/database-command.ts'
 import { runUntilStopped } from './process/lifecycle.ts'
 import { migrateCommand } from './process/migrate-command.ts'
-import { type Build, type Running, start } from './process/start.ts'
+import type { Build } from './process/serve.ts'
+import { type Running, start } from './process/start.ts'
+import { startSupervised } from './process/supervised.ts'
+import { startSupervisor } from './process/supervisor.ts'
 import { messageOf, StartError } from './start-error.ts'
 import { VERSION } from './version.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
-import { openOperator } from './wiring/open-operator.ts'
+import { type OpenOperator, openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
@@ -26,26 +30,32 @@ program
   .action(async () => {
     const config = readConfig(process.env)
     const log = createLog(config.logLevel)
-    let deps: Deps | undefined
-    const build: Build = async (dependencies) => {
-      const own = createDeps({
-        ...dependencies,
-        providers: createProviders(config),
-        mailer: createMailer(),
-      })
-      deps = own
-      const app = config.role === 'worker' ? await buildHealthApp(own) : await buildApp(own)
-      return { app, work: config.role === 'api' ? undefined : () => startWorkers(own) }
-    }
+    const { build, openOwnOperator } = createBuild(config)
     process.exitCode = await runUntilStopped(async () => {
-      const running = await start(config, log, build)
+      if (cluster.isWorker) return await startSupervised(config, log, build)
+      const isSupervisor = config.processes > 1
+      const running = isSupervisor ? await startSupervisor(config, log) : await start(config, log, build)
       console.log(greeting(running, config))
       // Lines to paste are a courtesy: without them the service serves all the same.
-      if (deps)
-        await greetNewcomer(deps, running).catch((error) => log.warn({ error: messageOf(error) }, 'demo.failed'))
+      await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator).catch((error) =>
+        log.warn({ error: messageOf(error) }, 'demo.failed'),
+      )
       return running
     }, log)
   })
+
+/** What serves in this process, and the operator's verbs on it. */
+function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
+  const built = Promise.withResolvers<Deps>()
+  const build: Build = async (dependencies) => {
+    const deps = createDeps({ ...dependencies, providers: createProviders(config), mailer: createMailer() })
+    built.resolve(deps)
+    const app = config.role === 'worker' ? await buildHealthApp(deps) : await buildApp(deps)
+    const work = config.role === 'api' ? undefined : () => startWorkers(deps)
+    return { app, registry: deps.metrics.registry, work }
+  }
+  return { build, openOwnOperator: async () => ({ ...createOperatorDeps(await built.promise), close: async () => {} }) }
+}
 
 migrateCommand(program, () => readConfig(process.env))
 databaseCommand(program, () => readConfig(process.env))
@@ -60,14 +70,17 @@ function greeting({ address, adminTokenFile }: Running, config: Config): string 
 }
 
 /** On the embedded default: the demo company, and lines to paste. */
-async function greetNewcomer(deps: Deps, { address, sandboxUrl }: Running): Promise<void> {
-  const { config } = deps
+async function greetNewcomer(config: Config, { address, sandboxUrl }: Running, open: OpenOperator): Promise<void> {
   if (config.databaseUrl !== undefined || sandboxUrl === undefined || config.role === 'worker') return
-  const operator = createOperatorDeps(deps)
-  const demo = await openDemo(operator, { dataDir: config.dataDir, sandboxUrl })
-  if (demo === undefined) return
-  await letCustomerWrite(operator, demo.companyId, sandboxUrl)
-  console.log(`\n${greetingOf(address, sandboxUrl, demo.token)}`)
+  const operator = await open()
+  try {
+    const demo = await openDemo(operator, { dataDir: config.dataDir, sandboxUrl })
+    if (demo === undefined) return
+    await letCustomerWrite(operator, demo.companyId, sandboxUrl)
+    console.log(`\n${greetingOf(address, sandboxUrl, demo.token)}`)
+  } finally {
+    await operator.close()
+  }
 }
 
 // The reader of the output may be gone: the service goes on.

@@ -14,6 +14,7 @@ export function createMetrics() {
     name: 'parley_build_info',
     help: 'Always 1; the labels say which Parley runs on which Node',
     labelNames: ['version', 'node'] as const,
+    aggregator: 'first',
     registers,
   }).set({ version: VERSION, node: process.version }, 1)
   return {

@@ -66,7 +66,10 @@ export async function runParley(
   { script = MAIN, args = ['start'] }: { script?: string; args?: string[] } = {},
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
-  const options = { env: { PATH: process.env.PATH ?? '', PORT: port, SANDBOX: 'off', ...env }, detached: true }
+  const options = {
+    env: { PATH: process.env.PATH ?? '', PORT: port, SANDBOX: 'off', PROCESSES: '1', ...env },
+    detached: true,
+  }
   const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   // A test that fails leaves it running: the server goes with it.
   onTestFinished(() => void child.kill('SIGKILL'))

@@ -9,7 +9,9 @@ import { dataFolder, type ParleyProcess, startParley } from './parley-process.ts
 const CLIENTS = 8
 const RESTARTS = 4
 
-test('calls on kept-alive connections never fail while two processes are restarted in turn', async () => {
+test.each([
+  1, 2,
+])('calls on kept-alive connections never fail while two nodes of %d workers are restarted in turn', async (workers) => {
   const { db, url } = await createTestDatabase()
   const { headers } = await createTestKey(db, { rateLimitPerMinute: 1_000_000 })
   const ports = [await freePort(), await freePort()]
@@ -18,6 +20,7 @@ test('calls on kept-alive connections never fail while two processes are restart
       DATABASE_URL: url,
       DATA_DIR: dataFolder(),
       PORT: String(port),
+      PROCESSES: String(workers),
       ADMIN_TOKEN: 'a'.repeat(32),
       ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
     })

@@ -16,8 +16,17 @@ const ANSWER_DEADLINE_MS = 10_000
 type Place = { databaseUrl: string | undefined; dataDir: string }
 
 /** The database to serve from: the one at `databaseUrl`, once it has answered, else the embedded server, started. */
-export const openDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
-  databaseUrl === undefined ? startEmbedded(dataDir) : openOwn(databaseUrl)
+export const openDatabase = ({
+  databaseUrl,
+  dataDir,
+  processes = 1,
+}: Place & { processes?: number }): Promise<Database> =>
+  databaseUrl === undefined
+    ? startEmbedded(dataDir, { max_connections: String(connectionsFor(processes)) })
+    : openOwn(databaseUrl)
+
+/** Each process holds up to 14 connections; commands and psql need some too. */
+const connectionsFor = (processes: number): number => Math.max(100, 20 * (processes + 1))
 
 /** The same for a short errand, beside a service that may be running on it. */
 export const joinDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>

@@ -10,6 +10,7 @@ export function registerPoolGauge(registry: Registry, db: Db): void {
     help: 'Connections of all processes of the service to its database, by state',
     labelNames: ['state'],
     registers: [registry],
+    aggregator: 'max',
     async collect() {
       for (const state of STATES) this.set({ state }, 0)
       const rows = await db<{ state: string; count: number }[]>`

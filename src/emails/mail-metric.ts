@@ -8,6 +8,7 @@ export function registerMailGauge(registry: Registry, health: Pick<MailHealth, '
     help: 'Mail servers that took no mail in the last attempt of this process, by fault',
     labelNames: ['fault'],
     registers: [registry],
+    aggregator: 'max',
     collect() {
       this.reset()
       for (const [fault, count] of health.failing()) this.set({ fault }, count)

@@ -18,6 +18,8 @@ type HealthDeps = {
   config: Pick<Config, 'metricsToken'>
   db: Pool
   metrics: Pick<Metrics, 'registry'>
+  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  readMetrics?: (() => Promise<string>) | undefined
   /** Faults of mail servers do not make a process unready: they are shown for the operator. */
   mailHealth: { details(): object }
   /** A process that stops is not ready: proxies use others. */
@@ -44,7 +46,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
     app.get('/metrics', { config, schema }, async (request, reply) => {
       if (!isReader(request)) throw deps.config.metricsToken === undefined ? notNearby() : unauthorized()
       reply.type(deps.metrics.registry.contentType)
-      return await deps.metrics.registry.metrics()
+      return await (deps.readMetrics?.() ?? deps.metrics.registry.metrics())
     })
   }
 }

@@ -11,8 +11,8 @@ import { createRequestLimiter, type RequestLimiter, type Standing } from './rate
 
 const { db, url } = await createTestDatabase()
 const clock = fixedClock('2026-01-01T00:00:00Z')
-const inMemory = { databaseUrl: undefined, redisUrl: undefined }
-const inDatabase = { databaseUrl: url, redisUrl: undefined }
+const inMemory = { databaseUrl: undefined, redisUrl: undefined, processes: 1 }
+const inDatabase = { databaseUrl: url, redisUrl: undefined, processes: 1 }
 
 /** Many requests at once, spread over several limiters as over the processes of one service. */
 const countAll = (limiters: RequestLimiter[], requests: number, companyId: number, limit: number) =>
@@ -70,6 +70,16 @@ test('the count is exact across processes: two limiters, one database, 300 reque
   await Promise.all(pools.map((pool) => pool.end()))
 })
 
+test('workers on the embedded database count together, as several nodes do', async () => {
+  const config = { ...inMemory, processes: 2 }
+  const limiters = [
+    await createRequestLimiter({ config, db, clock }),
+    await createRequestLimiter({ config, db, clock }),
+  ]
+  const standings = await Promise.all(limiters.map((limiter) => limiter.countCompany(71, 10)))
+  expect(standings.map(({ remaining }) => remaining).sort()).toEqual([8, 9])
+})
+
 test('the window follows the database’s time, whatever the clock of the process says', async () => {
   const [startedAt, since] = [Date.now(), performance.now()]
   const databaseTime = { now: () => new Date(startedAt + performance.now() - since) }
@@ -116,7 +126,7 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
     await new Promise<void>((resolve) => {
       redis.stdout?.on('data', (text: Buffer) => text.includes('Ready to accept') && resolve())
     })
-    const config = { databaseUrl: url, redisUrl }
+    const config = { databaseUrl: url, redisUrl, processes: 1 }
     limiters = [await createRequestLimiter({ config, db, clock }), await createRequestLimiter({ config, db, clock })]
     await untilCountedInRedis()
   })

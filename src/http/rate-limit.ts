@@ -39,7 +39,7 @@ export type RequestLimiter = {
 }
 
 type Deps = {
-  config: Pick<Config, 'databaseUrl' | 'redisUrl'>
+  config: Pick<Config, 'databaseUrl' | 'redisUrl' | 'processes'>
   db: Pool
   clock: Clock
   onRedisError?: (error: Error) => void
@@ -49,8 +49,8 @@ type Count = { place: number; msBeforeNext: number }
 
 /**
  * Counts requests in fixed windows of 60 seconds, exactly across all processes (decisions: Rate limit): in PostgreSQL, or
- * in Redis when there is one, with PostgreSQL while Redis is away. The embedded default is one process and counts in
- * memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
+ * in Redis when there is one, with PostgreSQL while Redis is away. One process on the embedded database counts
+ * in memory. Requests that arrive while a count is being written share the next one and are numbered in their order.
  */
 export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> {
   const { redisUrl } = deps.config
@@ -119,8 +119,9 @@ const MOMENTS = 1_000_000_000_000
 const options = { points: 2_000_000_000, duration: WINDOW_SECONDS }
 
 function chooseLimiter(deps: Deps, redis: Redis | undefined): RateLimiterAbstract {
-  const own =
-    deps.config.databaseUrl === undefined ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps)
+  const { databaseUrl, processes } = deps.config
+  const isAlone = databaseUrl === undefined && processes === 1
+  const own = isAlone ? new RateLimiterMemory({ ...options, keyPrefix: '' }) : inDatabase(deps)
   if (redis === undefined) return own
   return new RateLimiterRedis({
     ...options,

@@ -9,6 +9,7 @@ export function registerEventGauges(registry: Registry, db: Db): void {
       name,
       help,
       registers: [registry],
+      aggregator: 'max',
       async collect() {
         const stats = await readEventStats(db).catch(() => undefined)
         if (stats !== undefined) this.set(value(stats))

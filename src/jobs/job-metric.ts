@@ -35,6 +35,7 @@ export function registerJobGauges(registry: Registry, db: Db, kinds: readonly Pi
       help,
       labelNames: ['kind'],
       registers: [registry],
+      aggregator: 'max',
       async collect() {
         for (const stat of await statsOfThisScrape()) this.set({ kind: stat.kind }, value(stat))
       },

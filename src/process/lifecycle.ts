@@ -1,7 +1,15 @@
 import { messageOf } from '../start-error.ts'
 import type { Log } from './components.ts'
 
-type Stoppable = { stop(): Promise<void>; failed: Promise<Error> }
+export type Stoppable = {
+  stop(): Promise<void>
+  /** Resolves when a part ends that should not have. */
+  failed: Promise<Error>
+  /** Resolves, with the name of the asker, when a stop is asked for otherwise than by a signal. */
+  asked?: Promise<string>
+  /** The exit code after a stop in order; absent: 0. */
+  exitCode?: () => number
+}
 
 /**
  * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first
@@ -13,7 +21,7 @@ const CRASH_DEADLINE_MS = 10_000
 
 /**
  * Runs what `start` starts until a signal, a component that ends or an uncaught error, stops it in order, and
- * answers the exit code: 0 after a signal, else 1. A second signal ends the process at once; PostgreSQL has a
+ * answers the exit code: that of `start`'s result after a signal, else 1. A second signal ends the process at once; PostgreSQL has a
  * keeper of its own that stops it even then.
  */
 export async function runUntilStopped(start: () => Promise<Stoppable>, log: Log): Promise<number> {
@@ -21,12 +29,12 @@ export async function runUntilStopped(start: () => Promise<Stoppable>, log: Log)
   const crashed = onCrash(log)
   const running = await Promise.race([start(), crashed])
   if (running instanceof Error) return 1
-  const reason = await Promise.race([signalled, crashed, running.failed])
+  const reason = await Promise.race([signalled, crashed, running.failed, ...(running.asked ? [running.asked] : [])])
   if (reason instanceof Error) log.fatal({ error: messageOf(reason) }, 'parley.failed')
   else log.info({ signal: reason }, 'parley.stopping')
   await running.stop()
   if (!(reason instanceof Error)) log.info({}, 'parley.stopped')
-  return reason instanceof Error ? 1 : 0
+  return reason instanceof Error ? 1 : (running.exitCode?.() ?? 0)
 }
 
 function onSignal(): Promise<NodeJS.Signals> {

@@ -44,6 +44,8 @@ export type Dependencies = {
   sandboxUrl?: string | undefined
   /** Aborted when the process is asked to stop. */
   stopping?: Stopping
+  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  readMetrics?: (() => Promise<string>) | undefined
 }
 
 /** The dependencies that all features of one process share: a change in one is known to all of them at once. */

@@ -89,6 +89,8 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
       env: {
         PATH: process.env.PATH ?? '',
         ...env,
+        // A fault hits one process.
+        PROCESSES: '1',
         ROLE: slot.role,
         PORT: String(slot.port),
         CLOCK_SKEW_MS: String(slot.skewMs),

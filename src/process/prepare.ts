@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import { type Database, openDatabase, openPool } from '../db/database.ts'
+import { checkSchema, migrate } from '../db/migrate.ts'
+import { checkSecrets } from '../secrets/check-secrets.ts'
+import { ensureServiceSecret } from '../secrets/secret-store.ts'
+import { type Cipher, createCipher, ensureDataSecret } from '../secrets/secrets.ts'
+import { makeDeliveryDays } from '../webhooks/delivery-day-store.ts'
+import { type SandboxProcess, startSandboxProcess } from '../wiring/sandbox-process.ts'
+import type { Components, Log } from './components.ts'
+
+/** What each process that serves needs to know of what was prepared for all of them: it can be sent to them. */
+export type Shared = {
+  databaseUrl: string
+  adminToken: string
+  encryptionKeys: readonly string[]
+  /** The key of the hashes of opt-outs, a setting of sessions. */
+  optOutKey: string
+  smtpUrl: string | undefined
+  /** Undefined when the sandbox is off. */
+  sandboxUrl: string | undefined
+}
+
+export type Prepared = {
+  shared: Shared
+  /** Where the admin token is kept; undefined when it was set. */
+  adminTokenFile: string | undefined
+  sandbox: SandboxProcess | undefined
+  /** Resolves when the embedded database ends without having been asked to. */
+  ended: Database['ended']
+}
+
+const WARNING_PRIVATE =
+  'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
+
+/** Prepares what an installation needs once, however many processes serve: database, schema, secrets, sandbox. */
+export async function prepare(config: Config, log: Log, components: Components): Promise<Prepared> {
+  const database = await components.add('database', () => openDatabase(config))
+  await prepareSchema(database.url, config, log)
+  const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
+  const optOutKey = await prepareSecrets(database.url, createCipher(encryptionKeys))
+  if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
+  const sandbox = config.sandbox
+    ? await components.add('sandbox', () => startSandboxProcess(config.sandboxPort))
+    : undefined
+  // Without a mail server of its own, a service with a sandbox sends there.
+  const smtpUrl = config.smtpUrl ?? sandbox?.smtpUrl
+  const shared = { databaseUrl: database.url, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl: sandbox?.url }
+  return { shared, adminTokenFile, sandbox, ended: database.ended }
+}
+
+/** On a connection of its own, since a migration may take as long as it needs. */
+async function prepareSchema(url: string, { migrate: mayMigrate }: Config, log: Log): Promise<void> {
+  const { db, stop } = openPool(url, { max: 1 })
+  const warn = (message: string) => log.warn({}, message)
+  try {
+    await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
+    await makeDeliveryDays(db)
+  } finally {
+    await stop()
+  }
+}
+
+/**
+ * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.
+ *
+ * @throws StartError when a key is missing
+ */
+export async function prepareSecrets(url: string, cipher: Cipher): Promise<string> {
+  const { db, stop } = openPool(url, { max: 1 })
+  try {
+    await checkSecrets(db, cipher)
+    return await ensureServiceSecret(db, cipher, 'opt-out key')
+  } finally {
+    await stop()
+  }
+}
+
+/** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
+export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
+  const kept = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
+  const adminToken = config.adminToken ?? (await kept('admin-token', () => randomBytes(32).toString('hex')))
+  const encryptionKeys =
+    config.encryptionKeys.length > 0
+      ? config.encryptionKeys
+      : [await kept('encryption-key', () => randomBytes(32).toString('base64'))]
+  const adminTokenFile = config.adminToken === undefined ? resolve(join(config.dataDir, 'admin-token')) : undefined
+  return { adminToken, adminTokenFile, encryptionKeys }
+}

@@ -1,0 +1,163 @@
+import type { Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { type Clock, systemClock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { openPool } from '../db/database.ts'
+import { startDatabaseClock } from '../db/database-clock.ts'
+import { createStopping, type Stopping, type StoppingServer } from '../http/stopping.ts'
+import type { BlobStore } from '../media/blob-store.ts'
+import { type Cipher, createCipher } from '../secrets/secrets.ts'
+import { codeOf, StartError } from '../start-error.ts'
+import { openBlobStore } from '../wiring/open-blob-store.ts'
+import type { Component, Components, Log } from './components.ts'
+import type { Shared } from './prepare.ts'
+
+/** The dependencies of the app. */
+export type AppDependencies = {
+  config: Config
+  db: Pool
+  workerDb: Pool
+  /** Tells the database's time. */
+  clock: Clock
+  cipher: Cipher
+  log: Logger
+  blobStore: BlobStore
+  /** Undefined when the sandbox is off. */
+  sandboxUrl: string | undefined
+  stopping: Stopping
+  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  readMetrics?: (() => Promise<string>) | undefined
+}
+
+/** Builds what answers requests and, unless this process is to answer only, what goes on without them. */
+export type Build = (
+  dependencies: AppDependencies,
+) => Promise<{ app: App; registry?: Registry; work?: (() => Component) | undefined }>
+
+/** The part of an app that is needed to run it. A Fastify instance has it. */
+export type App = {
+  listen(where: { port: number; host: string }): Promise<string>
+  close(): PromiseLike<unknown>
+  server: Server
+}
+
+/** What a process does before and after it closes its share of a listener that several processes have. */
+export type ListenerShare = {
+  /** Resolves when it may close. */
+  turn(): Promise<void>
+  /** Resolves when the other processes know that this one has closed its share. */
+  closed(): Promise<void>
+}
+
+/** How long requests in flight may take to finish when the process is asked to stop. */
+export const DRAIN_DEADLINE_MS = 10_000
+
+/** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
+const WORKER_CONNECTIONS = 4
+/** A database that is silent for so long is gone, though no socket may say so (decisions, section 19). */
+const ANSWER_TIMEOUT_MS = 5_000
+/** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
+const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
+const IDLE_CHECK_MS = 50
+
+/** Starts what answers requests in this process, and what goes on without them; resolves when requests are answered. */
+export async function serve(
+  config: Config,
+  shared: Shared,
+  {
+    log,
+    build,
+    components,
+    readMetrics,
+    listenerShare,
+  }: {
+    log: Logger
+    build: Build
+    components: Components
+    readMetrics?: () => Promise<string>
+    listenerShare?: ListenerShare
+  },
+): Promise<{ address: string; registry: Registry | undefined }> {
+  const { databaseUrl, adminToken, encryptionKeys, optOutKey, smtpUrl, sandboxUrl } = shared
+  const stopping = createStopping()
+  const pool = { answerTimeoutMs: ANSWER_TIMEOUT_MS, limits: SESSION_LIMITS, optOutKey }
+  const { db } = await components.add('pool', () => openPool(databaseUrl, pool))
+  const { db: workerDb } = await components.add('worker pool', () =>
+    openPool(databaseUrl, { ...pool, max: WORKER_CONNECTIONS, pinPlans: true }),
+  )
+  const clock = await components.add('clock', () => startDatabaseClock(workerDb, systemClock))
+  const { blobStore } = await components.add('blob store', () => openBlobStore(config))
+  const { app, registry, work } = await build({
+    config: { ...config, adminToken, encryptionKeys, smtpUrl },
+    db,
+    workerDb,
+    clock,
+    cipher: createCipher(encryptionKeys),
+    log,
+    blobStore,
+    sandboxUrl,
+    stopping,
+    readMetrics,
+  })
+  if (work) await components.add('workers', work)
+  const { address } = await components.add('http', () => listen(app, config, { log, stopping, listenerShare }))
+  return { address, registry }
+}
+
+async function listen(
+  app: App,
+  { port, host, stopDelayMs }: Config,
+  { log, stopping, listenerShare }: { log: Log; stopping: StoppingServer; listenerShare: ListenerShare | undefined },
+): Promise<Component & { address: string }> {
+  try {
+    const address = await app.listen({ port, host })
+    const stop = async () => {
+      stopping.begin()
+      await sleep(stopDelayMs)
+      await listenerShare?.turn()
+      await stopping.closeListener(app.server, listenerShare?.closed)
+      await drain(app, log)
+    }
+    return { address, stop }
+  } catch (error) {
+    await app.close()
+    throw explain(error, port, host)
+  }
+}
+
+/**
+ * Closes idle connections: after the delay these are the ones that were not used in it, since each answer closed its own.
+ * Lets requests in flight finish; those that are still there at the deadline are cut off.
+ */
+async function drain(app: App, log: Log): Promise<void> {
+  const late = setTimeout(() => {
+    log.warn({ deadlineMs: DRAIN_DEADLINE_MS }, 'http.drain.cut')
+    app.server.closeAllConnections()
+  }, DRAIN_DEADLINE_MS)
+  // A connection that was busy when closing began is kept alive by its client afterwards.
+  const idle = setInterval(() => app.server.closeIdleConnections(), IDLE_CHECK_MS)
+  try {
+    await app.close()
+  } finally {
+    clearTimeout(late)
+    clearInterval(idle)
+  }
+}
+
+function explain(error: unknown, port: number, host: string): unknown {
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return new StartError(`Port ${port} is in use: stop what listens there or set PORT`, error)
+    case 'EACCES':
+      return new StartError(`This user may not listen on port ${port}: set PORT to 1024 or above`, error)
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new StartError(`${host} is not an address of this machine: correct HOST`, error)
+    default:
+      return error
+  }
+}

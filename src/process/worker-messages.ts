@@ -1,0 +1,34 @@
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { Shared } from './prepare.ts'
+
+/** The metrics of one process. */
+export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
+
+/** What the supervisor says to a worker. */
+export type ToWorker =
+  /** The answer to `hello`. */
+  | { type: 'serve'; shared: Shared }
+  /** Stop in order; with `waits` the listener stays open until `close`. */
+  | { type: 'stop'; waits: boolean }
+  | { type: 'close' }
+  /** The answer to `ping`: the supervisor has done what the worker asked for before. */
+  | { type: 'pong' }
+  /** Asks for the worker's own metrics. */
+  | { type: 'collect' }
+  /** The metrics of all workers, as text. */
+  | { type: 'metrics'; id: number; text: string }
+
+/** What a worker says to the supervisor. */
+export type FromWorker =
+  /** It listens to messages. */
+  | { type: 'hello' }
+  /** It answers requests. */
+  | { type: 'ready'; address: string }
+  /** Its share of the listener is closed. */
+  | { type: 'closed' }
+  | { type: 'ping' }
+  /** It can't start; the message says what to do. */
+  | { type: 'failed'; message: string }
+  | { type: 'collected'; snapshot: Snapshot }
+  /** Asks for the metrics of all workers. */
+  | { type: 'read metrics'; id: number }
