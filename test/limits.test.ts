@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { PAIR_BURST, PAIR_SECONDS } from '../src/messages/throttle.ts'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const openapi = JSON.parse(read('openapi.json'))
@@ -44,4 +45,9 @@ test('docs/limits.md has every bound of the bodies that callers with a key send'
       return isOfField && row.includes(bound.toLocaleString('en-US'))
     })
   expect(bounds.filter((one) => !isListed(one))).toEqual([])
+})
+
+test('the page of limits states the burst to one customer', () => {
+  const row = rows.find((line) => line.startsWith('| Messages to one customer |'))
+  expect(row).toContain(`| ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} s |`)
 })

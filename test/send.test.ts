@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
+import { PAIR_BURST } from '../src/messages/throttle.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
 const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
@@ -363,20 +364,20 @@ describe('answers of the provider', () => {
   })
 })
 
-describe('fifty first sends at once to one number', () => {
-  test('make one contact, one conversation, 45 messages; the five beyond the burst are asked to wait', async () => {
+describe('more first sends at once to one number than its burst', () => {
+  test('make one contact, one conversation, a burst of messages; the five beyond it are asked to wait', async () => {
     const fresh = await service.createCompany()
     const recipient = uniquePhone()
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () =>
+      Array.from({ length: PAIR_BURST + 5 }, () =>
         fresh.api('POST', SEND, { recipient, type: 'template', template: { name: 'shipping_notice' } }),
       ),
     )
     const sent = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status === 429)
-    expect([sent.length, refused.length]).toEqual([45, 5])
+    expect([sent.length, refused.length]).toEqual([PAIR_BURST, 5])
     expect(new Set(sent.map(({ body }) => body.data.chatId)).size).toBe(1)
-    expect(new Set(sent.map(({ body }) => body.data.messageId)).size).toBe(45)
+    expect(new Set(sent.map(({ body }) => body.data.messageId)).size).toBe(PAIR_BURST)
     for (const { body } of refused) {
       expect(body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
     }
@@ -386,7 +387,7 @@ describe('fifty first sends at once to one number', () => {
         (select count(*)::int from conversations where company_id = ${fresh.companyId}) as conversations,
         (select count(*)::int from messages where company_id = ${fresh.companyId}) as messages
     `
-    expect(count).toEqual({ contacts: 1, conversations: 1, messages: 45 })
+    expect(count).toEqual({ contacts: 1, conversations: 1, messages: PAIR_BURST })
   })
 })
 

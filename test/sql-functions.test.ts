@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readSqlObjects } from '../src/db/sql-object.ts'
@@ -26,4 +27,8 @@ test('no function sets what the connection sets for all statements', () => {
 
 test('no function finds rows by their place on disk', () => {
   expect(objects.filter(({ text }) => /\bctid\b/.test(text)).map(({ file }) => file)).toEqual([])
+})
+
+test('schema.sql can be read in one sitting: it is smaller than 60 kB', () => {
+  expect(statSync(new URL('../schema.sql', import.meta.url)).size).toBeLessThan(60_000)
 })
