@@ -1,0 +1,115 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../bench/free-port.ts'
+import { launchBrowser } from './browser.ts'
+import { eventually, startTestService } from './service.ts'
+
+const EXAMPLES = new URL('../examples/', import.meta.url).pathname
+const SECRET = 'the secret of the registration'
+
+const isAt = (program: string) =>
+  promisify(execFile)(program, ['--version']).then(
+    () => true,
+    () => false,
+  )
+const service = await startTestService()
+
+const RECEIVERS = [
+  { program: 'python3', args: () => ['receiver-python/receiver.py'] },
+  { program: 'php', args: (port: number) => ['-S', `127.0.0.1:${port}`, 'receiver-php/receiver.php'] },
+]
+for (const receiver of RECEIVERS) {
+  test.skipIf(!(await isAt(receiver.program)))(
+    `the receiver in ${receiver.program} takes each signed message once, and refuses a wrong signature`,
+    async () => {
+      const { url, output } = await start(receiver)
+      const { api, phoneNumberId } = await service.createCompany()
+      const registration = { name: 'Receiver', url, events: ['whatsapp.message.received'], secret: SECRET }
+      const { body: registered } = await api('POST', '/webhooks/registrations', registration)
+      const say = (text: string) =>
+        service.control('POST', '/inbound', { phoneNumberId, from: '393331234567', type: 'text', text: { body: text } })
+
+      await say('Is it ready?')
+      await eventually(async () => output().includes('393331234567: Is it ready?'))
+      const logs = await api('GET', `/webhooks/registrations/${registered.id}/logs`)
+      const { id } = logs.body[0]
+      const repeated = await api('POST', `/webhooks/registrations/${registered.id}/logs/${id}/redeliver`)
+      expect(repeated.status).toBe(200)
+      await say('Thank you')
+      await eventually(async () => output().includes('Thank you'))
+      expect(output().split('Is it ready?')).toHaveLength(2)
+
+      const headers = { 'x-service-signature': '0'.repeat(64) }
+      expect((await fetch(url, { method: 'POST', body: '{}', headers })).status).toBe(401)
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(401)
+    },
+    60_000,
+  )
+}
+
+async function start({ program, args }: (typeof RECEIVERS)[number]) {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-receiver-'))
+  const port = await freePort()
+  const settings = { WEBHOOK_SECRET: SECRET, PORT: String(port), DATABASE: join(folder, 'messages.sqlite') }
+  const receiver = spawn(program, args(port), {
+    cwd: EXAMPLES,
+    env: { PATH: process.env.PATH, ...settings, MESSAGES: join(folder, 'messages') },
+  })
+  onTestFinished(async () => {
+    receiver.kill()
+    if (receiver.exitCode === null) await once(receiver, 'exit')
+    await rm(folder, { recursive: true, force: true })
+  })
+  let output = ''
+  for (const stream of [receiver.stdout, receiver.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const url = `http://127.0.0.1:${port}/`
+  await eventually(() =>
+    fetch(url, { method: 'POST' }).then(
+      () => true,
+      () => false,
+    ),
+  )
+  return { url, output: () => output }
+}
+
+test('the contact form creates a contact with consent, and shows what the service refuses', async () => {
+  const { companyId, api } = await service.createCompany({ isConnected: false })
+  let token = ''
+  const site = createServer(async ({ url }, response) => {
+    const file = url === '/form.js' ? 'form.js' : 'index.html'
+    const text = await readFile(join(EXAMPLES, 'contact-form', file), 'utf8')
+    const page = text
+      .replace('http://127.0.0.1:3000', service.url)
+      .replace('the key with the permission ContactsUpsert', token)
+    response.setHeader('content-type', file === 'form.js' ? 'text/javascript' : 'text/html').end(page)
+  })
+  site.listen(0, '127.0.0.1')
+  await once(site, 'listening')
+  onTestFinished(() => void site.close())
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  const key = { name: 'Form', permissions: ['ContactsUpsert'], allowedOrigins: [origin] }
+  token = (await service.operator('POST', `/companies/${companyId}/api-keys`, key)).body.token
+
+  const browser = await launchBrowser()
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage()
+  await page.goto(origin)
+  await page.getByLabel('Email', { exact: true }).fill('ada@example.com')
+  await page.getByLabel('First name').fill('Ada')
+  await page.getByRole('checkbox').check()
+  await page.getByRole('button', { name: 'Subscribe' }).click()
+  await page.getByText('Thank you. You are subscribed.').waitFor()
+  const { body } = await api('GET', '/contacts/by-email/ada@example.com')
+  expect(body.data).toMatchObject({ first_name: 'Ada', marketing_consent: { email: true } })
+
+  await page.getByLabel('Email', { exact: true }).fill('ada@localhost')
+  await page.getByRole('button', { name: 'Subscribe' }).click()
+  await page.getByText(/email must/).waitFor()
+}, 60_000)
