@@ -235,7 +235,7 @@ const NONE = { atMost: 0 }
 
 const emptyMailbox = ({ sandboxUrl }: Stage) => fetch(`${sandboxUrl}/sandbox/reset`, { method: 'POST' })
 
-/** What arrived at the mail server, which must be each of so many mails once. */
+/** The mails that arrived at the mail server: each of the given number must have arrived once. */
 async function countArrived({ context: { report }, stage }: Play, count: number): Promise<Mail[]> {
   const mails = (await (await fetch(`${stage.sandboxUrl}/sandbox/emails?limit=${count * 2}`)).json()) as Mail[]
   const readers = new Set(mails.map(({ to }) => to))

@@ -54,7 +54,7 @@ export const fairnessBench: Bench = (context) =>
     }
   })
 
-/** What the machine itself costs the other company: the same processors and disk are busy, the service is not. */
+/** The cost of the machine itself for the other company: the same processors and disk are busy, the service is not. */
 const CONTROL = 'control: another server on the same database, 64 in flight'
 
 /** Each kind of work at full load for so many seconds. */

@@ -22,7 +22,7 @@ export type LoadOrder = {
   /** The expected status. Default: 200. */
   status?: number
   /**
-   * A pattern that every answer has to fit, else it is wrong. What its group catches may come once only, else the answer
+   * A pattern that every answer has to fit, else it is wrong. The text of its group may come once only, else the answer
    * is doubled.
    */
   fits?: string

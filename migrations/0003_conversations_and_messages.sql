@@ -30,9 +30,9 @@ create table conversations (
 comment on table conversations is 'Lifetime: kept';
 create index conversations_by_contact on conversations (company_id, contact_id);
 
--- What the list of conversations is ordered and filtered by: the last activity by the server's clock, and copies of members of
--- the conversation. It changes with each message, so it is apart from the wide row, which no index has to follow then
--- (docs/decisions/0009).
+-- The columns that the list of conversations is ordered and filtered by: the last activity by the server's clock, and
+-- copies of members of the conversation. It changes with each message, so it is apart from the wide row, which no index
+-- has to follow then (docs/decisions/0009).
 create table conversation_activity (
   company_id bigint not null,
   conversation_id bigint not null,

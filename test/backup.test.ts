@@ -45,7 +45,7 @@ const ROLES =
   'psql -q -v ON_ERROR_STOP=1 -v owner_password="$OWNER_PASSWORD" -v runtime_password="$RUNTIME_PASSWORD" -f deploy/roles.sql "$ADMIN_URL"'
 
 test(
-  'what docs/backup.md says keeps data and secrets: embedded, moved to a server, backed up and restored there',
+  'the steps of docs/backup.md keep data and secrets: embedded, moved to a server, backed up and restored there',
   async (context) => {
     const { folder, data, backup } = workFolder()
     const first = await startParley({ DATA_DIR: data, SANDBOX: 'off' })

@@ -16,7 +16,7 @@ export async function startConsole(options: Options = {}) {
     for (const agent of agents.values()) await agent.destroy()
   })
 
-  /** Sends exactly these headers, from an address of this machine; 127.0.0.2 is nobody's. */
+  /** Sends exactly these headers, from an address of this machine; 127.0.0.2 is no address of the service. */
   async function send(method: string, path: string, headers: Headers, body?: unknown, localAddress = '127.0.0.1') {
     const agent = agents.get(localAddress) ?? new Agent({ localAddress })
     agents.set(localAddress, agent)
@@ -31,7 +31,7 @@ export async function startConsole(options: Options = {}) {
     return { status: answer.statusCode, headers: answer.headers, text, body: parse(text) }
   }
 
-  /** What the page sends: its own origin, and the cookie when it is signed in. */
+  /** The headers that the page sends: its own origin, and the cookie when it is signed in. */
   const asPage = (method: string, body: unknown, cookie?: string): Headers => ({
     'sec-fetch-site': 'same-origin',
     ...(method !== 'GET' && { origin }),

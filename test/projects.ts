@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 
-/** What a test file needs: nothing but its own process, a database of the run's server, or processes of its own. */
+/** The needs of a test file: only its own process, a database of the run's server, or processes of its own. */
 export type Project = 'unit' | 'database' | 'process'
 
 const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'packages', 'client', 'console', 'deploy', 'examples']

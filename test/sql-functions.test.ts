@@ -4,7 +4,9 @@ import { expect, test } from 'vitest'
 import { readSqlObjects } from '../src/db/sql-object.ts'
 
 const objects = await readSqlObjects(fileURLToPath(new URL('../src/', import.meta.url)))
-/** What a function may set for its statements: the planner settings of docs/decisions/0011-planner-settings.md, and guards. */
+/**
+ * The settings that a function may have: the planner settings of docs/decisions/0011-planner-settings.md, and guards.
+ */
 const SETTINGS = ['plan_cache_mode', 'enable_hashjoin', 'enable_mergejoin', 'search_path', 'lock_timeout']
 
 test('no function has more than 80 lines', () => {

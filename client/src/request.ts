@@ -28,7 +28,7 @@ export type RequestOptions = {
   headers?: Record<string, string>
 }
 
-/** What `fetch` takes for a request. Parameters that are undefined are left out. */
+/** The arguments of `fetch` for a request. Parameters that are undefined are left out. */
 export function toFetch(baseUrl: string, { method, path, params = {}, json, text }: ApiRequest, given: Headers) {
   const query = new URLSearchParams()
   let address = path

@@ -24,7 +24,7 @@ const Me = Type.Object(
   },
 )
 
-/** What a credential stands for (console: section 5). */
+/** The company and permissions of a credential (console: section 5). */
 export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -36,7 +36,7 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
           operationId: 'getMe',
           summary: 'Get the company and permissions of the credential',
           description: 'Takes any API key.',
-          response: { 200: Type.Object({ data: Me }, { description: 'What the credential stands for.' }) },
+          response: { 200: Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' }) },
         },
       },
       async ({ caller }) => {

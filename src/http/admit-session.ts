@@ -12,7 +12,7 @@ import type { Session, Sessions } from './session.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
 
-/** What an operator who acts for a company may do there. */
+/** The permissions of an operator who acts for a company. */
 const OPERATOR_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**

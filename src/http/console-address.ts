@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What a request below the console's prefix asks for; `companyId` is the company that an operator acts for. */
+/** The target of a request below the console's prefix; `companyId` is the company that an operator acts for. */
 export type ConsoleMark = { readonly surface: 'api-key' | 'operator'; readonly companyId: string | undefined }
 
 const marks = new WeakMap<object, ConsoleMark>()

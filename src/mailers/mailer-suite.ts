@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer } from './mailer.ts'
 
-/** What a server does with a mail: takes it, refuses it for now or for good, refuses the login, or never answers. */
+/** The behaviour of a server: accepts a mail, refuses it for now or for good, refuses the login, or never answers. */
 export type ServerAnswer = 'taken' | 'no room' | 'no mailbox' | 'wrong login' | 'drop' | 'hang'
 
-/** A mail as it came; what it says was read by code that shares nothing with the mailer. */
+/** A mail as it came, parsed by code that shares nothing with the mailer. */
 export type ReceivedMail = {
   to: string[]
   headerNames: string[]

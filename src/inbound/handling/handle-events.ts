@@ -50,13 +50,14 @@ export async function handleLanes(deps: HandleEventsDeps, lanes: readonly number
 }
 
 /**
- * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number, each
- * item that fails being kept as failed. A number with more failing items than one transaction tries moves to its isolated
- * lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane some items of
- * one event are handled. What cannot be written, not even as failed, goes to the end of the isolated lane.
+ * Handles the oldest events of a lane of which something fails, with a bounded number of attempts: number by number,
+ * each item that fails being kept as failed. A number with more failing items than one transaction tries moves to its
+ * isolated lane, where a later message of the number may overtake it; it delays no other number. Of an isolated lane
+ * some items of one event are handled. An event that cannot be written, not even as failed, goes to the end of the
+ * isolated lane.
  *
- * @throws when the database is away, another transaction is in the way, or an isolated event cannot be written; then the
- * call may be repeated
+ * @throws when the database is away, another transaction is in the way, or an isolated event cannot be written; then
+ * the call may be repeated
  */
 export async function handleApart(deps: HandleEventsDeps, lane: number): Promise<number> {
   try {

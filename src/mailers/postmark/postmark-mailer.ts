@@ -90,7 +90,7 @@ const toRequest = (mail: Mail) => ({
 const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
 const quoted = (name: string): string => `"${oneLine(name).replaceAll(/["\\]/g, String.raw`\$&`)}"`
 
-/** What the API answered: https://postmarkapp.com/developer/api/overview#response-codes */
+/** The codes of the API: https://postmarkapp.com/developer/api/overview#response-codes */
 function toOutcome(status: number, { ErrorCode, Message, MessageID }: Answer): MailOutcome {
   const words = toWords([status, Message ?? STATUS_CODES[status], MessageID].filter(Boolean).join(' '))
   if (status === 200 && (ErrorCode ?? 0) === 0) return { kind: 'accepted', words }

@@ -1,0 +1,181 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/**
+ * The language of the repository: plain technical English with the standard terms of the field (GLOSSARY.md). These
+ * tests refuse private words in names and texts, and sentences that begin with a pronoun as a crutch. Rewrite the
+ * sentence; extend ACCEPTED only for a word that another party defines.
+ */
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Generated files, copies of other projects, and this file. */
+const EXCLUDED =
+  /^(client\/src\/generated\/|packages\/parley-postgres\/(src|types)\/|schema\.sql|package-lock\.json|console\/|src\/console\/|deploy\/|test\/fixtures\/|test\/language\.test\.ts)/
+
+/** A private word, and the standard word for it. Matched in names, split into words, and in texts. */
+const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [
+  [/\bput(s|ting)? up\b/, 'enqueue'],
+  [/\bset(s|ting)? aside\b/, 'dead-letter, fail, discard'],
+  [/\blaps(e|es|ed|ing)\b/, 'lease expiry'],
+  [/\b(take|takes|taken|taking|took) up\b/, 'requeue'],
+  [/\blatecomers?\b/, 'requeue'],
+  [/\bhand(s|ed|ing)?[ -]over\b/, 'dispatch directly, submit'],
+  [/\b(un)?settl(e|es|ed|ing|ements?)\b/, 'complete'],
+  [/\bunplaced\b/, 'unhandled, unroutable'],
+  [/\breach (counts?|rows?|store)\b|\bsender reach\b/, 'daily-limit ledger'],
+  [/\bpace[sd]?\b/, 'throttle, slot'],
+  [/\b(its|their|his|a|whose|company's|companies') turns?\b|\b(company|receiver) turns?\b/, 'slot'],
+  [/\bthreads?\b/, 'conversation'],
+  [/\bbags?\b/, 'unordered list'],
+  [/\bvaults?\b/, 'blob store'],
+  [/\bsurroundings\b/, 'environment, components'],
+  [/\bsurveys?\b/, 'sample'],
+  [/\binsist(s|ed|ing)?\b/, 'retry until available, require'],
+  [/\bwhile answering\b/, 'with heartbeat'],
+  [/\bpeople (store|lock)\b/, 'identity store, identity lock'],
+  [/\bwritten[ -]text\b/, 'storable text'],
+  [/\bcrowds?\b/, 'delay, fill'],
+  [/\bwaves?\b/, 'batch, round'],
+  [/\b(is|are|was|were|one) meant\b/, 'match'],
+  [/\bfolds?\b/, 'refresh the search index'],
+  [/\b(tenants?|workspaces?|tpl)\b/, 'company, template'],
+]
+
+/** Words that add nothing, or a pronoun where the thing should be named. Matched in texts. */
+const CRUTCHES = /\b(nobody|somebody|strangers?|besides|in vain|heed(s|ed)?|whoever)\b/i
+/** A sentence that has a pronoun as its subject: name the thing. */
+const PRONOUN_SUBJECT = /(^|[.!?;] )(who|whoever|what) (?![^.!;]*\?)/i
+
+/** Uses that stay, each with its reason. */
+const ACCEPTED: readonly (readonly [file: RegExp, text: RegExp, reason: string])[] = [
+  [/./, /allSettled|PromiseSettledResult/, 'the names of ECMAScript'],
+  [/./, /worker_threads|threads of (node|the process)|the process's four threads/i, 'threads of the operating system'],
+  [/^src\/http\/reference(-page)?\.ts$|^test\/package/, /\bthread\b/, 'a thread of the operating system'],
+  [/^bench\/README\.md$/, /one thread of Node/, 'a thread of the operating system'],
+  [/./, /\bhistory: \[\{ threads:/, 'the name of a member in the bodies of Meta'],
+]
+
+type Line = { file: string; line: number; text: string }
+
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => /\.(ts|tsx|mjs|sql|md|ya?ml)$|^bin\//.test(file) && !EXCLUDED.test(file))
+
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+
+const linesOf = (file: string): Line[] =>
+  read(file)
+    .split('\n')
+    .map((text, index) => ({ file, line: index + 1, text }))
+
+/** `settleSends` and `settle_sends` as `settle sends`. */
+const toWords = (text: string): string =>
+  text
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ')
+    .toLowerCase()
+
+const isAccepted = ({ file, text }: Line): boolean =>
+  ACCEPTED.some(([inFile, inText]) => inFile.test(file) && inText.test(text))
+
+const show = ({ file, line, text }: Line): string => `${file}:${line}: ${text.trim().slice(0, 200)}`
+
+/** The texts of a file: comments, paragraphs, titles of tests and strings that are sentences, each joined to one line. */
+const textsOf = (file: string): Line[] =>
+  file.endsWith('.md') ? paragraphsOf(file) : [...commentsOf(file), ...stringsOf(file)]
+
+function paragraphsOf(file: string): Line[] {
+  const found: Line[] = []
+  let isCode = false
+  let isOpen = false
+  for (const { line, text } of linesOf(file)) {
+    if (text.startsWith('```')) isCode = !isCode
+    // A heading is no sentence.
+    const isHeading = text.startsWith('#')
+    const words = text.replace(/^[\s>#*-]+/, '')
+    const isText = !isCode && !isHeading && !text.startsWith('```') && words !== ''
+    const last = found.at(-1)
+    if (!isText) isOpen = false
+    else if (text.startsWith('|')) found.push(...text.split('|').map((cell) => ({ file, line, text: cell.trim() })))
+    else if (isOpen && last !== undefined && !/^\s*([-*#>]|\d+\.)/.test(text)) last.text += ` ${words}`
+    else found.push({ file, line, text: words })
+    if (isText) isOpen = !text.startsWith('|')
+  }
+  return found
+}
+
+function commentsOf(file: string): Line[] {
+  const found: Line[] = []
+  const whole = file.endsWith('.sql') ? /^\s*--!? ?(.*)$/ : /^\s*(?:\/\*\*? ?|\* ?(?!\/)|\/\/ ?|# )(.*?)(?:\*\/)?$/
+  const trailing = file.endsWith('.sql') ? /\s-- (.*)$/ : /\s\/\/ (.*)$/
+  let lastLine = 0
+  for (const { line, text } of linesOf(file)) {
+    const comment = whole.exec(text)?.[1]
+    const last = found.at(-1)
+    const begins = /^\s*(\/\*|\*\s*@|\*\s*$)/.test(text)
+    if (comment !== undefined) {
+      if (last !== undefined && lastLine === line - 1 && !begins) last.text += ` ${comment.trim()}`
+      else found.push({ file, line, text: comment.trim() })
+      lastLine = line
+    } else {
+      const end = trailing.exec(text)?.[1]
+      if (end !== undefined) found.push({ file, line, text: end.trim() })
+    }
+  }
+  return found
+}
+
+/** Strings that are sentences: they begin with a capital, or are the title of a test, and have several words. */
+function stringsOf(file: string): Line[] {
+  const text = read(file)
+  const strings = /(['`])((?:(?!\1)[^\\\n]|\\.)*\s(?:(?!\1)[^\\\n]|\\.)*)\1/g
+  return [...text.matchAll(strings)]
+    .filter((match) => isSentence(text.slice(Math.max(0, match.index - 40), match.index), match[2] ?? '', file))
+    .map((match) => ({ file, line: text.slice(0, match.index).split('\n').length, text: match[2] ?? '' }))
+}
+
+function isSentence(before: string, text: string, file: string): boolean {
+  if (/\b(test|it|describe)(\.\w+)*(\([^\n]*\))?\(\s*$/.test(before)) return true
+  return /^(src|client\/src|sandbox)\//.test(file) && !file.includes('.test.') && /^[A-Z][a-z]* \w+/.test(text)
+}
+
+/** Every description and summary of the API reference. */
+function describedTexts(value: unknown, path: string): Line[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) =>
+    typeof member === 'string' && /^(description|summary)$/.test(name)
+      ? [{ file: path, line: 0, text: member }]
+      : describedTexts(member, `${path}/${name}`),
+  )
+}
+
+const texts = [...files.flatMap(textsOf), ...describedTexts(JSON.parse(read('openapi.json')), 'openapi.json')]
+
+test('there is something to look at', () => {
+  expect(files.length).toBeGreaterThan(500)
+  expect(texts.length).toBeGreaterThan(3_000)
+})
+
+test.each(PRIVATE_WORDS)('%s is not used: the standard words are %s', (word) => {
+  const found = files.flatMap(linesOf).filter((line) => word.test(toWords(line.text)) && !isAccepted(line))
+  expect(found.map(show)).toEqual([])
+})
+
+test('texts name the thing instead of nobody, somebody, strangers and the like', () => {
+  expect(texts.filter((line) => CRUTCHES.test(line.text) && !isAccepted(line)).map(show)).toEqual([])
+})
+
+test('no sentence has who or what as its subject', () => {
+  expect(texts.filter((line) => PRONOUN_SUBJECT.test(line.text) && !isAccepted(line)).map(show)).toEqual([])
+})
+
+test('each accepted use exists', () => {
+  const lines = files.flatMap(linesOf)
+  const unused = ACCEPTED.filter(
+    ([inFile, inText]) => !lines.some(({ file, text }) => inFile.test(file) && inText.test(text)),
+  )
+  expect(unused.map(([, , reason]) => reason)).toEqual([])
+})
