@@ -36,7 +36,9 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
           operationId: 'getMe',
           summary: 'Get the company and permissions of the credential',
           description: 'Takes any API key.',
-          response: { 200: Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' }) },
+          response: {
+            200: Type.Object({ data: Me }, { description: 'The company and permissions of the credential.' }),
+          },
         },
       },
       async ({ caller }) => {

@@ -31,7 +31,10 @@ const TAGS = [
   { name: 'Contacts', description: 'Contacts, their consent, imports and exports.' },
   { name: 'Custom fields', description: 'Definitions of custom fields of contacts.' },
   { name: 'Email', description: 'One-shot emails, template emails and their statistics.' },
-  { name: 'Credentials', description: 'The company and permissions of an API key, and links that sign in to the console.' },
+  {
+    name: 'Credentials',
+    description: 'The company and permissions of an API key, and links that sign in to the console.',
+  },
   { name: 'Legacy', description: 'Deprecated addresses; each names its replacement.' },
   { name: 'Operator', description: 'Companies, API keys and connected numbers, for the operator of the service.' },
 ]
