@@ -11,7 +11,7 @@ const hasCurl = await run('curl', ['--version']).then(
 )
 const FILE = new URL('../examples/curl.sh', import.meta.url)
 
-/** What an operation answers here when it is not 2xx, and why. */
+/** The operations that do not answer 2xx here, each with its answer and the reason. */
 const ANSWERS: Record<string, number> = {
   // The variables name records that only a fault or a file of the provider makes.
   getMedia: 404,

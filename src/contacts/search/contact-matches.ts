@@ -8,7 +8,10 @@ const FEW = 1_000
 /** The contacts that match a search: their ids when they are few, else the texts of which their `search_text` holds one. */
 export type ContactMatches = { readonly ids: readonly number[] } | { readonly texts: readonly string[] }
 
-/** What a search matches, for lists of records that belong to contacts; undefined when it holds nothing to search for. */
+/**
+ * The condition of a search, for lists of records that belong to contacts; undefined when it holds nothing to search
+ * for.
+ */
 export async function matchContacts(db: Db, companyId: number, search: string): Promise<ContactMatches | undefined> {
   const terms = searchTerms(search)
   if (terms.length === 0) return undefined
