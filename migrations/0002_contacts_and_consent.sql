@@ -105,7 +105,7 @@ create table erasures (
   primary key (company_id, contact_id),
   foreign key (company_id, contact_id) references contacts (company_id, id)
 );
-comment on table erasures is 'Lifetime: kept; what the person was found by until the erasure is complete';
+comment on table erasures is 'Lifetime: kept; the person''s identities until the erasure is complete';
 
 -- Lists of contacts that are written in the background. A row exists before its list is stored.
 create table contact_imports (

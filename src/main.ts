@@ -44,7 +44,7 @@ program
     }, log)
   })
 
-/** What serves in this process, and the operator's verbs on it. */
+/** The server of this process, and the operator's verbs on it. */
 function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
   const built = Promise.withResolvers<Deps>()
   const build: Build = async (dependencies) => {

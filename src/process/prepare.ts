@@ -10,7 +10,7 @@ import { makeDeliveryDays } from '../webhooks/delivery-day-store.ts'
 import { type SandboxProcess, startSandboxProcess } from '../wiring/sandbox-process.ts'
 import type { Components, Log } from './components.ts'
 
-/** What each process that serves needs to know of what was prepared for all of them: it can be sent to them. */
+/** The result of the preparation that each serving process needs; it can be sent to them. */
 export type Shared = {
   databaseUrl: string
   adminToken: string

@@ -44,7 +44,7 @@ export type App = {
   server: Server
 }
 
-/** What a process does before and after it closes its share of a listener that several processes have. */
+/** Hooks of a process before and after it closes its share of a listener that several processes have. */
 export type ListenerShare = {
   /** Resolves when it may close. */
   turn(): Promise<void>

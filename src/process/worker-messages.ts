@@ -4,7 +4,7 @@ import type { Shared } from './prepare.ts'
 /** The metrics of one process. */
 export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 
-/** What the supervisor says to a worker. */
+/** Messages of the supervisor to a worker. */
 export type ToWorker =
   /** The answer to `hello`. */
   | { type: 'serve'; shared: Shared }
@@ -18,7 +18,7 @@ export type ToWorker =
   /** The metrics of all workers, as text. */
   | { type: 'metrics'; id: number; text: string }
 
-/** What a worker says to the supervisor. */
+/** Messages of a worker to the supervisor. */
 export type FromWorker =
   /** It listens to messages. */
   | { type: 'hello' }
