@@ -9,8 +9,9 @@ export type ControlRouter = (deps: ControlDeps, request: Received) => Promise<An
 export function createControlRouter(routes: ControlRoute[]): ControlRouter {
   const matchers = routes.map((route) => ({ route, pattern: patternOf(route.path) }))
   return async (deps, request) => {
-    const fault = browserFault(request)
+    const fault = browserFault(request, deps.webhook.target.url)
     if (fault !== undefined) return jsonAnswer({ error: { message: fault } }, 403)
+    if (!isJsonOrEmpty(request)) return jsonAnswer({ error: { message: NOT_JSON } }, 415)
     const [path = '', query = ''] = request.url.split('?', 2)
     for (const { route, pattern } of matchers) {
       const match = route.method === request.method && pattern.exec(path)
@@ -22,14 +23,22 @@ export function createControlRouter(routes: ControlRoute[]): ControlRouter {
 
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i
 
+const NOT_JSON = 'The Content-Type must be application/json'
+
 /**
  * A page of another site must not use the control address through a visitor's browser: neither by a request of its own
- * origin, nor under a name that resolves to this machine.
+ * origin, nor under a name that resolves to this machine. Pages of the sandbox and of the service may.
  */
-function browserFault({ headers }: Received): string | undefined {
-  if (!LOOPBACK.test(headers.host ?? '')) return 'The control address answers under a loopback name only'
-  const origin = headers.origin === undefined ? undefined : URL.parse(headers.origin)
-  return headers.origin !== undefined && origin?.host !== headers.host ? 'The origin is a foreign one' : undefined
+function browserFault({ headers: { host, origin } }: Received, webhookUrl: string | undefined): string | undefined {
+  if (!LOOPBACK.test(host ?? '')) return 'The control address answers under a loopback name only'
+  const own = [`http://${host}`, webhookUrl === undefined ? undefined : URL.parse(webhookUrl)?.origin]
+  return origin === undefined || own.includes(origin) ? undefined : 'The origin is a foreign one'
+}
+
+/** Forms of any site can send every other type of body without asking first. */
+function isJsonOrEmpty({ contentType, body }: Received): boolean {
+  if (contentType === undefined) return body.length === 0
+  return contentType.split(';', 1)[0]?.trim().toLowerCase() === 'application/json'
 }
 
 const patternOf = (path: string): RegExp => new RegExp(`^${path.replace(/:(\w+)/g, '(?<$1>[^/]+)')}/?$`)
