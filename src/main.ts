@@ -6,7 +6,7 @@ import { explainRefusal } from './db/refusal.ts'
 import { adviceOnHttps } from './http/https-rule.ts'
 import { createLog } from './log.ts'
 import { operatorCommands } from './operator/command-line.ts'
-import { greetingOf, letCustomerWrite, openDemo } from './operator/first-run.ts'
+import { greetingOf, letCustomerWrite, openConsoleLinks, openDemo } from './operator/first-run.ts'
 import { databaseCommand } from './process/database-command.ts'
 import { runUntilStopped } from './process/lifecycle.ts'
 import { migrateCommand } from './process/migrate-command.ts'
@@ -77,7 +77,8 @@ async function greetNewcomer(config: Config, { address, sandboxUrl }: Running, o
     const demo = await openDemo(operator, { dataDir: config.dataDir, sandboxUrl })
     if (demo === undefined) return
     await letCustomerWrite(operator, demo.companyId, sandboxUrl)
-    console.log(`\n${greetingOf(address, sandboxUrl, demo.token)}`)
+    const links = await openConsoleLinks(operator, demo.companyId)
+    console.log(`\n${greetingOf(address, sandboxUrl, { token: demo.token, links })}`)
   } finally {
     await operator.close()
   }

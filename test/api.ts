@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { type Clock, systemClock } from '../src/clock.ts'
 import { type Config, readConfig } from '../src/config.ts'
+import { createSessions } from '../src/console/session.ts'
 import type { Pool } from '../src/db/connect.ts'
 import { createApiKeys } from '../src/http/authenticate.ts'
 import type { Permission } from '../src/http/caller.ts'
@@ -19,12 +20,14 @@ type ApiOptions = {
   routes: (app: FastifyInstance) => void | Promise<void>
   config?: Partial<Config>
   clock?: Clock
+  /** With the console. */
+  hasConsole?: boolean
   /** Each line that is logged, parsed. */
   onLog?: (line: Record<string, unknown>) => void
 }
 
 /** The real HTTP side with routes of the test's own; the caller closes it. */
-export async function createTestApi({ db, routes, config = {}, clock = systemClock, onLog }: ApiOptions) {
+export async function createTestApi({ db, routes, config = {}, clock = systemClock, hasConsole, onLog }: ApiOptions) {
   const deps = {
     config: { ...readConfig({ ADMIN_TOKEN, HOST: '127.0.0.1' }), ...config },
     db,
@@ -34,10 +37,11 @@ export async function createTestApi({ db, routes, config = {}, clock = systemClo
     log: pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) }),
   }
   const apiKeys = createApiKeys(deps)
-  const app = await createServer({ ...deps, apiKeys, limiter: await createRequestLimiter(deps) })
+  const sessions = hasConsole ? createSessions({ ...deps, apiKeys }) : undefined
+  const app = await createServer({ ...deps, apiKeys, sessions, limiter: await createRequestLimiter(deps) })
   await routes(app)
   await app.ready()
-  return { app, apiKeys }
+  return { app, apiKeys, sessions }
 }
 
 type KeyOptions = {

@@ -7,7 +7,7 @@ import type { Permission } from './caller.ts'
 import { completeDocument } from './reference-components.ts'
 import type { ReferencePage } from './reference-page.ts'
 import { errorsOf } from './reference-responses.ts'
-import { createFileSender, type FileLimits, toStaticFile, versionOf } from './static-file.ts'
+import { createFileSender, type FileLimits, IMMUTABLE, REVALIDATE, toStaticFile, versionOf } from './static-file.ts'
 
 // The page runs its own script and styles, and talks to this service only.
 const CONTENT_SECURITY_POLICY = [
@@ -40,10 +40,6 @@ const TAGS = [
 ]
 
 const JSON_TYPE = 'application/json; charset=utf-8'
-/** Browsers ask each time whether their copy is current. */
-const REVALIDATE = 'no-cache'
-/** Browsers keep it for a year without asking. */
-const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 /**
  * Collects the shapes of all routes that are registered afterwards into one OpenAPI document, with the requests that the

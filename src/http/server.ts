@@ -22,6 +22,7 @@ import { answerErrors } from './error-reply.ts'
 import { keepIdempotencyKeys } from './idempotency.ts'
 import { readJsonBodies } from './json-body.ts'
 import type { RequestLimiter } from './rate-limit.ts'
+import { createReadmission } from './readmission.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
 import type { Sessions } from './session.ts'
@@ -78,6 +79,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
   app.decorateRequest('session', null)
+  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys }))
   readJsonBodies(app)
   answerErrors(app)
 

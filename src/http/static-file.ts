@@ -24,6 +24,11 @@ export type FileLimits = {
   readonly readDeadlineMs: number
 }
 
+/** Browsers ask each time whether their copy is current. */
+export const REVALIDATE = 'no-cache'
+/** Browsers keep it for a year without asking. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
+
 const LIMITS: FileLimits = { maxAnswers: 64, readDeadlineMs: 60_000 }
 const RETRY_AFTER_SECONDS = 10
 /** Bytes that a connection that does not read may hold in memory: under TLS a chunk is copied when it is encrypted. */
@@ -46,31 +51,35 @@ export async function toStaticFile(contentType: string, content: Uint8Array): Pr
  * Serves static files: the encoding that the client prefers, 304 for a known ETag, 503 with Retry-After when too many
  * answers are under way. Content is written as fast as the client reads and no longer than the deadline.
  */
-export function createFileSender({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
-  let answers = 0
-
-  const limitAnswer = (request: FastifyRequest, reply: FastifyReply): void => {
-    answers += 1
-    const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
-    reply.raw.once('close', () => {
-      answers -= 1
-      clearTimeout(deadline)
-    })
-  }
+export function createFileSender(limits: FileLimits = LIMITS) {
+  const limitAnswers = createAnswerLimit(limits)
 
   return (request: FastifyRequest, reply: FastifyReply, file: StaticFile, cacheControl: string): FastifyReply => {
     const encoding = preferredEncoding(request)
     const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
     reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
     if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
-    if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
-    limitAnswer(request, reply)
+    limitAnswers(request, reply)
     const body = file.bodies[encoding]
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
     return reply
       .header('content-length', String(body.length))
       .type(file.contentType)
       .send(Readable.from(chunksOf(body), { objectMode: false, highWaterMark: CHUNK_BYTES }))
+  }
+}
+
+/** Admits an answer with a file: 503 with Retry-After beyond the limit; a client that reads too slowly is cut off. */
+export function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
+  let answers = 0
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
+    answers += 1
+    const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
+    reply.raw.once('close', () => {
+      answers -= 1
+      clearTimeout(deadline)
+    })
   }
 }
 

@@ -96,8 +96,22 @@ export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sa
   }
 }
 
-/** Lines to paste, as they are, again and again. */
-export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): string {
+/** Links that sign in to the console: to the demo company, and as the operator. Undefined when the console is off. */
+type ConsoleLinks = { company: string; operator: string }
+
+type Credentials = { token: string; links: ConsoleLinks | undefined }
+
+/** New links to the console, which each start prints. */
+export async function openConsoleLinks(
+  { createConsoleLink }: Pick<OperatorDeps, 'createConsoleLink'>,
+  companyId: number,
+): Promise<ConsoleLinks | undefined> {
+  if (createConsoleLink === undefined) return undefined
+  return { company: await createConsoleLink(companyId, 'Demo agent'), operator: await createConsoleLink(null, 'Operator') }
+}
+
+/** Lines to paste, as they are, again and again; the links to the console work once. */
+export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }: Credentials): string {
   const header = `-H 'Authorization: Bearer ${token}'`
   const send = (body: object) =>
     `curl -s ${baseUrl}/public/v1/templates/whatsapp/send ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
@@ -112,6 +126,9 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, token: string): 
   return [
     `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
     `Token:    ${token}`,
+    ...(links
+      ? [`Console:  ${links.company}    (works once, within an hour)`, `Operator: ${links.operator}    (the same)`]
+      : []),
     '',
     '# Send a text: the customer has just written, so the 24-hour window is open',
     send({ recipient: DEMO_CUSTOMER, type: 'text', text: 'Hello from Parley' }),

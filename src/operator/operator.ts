@@ -34,6 +34,8 @@ export type OperatorDeps = SenderAdminDeps & {
   cipher: Cipher
   imports: ImportVerbs
   apiKeyPrefix: string
+  /** Creates a link that signs in to the console of a company, or as the operator (null), once; undefined when the console is off. */
+  createConsoleLink: ((companyId: number | null, name: string) => Promise<string>) | undefined
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
   /** Where the events of a sender have to come, and what to enter at its provider. */

@@ -1,7 +1,11 @@
+import { fileURLToPath } from 'node:url'
 import type { ConsoleDeps } from '../console/console-routes.ts'
 import type { ConsoleSessions } from '../console/session.ts'
+import { requestedHost } from '../http/address-rule.ts'
 import { clientAddress, trustedProxies } from '../http/client-address.ts'
 import type { Deps } from './deps.ts'
+
+const PAGES_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
 
 /** The dependencies of the web console, which is on. */
 export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {
@@ -11,6 +15,9 @@ export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: Co
     db,
     config,
     sessions,
+    pagesFolder: PAGES_FOLDER,
+    sandboxUrl,
+    hostOf: (request) => requestedHost(request, isTrusted),
     features: { sandboxUrl: sandboxUrl ?? null, sessionWindow, marketingWindow },
     addressOf: ({ raw }) => clientAddress(raw, isTrusted),
   }

@@ -20,13 +20,13 @@ export type OpenOperator = () => Promise<ClosableOperator>
  */
 export async function openOperator(config: Config): Promise<ClosableOperator> {
   const database = await joinDatabase(config)
-  const { encryptionKeys } = await readSecrets(config)
+  const { adminToken, encryptionKeys } = await readSecrets(config)
   const cipher = createCipher(encryptionKeys)
   const optOutKey = await prepareSecrets(database.url, cipher)
   const { db, stop } = openPool(database.url, { optOutKey })
   const { blobStore, stop: closeBlobStore } = await openBlobStore(config)
   const deps = createDeps({
-    config,
+    config: { ...config, adminToken },
     db,
     workerDb: db,
     log: pino({ level: 'silent' }),

@@ -1,3 +1,5 @@
+import { type ConsoleSessions, SESSION_PERMISSIONS } from '../console/session.ts'
+import { createSignInLink } from '../console/sign-in-link.ts'
 import { requeueEvents } from '../inbound/handling/requeue.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
@@ -6,12 +8,16 @@ import type { Deps } from './deps.ts'
 import { createImportVerbs } from './import-deps.ts'
 import { enqueueRefresh } from './templates-refresh.ts'
 
+/** A link that is printed is used soon, and stays in the log of a terminal. */
+const LINK_SECONDS = 60 * 60
+
 /** The dependencies of the operator's functions, over HTTP and on the command line. */
 export function createOperatorDeps(deps: Deps): OperatorDeps {
   return {
     ...deps,
     imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
+    createConsoleLink: deps.sessions && consoleLinks(deps, deps.sessions),
     onKeyChanged: (clientId) => {
       deps.apiKeys.drop(clientId)
       deps.sessions?.clear()
@@ -44,3 +50,12 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     syncTemplates: (companyId) => syncTemplates(deps, companyId),
   }
 }
+
+/** Links of the operator; 422 and 429 as for every link. */
+const consoleLinks =
+  ({ db, config }: Deps, { operatorId }: ConsoleSessions) =>
+  async (companyId: number | null, name: string): Promise<string> => {
+    const creator = { companyId, clientId: operatorId, permissions: SESSION_PERMISSIONS }
+    const { url } = await createSignInLink(db, config.baseUrl, creator, { name, expiresInSeconds: LINK_SECONDS })
+    return url
+  }

@@ -1,0 +1,24 @@
+import type { FastifyRequest } from 'fastify'
+import type { ApiKeys } from './authenticate.ts'
+import { consoleMark } from './console-address.ts'
+import type { Sessions } from './session.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Whether the credential of a request that was admitted still admits it, for answers that last: at most 3 s late.
+     * It does not count as use of a session.
+     */
+    isStillAdmitted(request: FastifyRequest): Promise<boolean>
+  }
+}
+
+type Deps = { keys: ApiKeys; sessions?: Sessions | undefined }
+
+export function createReadmission({ keys, sessions }: Deps): (request: FastifyRequest) => Promise<boolean> {
+  return async ({ raw, headers, session, caller }) => {
+    if (consoleMark(raw) === undefined) return (await keys.findCaller(headers.authorization)) !== undefined
+    if (sessions === undefined || session === null || !(await sessions.isLive(headers.cookie))) return false
+    return session.company !== null || sessions.hasCompany(caller.companyId)
+  }
+}
