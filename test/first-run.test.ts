@@ -121,3 +121,45 @@ test('the events of the sandbox arrive although the service refuses plain HTTP',
   const isThere = async () => (await db`select from messages where text = 'Hello'`).length === 1
   await until('the message is recorded', isThere)
 }, 120_000)
+
+/** Asks below /console/api as a page of the console does. */
+const askConsole = (address: string, method: string, path: string, given: { body?: object; cookie?: string } = {}) =>
+  fetch(`${address}/console/api${path}`, {
+    method,
+    headers: {
+      origin: address,
+      'sec-fetch-site': 'same-origin',
+      'content-type': 'application/json',
+      ...(given.cookie !== undefined && { cookie: given.cookie }),
+    },
+    ...(given.body && { body: JSON.stringify(given.body) }),
+  })
+
+test('the printed links sign in once, to the demo company and as the operator, and the session survives kill -9', async () => {
+  const folder = await readyFolder()
+  const first = await startWithDemo(folder)
+  const codes = [...first.output().matchAll(/^\w+: +(http\S+)\/console\/#code=(\S+)/gm)]
+  expect(codes.map(([, base]) => base)).toEqual([first.address, first.address])
+  const sessions = []
+  for (const [, , code] of codes) {
+    const signIn = () => askConsole(first.address, 'POST', '/session', { body: { token: code } })
+    const answer = await signIn()
+    sessions.push({ cookie: answer.headers.get('set-cookie')!.split(';')[0]!, body: Object(await answer.json()) })
+    expect((await signIn()).status).toBe(401)
+  }
+  expect(sessions.map(({ body }) => [body.kind, body.name, body.company?.name])).toEqual([
+    ['company', 'Demo agent', 'Demo'],
+    ['operator', 'Operator', undefined],
+  ])
+  expect(sessions[0]!.body.features.sandboxUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  await first.signal('SIGKILL')
+
+  const second = await startWithDemo(folder, { PORT: new URL(first.address).port })
+  for (const { cookie, body } of sessions) {
+    expect(await (await askConsole(second.address, 'GET', '/session', { cookie })).json()).toMatchObject({
+      kind: body.kind,
+      endsAt: body.endsAt,
+    })
+  }
+  expect(await second.signal('SIGTERM')).toBe(0)
+}, 120_000)

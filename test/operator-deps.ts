@@ -27,6 +27,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     cipher,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
+    createConsoleLink: undefined,
     onKeyChanged: (clientId) => told.keys.push(clientId),
     onSendersChanged: (companyId) => told.senders.push(companyId),
     providers: {},

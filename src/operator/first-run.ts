@@ -107,7 +107,10 @@ export async function openConsoleLinks(
   companyId: number,
 ): Promise<ConsoleLinks | undefined> {
   if (createConsoleLink === undefined) return undefined
-  return { company: await createConsoleLink(companyId, 'Demo agent'), operator: await createConsoleLink(null, 'Operator') }
+  return {
+    company: await createConsoleLink(companyId, 'Demo agent'),
+    operator: await createConsoleLink(null, 'Operator'),
+  }
 }
 
 /** Lines to paste, as they are, again and again; the links to the console work once. */

@@ -55,7 +55,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
 const consoleLinks =
   ({ db, config }: Deps, { operatorId }: ConsoleSessions) =>
   async (companyId: number | null, name: string): Promise<string> => {
-    const creator = { companyId, clientId: operatorId, permissions: SESSION_PERMISSIONS }
+    const creator = { companyId, clientId: operatorId, permissions: companyId === null ? [] : SESSION_PERMISSIONS }
     const { url } = await createSignInLink(db, config.baseUrl, creator, { name, expiresInSeconds: LINK_SECONDS })
     return url
   }
