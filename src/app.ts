@@ -19,6 +19,7 @@ import { createLegacyRule } from './legacy/legacy-rule.ts'
 import { mediaRoutes } from './media/media-routes.ts'
 import { replyRoutes } from './messages/reply-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
+import { findDemoToken } from './operator/first-run.ts'
 import { operatorRoutes } from './operator/operator-routes.ts'
 import { archiveRoutes } from './personal-data/archive-routes.ts'
 import { eraseContact } from './personal-data/erase-contact.ts'
@@ -81,6 +82,6 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(operatorRoutes(createOperatorDeps(deps)))
   if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
   await app.register(healthRoutes(deps))
-  serveReference(app)
+  serveReference(app, { findDemoToken: () => findDemoToken(deps.config) })
   return app
 }

@@ -1,4 +1,7 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { startTestService } from './service.ts'
 
@@ -22,4 +25,20 @@ test('the reference is read in a browser, without a request to anybody else', as
   } finally {
     await browser.close()
   }
+}, 120_000)
+
+test('the reference leads from the first call to a verified webhook, with the demo key filled in', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'parley-demo-'))
+  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  await writeFile(join(dataDir, 'demo-token'), 'PARLEY-demo-token\n')
+  const service = await startTestService({ config: { dataDir, sandbox: true } })
+  const browser = await launchBrowser()
+  onTestFinished(() => browser.close())
+  const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await page.goto(`${service.url}/docs`)
+  await page.getByRole('heading', { name: 'From the first call to a verified webhook' }).waitFor({ timeout: 30_000 })
+  const filledIn = () =>
+    page.locator('input').evaluateAll((inputs) => inputs.map((input) => ('value' in input ? input.value : '')))
+  await expect.poll(filledIn).toContain('PARLEY-demo-token')
+  if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT })
 }, 120_000)

@@ -1,4 +1,4 @@
-import { parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import scalar from '@scalar/fastify-api-reference'
 import Fastify from 'fastify'
 import { type StaticFile, toStaticFile, versionOf } from './static-file.ts'
@@ -6,6 +6,8 @@ import { type StaticFile, toStaticFile, versionOf } from './static-file.ts'
 export type ReferencePage = { page: StaticFile; script: StaticFile }
 
 const SCRIPT = 'js/scalar.js'
+/** The API key that the page fills in. */
+const { demoToken }: { demoToken: string | undefined } = workerData
 
 /**
  * Runs in a thread of its own: the package takes 34 MB and 0.3 s to load, and the compression as long again. The thread
@@ -31,6 +33,10 @@ async function readFromScalar(url: string, own: { cdn?: string } = {}): Promise<
       showDeveloperTools: 'never',
       agent: { disabled: true },
       mcp: { disabled: true },
+      authentication: {
+        preferredSecurityScheme: 'apiKey',
+        ...(demoToken !== undefined && { securitySchemes: { apiKey: { token: demoToken } } }),
+      },
       ...own,
     },
   })

@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { programFile } from '../program-file.ts'
 import type { Permission } from './caller.ts'
 import { completeDocument } from './reference-components.ts'
+import { guideTo } from './reference-guide.ts'
 import type { ReferencePage } from './reference-page.ts'
 import { errorsOf } from './reference-responses.ts'
 import { createFileSender, type FileLimits, IMMUTABLE, REVALIDATE, toStaticFile, versionOf } from './static-file.ts'
@@ -56,8 +57,7 @@ export async function describeApi(
       info: {
         title: 'Parley',
         version: '1',
-        description:
-          'WhatsApp messages, contacts and email behind one HTTP JSON API. Every answer has the header `X-Request-Id`. A request with an unknown `Expect` header is answered 417 `expectation_failed` at any address.',
+        description: guideTo(config.baseUrl, config.apiKeyPrefix),
         contact: { name: 'API reference', url: `${config.baseUrl}/docs` },
         license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
       },
@@ -96,14 +96,20 @@ function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: Fastify
   return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
 }
 
+export type ReferenceOptions = {
+  /** The API key that the page fills in; it is asked for once, at the first request of the page. */
+  findDemoToken?: () => Promise<string | undefined>
+  limits?: FileLimits
+}
+
 /**
  * `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. The
  * files are made at the first request and served from memory.
  */
-export function serveReference(app: FastifyInstance, limits?: FileLimits): void {
+export function serveReference(app: FastifyInstance, { findDemoToken, limits }: ReferenceOptions = {}): void {
   const send = createFileSender(limits)
   const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
-  const page = firstCall(buildPage)
+  const page = firstCall(async () => buildPage(await findDemoToken?.()))
   const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
   app.get('/openapi.json', route, async (request, reply) => send(request, reply, await document(), REVALIDATE))
@@ -131,9 +137,9 @@ function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
   }
 }
 
-function buildPage(): Promise<ReferencePage> {
+function buildPage(demoToken: string | undefined): Promise<ReferencePage> {
   return new Promise((resolve, reject) => {
-    new Worker(programFile('./reference-page.ts', import.meta.url))
+    new Worker(programFile('./reference-page.ts', import.meta.url), { workerData: { demoToken } })
       .once('message', resolve)
       .once('error', reject)
       .once('exit', () => reject(new Error('The thread that builds the API reference ended without a page')))

@@ -2,9 +2,11 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createApiKey, listApiKeys } from '../companies/api-key.ts'
 import { createCompany, listCompanies } from '../companies/company.ts'
+import type { Config } from '../config.ts'
 import { hasWrittenSince } from '../conversations/conversation-store.ts'
 import { getEmailSettings, setEmailSettings } from '../emails/email-settings.ts'
 import { createEmailTemplate, listEmailTemplates } from '../emails/email-template.ts'
+import { isLoopback } from '../http/client-address.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
 import type { OperatorDeps } from './operator.ts'
@@ -48,6 +50,19 @@ async function keyOf(deps: OperatorDeps, companyId: number, file: string): Promi
   await writeFile(file, `${key.token}\n`, { mode: 0o600 })
   return key.token
 }
+
+/**
+ * The token of the demo's key, for the reference page; undefined unless the page is served to this machine alone and the
+ * data is the demo's.
+ */
+export async function findDemoToken(config: DemoConfig): Promise<string | undefined> {
+  const isPublic = [config.host, new URL(config.baseUrl).hostname].some((host) => !isLoopback(host))
+  if (config.databaseUrl !== undefined || !config.sandbox || isPublic) return undefined
+  const token = await readFile(join(config.dataDir, TOKEN_FILE), 'utf8').catch(() => '')
+  return token.trim() || undefined
+}
+
+type DemoConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'sandbox' | 'host' | 'baseUrl'>
 
 /** The sandbox may listen elsewhere than it did when the number was connected. */
 async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
