@@ -530,7 +530,7 @@ CREATE INDEX jobs_by_failure ON public.jobs USING btree (failed_at) WHERE (faile
 CREATE INDEX jobs_failed ON public.jobs USING btree (kind, subject_id) WHERE (failed_at IS NOT NULL);
 CREATE INDEX jobs_leased ON public.jobs USING btree (kind, lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX jobs_waiting ON public.jobs USING btree (kind, lane, due_at, id) WHERE ((claim_id IS NULL) AND (failed_at IS NULL));
-CREATE UNIQUE INDEX jobs_once ON public.jobs USING btree (kind, subject_id) WHERE once;
+CREATE UNIQUE INDEX jobs_once ON public.jobs USING btree (kind, subject_id, company_id) NULLS NOT DISTINCT WHERE once;
 
 create table media (
   company_id bigint not null,

@@ -16,7 +16,7 @@ export const inboundBench: Bench = (context) =>
     const company = await stage.createCompany(NUMBERS)
     const bare = await stage.start('bench/baseline.ts', ['bare'])
     const insert = await stage.start('bench/baseline.ts', ['insert', stage.databaseUrl])
-    const orders = ordersOf(stage, company, bare.words, insert.words)
+    const orders = inboundOrders(stage, company, bare.words, insert.words)
     context.say('warming up')
     for (const order of Object.values(orders)) await stage.load.run({ ...order, concurrency: CONCURRENCY, seconds: 1 })
     let accepted = (await stage.load.run({ ...orders.service, concurrency: CONCURRENCY, seconds: 2 })).answered
@@ -42,7 +42,7 @@ export const inboundBench: Bench = (context) =>
 type Order = Omit<LoadOrder, 'concurrency'>
 type Orders = { service: Order; route: Order; insert: Order }
 
-function ordersOf(stage: Stage, { senders }: Company, routeUrl: string, insertUrl: string): Orders {
+export function inboundOrders(stage: Stage, { senders }: Company, routeUrl: string, insertUrl: string): Orders {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const value = {
     messaging_product: 'whatsapp',
@@ -165,7 +165,7 @@ async function countWaiting({ db }: Stage): Promise<number> {
 }
 
 /** The end of the queue, seen from outside as often as costs nothing. */
-async function waitForEnd({ db }: Stage): Promise<void> {
+export async function waitForEnd({ db }: Stage): Promise<void> {
   for (;;) {
     const [row] = await db<{ isWaiting: boolean }[]>`select exists (select from inbound_events) as is_waiting`
     if (row?.isWaiting !== true) return

@@ -71,7 +71,7 @@ function ordersOf(stage: Stage, company: Company, bareUrl: string): Orders {
   }
 }
 
-const sendOrder = ({ url }: Stage, { headers }: Company): Order => ({
+export const sendOrder = ({ url }: Stage, { headers }: Company): Order => ({
   url,
   method: 'POST',
   path: '/public/v1/templates/whatsapp/send',

@@ -96,7 +96,7 @@ create index jobs_waiting on jobs (kind, lane, due_at, id) where claim_id is nul
 create index jobs_leased on jobs (kind, lease_until) where lease_until is not null;
 create index jobs_failed on jobs (kind, subject_id) where failed_at is not null;
 create index jobs_by_failure on jobs (failed_at) where failed_at is not null;
-create unique index jobs_once on jobs (kind, subject_id) where once;
+create unique index jobs_once on jobs (kind, subject_id, company_id) nulls not distinct where once;
 
 -- Webhook registrations.
 create table registrations (

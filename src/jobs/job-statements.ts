@@ -2,11 +2,11 @@ import { type JobTable, NOBODY, perTable } from './job-table.ts'
 
 /**
  * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
- * an id may be known in two companies, a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
+ * an id may be known in several companies, a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
  */
 const isHeld = (table: JobTable): string => `
   job.id = any ($1::bigint[]) and ${isWithin(table)}
-  and ($2::uuid[])[array_position($1::bigint[], job.id)] = job.claim_id
+  and job.claim_id = any (array(select ($2::uuid[])[place] from unnest(array_positions($1::bigint[], job.id)) as place))
 `
 
 const isWithin = (table: JobTable): string => table.isWithin('$3::integer', '$4::integer')
@@ -60,7 +60,7 @@ export const rescheduleStatement = perTable(
 )
 
 /**
- * Renews leases for $5 ms and returns the jobs that the caller must stop: claimed by another, free, or of a company that has
+ * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a company that has
  * been removed; claimJobs ends the latter once they are given back. A job that its handler completes in a transaction at
  * this moment is neither waited for nor returned, nor is one that is finished.
  */
@@ -77,12 +77,13 @@ export const renewStatement = perTable(
         -- a renewal that a crash of the server forgets is a job that is claimed again
         and (select set_config('synchronous_commit', 'off', true)) = 'off'
     )
-    select held.id
+    select one.claim_id
     from unnest($1::bigint[], $2::uuid[]) as one (id, claim_id)
     cross join lateral (
       select job.id, job.claim_id, job.company_id
       from ${table.name} job
       where job.id = one.id and ${table.isOpen}
+      order by job.claim_id is not distinct from one.claim_id desc -- another company may know the id
       limit 1
     ) as held
     where held.claim_id is distinct from one.claim_id
@@ -117,7 +118,7 @@ export const recoverStatement = perTable(
       from (select job.lease_expiries + (job.claim_id <> ${NOBODY})::integer as expiries) as counted
     )
     where job.id = any (array(select expired.id from expired)) and ${isWithin(table)}
-      and job.claim_id = any (array(select expired.claim_id from expired))
+      and job.claim_id = any (array(select expired.claim_id from expired)) and job.lease_until <= now()
   `,
 )
 

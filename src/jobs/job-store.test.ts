@@ -189,7 +189,7 @@ test('a lease that ran out makes the job due again, and its old claim worthless'
   expect(await completeJobs(db, old)).toEqual(new Set())
   expect(await rescheduleJobs(db, [{ ...old[0]!, afterMs: 0, counts: true }])).toEqual(new Set())
   await releaseJobs(db, old)
-  expect(await renewJobs(db, old, 15_000)).toEqual(new Set([old[0]!.id]))
+  expect(await renewJobs(db, old, 15_000)).toEqual(new Set([old[0]!.claimId]))
   expect(await completeJobs(db, next)).toEqual(new Set([next[0]!.id]))
   expect(await db`select from jobs`).toHaveLength(0)
 })

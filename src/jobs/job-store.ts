@@ -93,14 +93,16 @@ export async function releaseJobs(db: Db, claims: readonly Claim[], table: JobTa
   await db.unsafe(returnStatement(table), toHeld(table, claims), prepare)
 }
 
-/** Renews leases; returns the ids of jobs that the caller must stop: they are not its own any more. */
+/** Renews leases; returns the claims of jobs that the caller must stop: they are not its own any more. */
 export async function renewJobs(
   db: Db,
   claims: readonly Claim[],
   leaseMs: number,
   table: JobTable = JOBS,
-): Promise<Set<number>> {
-  return idsOf(await db.unsafe<IdRow[]>(renewStatement(table), [...toHeld(table, claims), leaseMs], prepare))
+): Promise<Set<string>> {
+  const parameters = [...toHeld(table, claims), leaseMs]
+  const lost = await db.unsafe<{ claimId: string }[]>(renewStatement(table), parameters, prepare)
+  return new Set(lost.map(({ claimId }) => claimId))
 }
 
 /** Requeues jobs whose lease has expired; one that outlived `maxLeaseExpiries` workers fails. Returns how many. */

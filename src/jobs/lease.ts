@@ -45,7 +45,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     for (const [table, alike] of byTable(old)) {
       const lost = await withStatementTimeout(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
       for (const batch of alike) {
-        if (batch.jobs.some(({ id }) => lost.has(id))) endWork(batch)
+        if (batch.jobs.some(({ claimId }) => lost.has(claimId))) endWork(batch)
         else batch.leasedAtMs = startedAtMs
       }
     }

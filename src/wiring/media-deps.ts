@@ -11,7 +11,7 @@ export const enqueueCopies: EnqueueCopies = async (tx, places) => {
     tx,
     places.map(({ companyId, senderId, messageId }) => ({
       kind: MEDIA_COPY,
-      lane: `sender:${senderId}`,
+      lane: `sender:${companyId}.${senderId}`,
       companyId,
       subjectId: messageId,
       once: true,

@@ -14,7 +14,7 @@ begin
     select
       item.kind, item.lane, item.company_id, item.subject_id, item.once, ordinality,
       coalesce(item.due_at, now() + coalesce(item.due_in_ms, 0) * interval '1 ms') as due_at,
-      row_number() over (partition by item.kind, item.subject_id, item.once order by ordinality) as repetition
+      row_number() over (partition by item.kind, item.company_id, item.subject_id, item.once order by ordinality) as repetition
     from rows from (
       jsonb_to_recordset(items) as (
         kind text, lane text, company_id bigint, subject_id bigint, once boolean, due_at timestamptz,
@@ -33,6 +33,7 @@ begin
       and job.once
       and job.failed_at is not null
       and (job.kind, job.subject_id) = (wanted.kind, wanted.subject_id)
+      and job.company_id is not distinct from wanted.company_id
     returning job.id
   ),
   -- in one order for everybody, so that two transactions that enqueue the same subjects cannot lock each other out
@@ -41,8 +42,9 @@ begin
     select wanted.kind, wanted.lane, wanted.company_id, wanted.subject_id, wanted.once, wanted.due_at
     from wanted
     order by wanted.once, case when wanted.once then wanted.kind end, case when wanted.once then wanted.subject_id end,
+      case when wanted.once then wanted.company_id end,
       wanted.ordinality
-    on conflict (kind, subject_id) where once do nothing
+    on conflict (kind, subject_id, company_id) where once do nothing
     returning id
   )
   select (select count(*) from revived) + (select count(*) from enqueued) into enqueued;
