@@ -63,7 +63,11 @@ function kill(pid: number): void {
 /** `parley start` as a process of its own, with nothing of our environment but the path. */
 export async function runParley(
   env: Record<string, string>,
-  { script = MAIN, args = ['start'] }: { script?: string; args?: string[] } = {},
+  {
+    script = MAIN,
+    args = ['start'],
+    whenDone = onTestFinished,
+  }: { script?: string; args?: string[]; whenDone?: (clean: () => void) => void } = {},
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
   const options = {
@@ -72,7 +76,7 @@ export async function runParley(
   }
   const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   // A test that fails leaves it running: the server goes with it.
-  onTestFinished(() => void child.kill('SIGKILL'))
+  whenDone(() => void child.kill('SIGKILL'))
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += String(chunk)))
   const exited = once(child, 'close').then(([code]) => code as number | null)

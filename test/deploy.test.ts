@@ -1,0 +1,285 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { parse, parseAllDocuments } from 'yaml'
+import { freePort } from '../bench/free-port.ts'
+import { readConfig } from '../src/config.ts'
+import { createCertificate } from './certificate.ts'
+import { createTestDatabase } from './database.ts'
+import { dataFolder, type ParleyProcess, runParley, until } from './parley-process.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+/** Every setting that src/config.ts reads. */
+const SETTINGS = new Set(read('src/config.ts').match(/(?<=')[A-Z][A-Z_]{3,}(?=')/g))
+
+type Answer = { status: number; body: string; headers: Record<string, unknown> }
+
+/** A request over TLS whose certificate is not checked. */
+function get(port: number, path: string, headers: Record<string, string> = {}, body?: Buffer): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const method = body ? 'POST' : 'GET'
+    const call = request({
+      host: '127.0.0.1',
+      port,
+      path,
+      method,
+      headers: { host: 'localhost', ...headers },
+      rejectUnauthorized: false,
+      servername: 'localhost',
+    })
+    call.once('error', reject)
+    call.once('response', (response) => {
+      let text = ''
+      response.on('data', (chunk) => (text += chunk))
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers }))
+    })
+    call.end(body)
+  })
+}
+
+const database = await createTestDatabase()
+const cleanups: (() => void)[] = []
+
+describe('proxies', () => {
+  let parley: ParleyProcess
+
+  beforeAll(async () => {
+    parley = await runParley(
+      {
+        DATABASE_URL: database.url,
+        ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
+        ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+        TRUST_PROXY: '127.0.0.1',
+        BASE_URL: 'https://localhost',
+      },
+      { whenDone: (clean) => cleanups.push(clean) },
+    )
+    await parley.says('Parley listens on')
+    return () => cleanups.forEach((clean) => void clean())
+  })
+
+  test.skipIf(!has('nginx'))('deploy/nginx.conf serves Parley over TLS', async () => {
+    const folder = dataFolder()
+    const [http, https] = [await freePort(), await freePort()]
+    const { cert, key } = createCertificate()
+    writeFileSync(join(folder, 'cert.pem'), cert)
+    writeFileSync(join(folder, 'key.pem'), key)
+    const servers = read('deploy/nginx.conf')
+      .replace('127.0.0.1:3000', new URL(parley.address).host)
+      .replace('listen 80;', `listen 127.0.0.1:${http};`)
+      .replace('listen 443 ssl;', `listen 127.0.0.1:${https} ssl;`)
+      .replaceAll('api.example.com;', 'localhost;')
+      .replace(/ssl_certificate .*;/, 'ssl_certificate cert.pem;')
+      .replace(/ssl_certificate_key .*;/, 'ssl_certificate_key key.pem;')
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+      (name) => `${name}_temp_path ${folder}/${name};`,
+    )
+    const conf = join(folder, 'nginx.conf')
+    const user = process.getuid?.() === 0 ? 'user root;\n' : ''
+    writeFileSync(
+      conf,
+      `${user}pid ${folder}/pid;\nevents {}\nhttp {\n${temporary.join('\n')}\naccess_log off;\n${servers}\n}\n`,
+    )
+    const options = ['-p', folder, '-c', conf, '-e', join(folder, 'error.log')]
+    execFileSync('nginx', [...options, '-t'], { stdio: 'pipe' })
+    const nginx = spawn('nginx', [...options, '-g', 'daemon off;'], { stdio: 'ignore' })
+    onTestFinished(() => void nginx.kill('SIGKILL'))
+    await expectProxy(http, https)
+    nginx.kill('SIGTERM')
+  })
+
+  test.skipIf(!has('caddy'))('deploy/Caddyfile serves Parley over TLS', async () => {
+    const folder = dataFolder()
+    const [http, https] = [await freePort(), await freePort()]
+    const options = `{\n\tadmin off\n\tskip_install_trust\n\thttp_port ${http}\n\thttps_port ${https}\n\tlocal_certs\n}\n`
+    writeFileSync(join(folder, 'Caddyfile'), options + read('deploy/Caddyfile'))
+    const env = {
+      PATH: process.env.PATH,
+      HOME: folder,
+      XDG_DATA_HOME: folder,
+      HOST_NAME: 'localhost',
+      UPSTREAM: new URL(parley.address).host,
+    }
+    const caddy = spawn('caddy', ['run', '--config', join(folder, 'Caddyfile')], { env, stdio: 'ignore' })
+    onTestFinished(() => void caddy.kill('SIGKILL'))
+    await expectProxy(http, https)
+  })
+
+  async function expectProxy(http: number, https: number): Promise<void> {
+    await until('the proxy answers', () =>
+      get(https, '/healthz').then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    )
+    const path = '/public/v1/contacts'
+    // Not 403: it came over HTTPS.
+    expect(await get(https, path)).toMatchObject({ status: 401 })
+    expect((await get(https, '/metrics')).status).toBe(404)
+    // /readyz has details for peers without a proxy only.
+    expect((await get(https, '/readyz')).body).toBe('{"status":"ok"}')
+    const forged = { 'x-forwarded-proto': 'http', 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9' }
+    expect((await get(https, path, forged)).status).toBe(401)
+    const large = Buffer.alloc(6 * 1024 * 1024, ' ')
+    expect((await get(https, path, { 'content-type': 'application/json' }, large)).status).toBe(401)
+    const plain = await fetch(`http://localhost:${http}${path}`, { redirect: 'manual' })
+    expect([plain.status, plain.headers.get('location')]).toEqual([403, null])
+    // Without the proxy the same request is plain HTTP.
+    expect((await fetch(`${parley.address}${path}`)).status).toBe(403)
+  }
+})
+
+test.skipIf(!has('systemd-analyze'))('deploy/parley.service is valid and closed', () => {
+  const unit = join(ROOT, 'deploy/parley.service')
+  const verified = spawnSync('systemd-analyze', ['verify', '--man=no', unit], { encoding: 'utf8' })
+  expect(verified.stderr.split('\n').filter((line) => line.includes('parley.service'))).toEqual([])
+  const rated = spawnSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', unit], {
+    encoding: 'utf8',
+  })
+  expect(rated.status, rated.stdout).toBe(0)
+})
+
+test('the settings of deploy/parley.service are those of Parley', () => {
+  const names = /^Environment=(.*)$/m.exec(read('deploy/parley.service'))?.[1]?.match(/\w+(?==)/g) ?? []
+  expect(names.filter((name) => !SETTINGS.has(name))).toEqual(['NODE_ENV', 'NODE_COMPILE_CACHE'])
+})
+
+describe('compose.yaml', () => {
+  const file = parse(read('compose.yaml'))
+  const variables: Record<string, string> = {
+    HOST_NAME: 'api.example.com',
+    POSTGRES_PASSWORD: 'secret',
+    ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+    ADMIN_TOKEN: 'a'.repeat(64),
+  }
+  const fill = (value: string) => value.replaceAll(/\$\{(\w+)(?::\?|:-)?\}/g, (_, name) => variables[name] ?? '')
+  const envOf = (service: string) =>
+    Object.fromEntries(
+      Object.entries<string>(file.services[service].environment).map(([name, value]) => [name, fill(value)]),
+    )
+
+  test('gives Parley valid settings that let requests of the proxy in', () => {
+    const env = envOf('parley')
+    expect(Object.keys(env).filter((name) => !SETTINGS.has(name))).toEqual([])
+    const config = readConfig({ ...env, ...dockerEnv() })
+    expect(config).toMatchObject({
+      host: '0.0.0.0',
+      plainHttp: 'reject',
+      baseUrl: 'https://api.example.com',
+      sandbox: false,
+    })
+    expect(config.trustProxy).toEqual([file.networks.default.ipam.config[0].subnet])
+  })
+
+  test('closes its container and mounts files that are there', () => {
+    expect(file.services.parley).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    })
+    const mounts = Object.values<{ volumes: string[] }>(file.services).flatMap(({ volumes }) =>
+      volumes.map((one) => one.split(':')[0] ?? ''),
+    )
+    for (const mount of mounts) {
+      if (mount.startsWith('./')) expect(read(mount).length).toBeGreaterThan(0)
+      else expect(Object.keys(file.volumes)).toContain(mount)
+    }
+    expect(envOf('proxy').UPSTREAM).toBe(`parley:${dockerEnv().PORT}`)
+  })
+})
+
+/** The settings of the image. */
+function dockerEnv(): Record<string, string> {
+  const line = /^ENV (.*)$/m.exec(read('Dockerfile'))?.[1] ?? ''
+  return Object.fromEntries(line.split(' ').map((pair) => pair.split('=') as [string, string]))
+}
+
+describe('deploy/kubernetes.yaml', () => {
+  const documents = parseAllDocuments(read('deploy/kubernetes.yaml')).map((document) => document.toJS())
+  const named = (kind: string) => documents.filter((document) => document.kind === kind)
+
+  test.each(
+    documents.map((document) => [document.kind, document.metadata.name, document]),
+  )('%s %s fits the schema of the API, with no member that it does not have', async (_kind, _name, document) =>
+    expect(await faultsOf(document)).toEqual([]))
+
+  test('a document that does not fit, or has an unknown member, is refused', async () => {
+    const [job] = named('Job')
+    expect(await faultsOf({ ...job, spec: { ...job.spec, backoffLimit: 'three' } })).toEqual([
+      expect.stringContaining('backoffLimit'),
+    ])
+    expect(await faultsOf({ ...job, spec: { ...job.spec, backOffLimit: 3 } })).toEqual(['spec.backOffLimit is unknown'])
+  })
+
+  test('gives Parley settings that it knows and takes', () => {
+    const [map] = named('ConfigMap')
+    const secret = named('Secret').find((one) => one.metadata.name === 'parley')
+    const env = { ...map.data, ...secret.stringData }
+    for (const [deployment] of [named('Deployment')]) {
+      const role = deployment.spec.template.spec.containers[0].env[0].value
+      expect(Object.keys(env).filter((name) => !SETTINGS.has(name))).toEqual([])
+      expect(readConfig({ ...dockerEnv(), ...env, ROLE: role })).toMatchObject({ migrate: false, role })
+    }
+    expect(named('Deployment').map((one) => one.spec.template.spec.containers[0].env[0].value)).toEqual([
+      'api',
+      'worker',
+    ])
+  })
+
+  test('its probes, ports and selectors belong together', () => {
+    const [service] = named('Service')
+    const api = named('Deployment')[0].spec
+    expect(api.template.metadata.labels).toMatchObject(service.spec.selector)
+    for (const { spec } of named('Deployment')) {
+      expect(spec.template.metadata.labels).toMatchObject(spec.selector.matchLabels)
+      const [container] = spec.template.spec.containers
+      expect(container.ports[0].containerPort).toBe(Number(dockerEnv().PORT))
+      expect(container.livenessProbe.httpGet.path).toBe('/healthz')
+      expect(container.startupProbe.httpGet.path).toBe('/readyz')
+    }
+    const probe = api.template.spec.containers[0].readinessProbe
+    const delay = Number(named('ConfigMap')[0].data.STOP_DELAY_MS)
+    expect(delay).toBeGreaterThanOrEqual(2 * probe.periodSeconds * 1000)
+  })
+})
+
+type Document = { apiVersion: string; kind: string } & Record<string, unknown>
+type Validate = { (document: unknown): boolean; errors?: object[] | null }
+
+/** What the schema of the API refuses, and members that it never looks at, which the API would refuse too. */
+async function faultsOf(document: Document): Promise<string[]> {
+  const [version = '', group = 'core'] = document.apiVersion.split('/').reverse()
+  const [Group, Version] = [group, version].map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  const file = `node_modules/kubernetes-models/_schemas/IoK8sApi${Group}${Version}${document.kind}.mjs`
+  const { validate }: { validate: Validate } = await import(join(ROOT, file))
+  const unread = new Map<string, Set<string>>()
+  if (!validate(noteReads(document, '', unread))) return (validate.errors ?? []).map((error) => JSON.stringify(error))
+  return [...unread].flatMap(([path, names]) => [...names].map((name) => `${path}${name} is unknown`))
+}
+
+/** The same value, which notes the members that are never read. */
+function noteReads(value: unknown, path: string, unread: Map<string, Set<string>>): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, noteReads(member, `${path}${name}.`, unread)])
+  const copy: object = Array.isArray(value) ? members.map(([, member]) => member) : Object.fromEntries(members)
+  const names = new Set(Object.keys(value))
+  unread.set(path, names)
+  return new Proxy(copy, {
+    get(target, name) {
+      if (typeof name === 'string') names.delete(name)
+      return Reflect.get(target, name)
+    },
+  })
+}
+
+test('deploy/ holds nothing that no test reads', () => {
+  const tests = globSync('{src,test}/**/*.ts', { cwd: ROOT }).map(read).join('\n')
+  const files = globSync('deploy/**/*', { cwd: ROOT })
+  expect(files.length).toBeGreaterThan(4)
+  expect(files.filter((file) => !tests.includes(file))).toEqual([])
+})
