@@ -57,6 +57,12 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    imports: new Counter({
+      name: 'parley_imports_total',
+      help: 'Imports of contacts that ended, by outcome',
+      labelNames: ['outcome'] as const,
+      registers,
+    }),
     deliverySeconds: new Histogram({
       name: 'parley_webhook_attempt_duration_seconds',
       help: 'Time that a receiver took to answer',

@@ -1,4 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
+import { SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { MailHealth } from './mail-health.ts'
 
 /** Registers the gauge of mail servers that took no mail in the last attempt of this process. */
@@ -10,7 +11,7 @@ export function registerMailGauge(registry: Registry, health: Pick<MailHealth, '
     registers: [registry],
     aggregator: 'max',
     collect() {
-      this.reset()
+      for (const fault of SERVER_FAULTS) this.set({ fault }, 0)
       for (const [fault, count] of health.failing()) this.set({ fault }, count)
     },
   })

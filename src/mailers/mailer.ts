@@ -19,7 +19,8 @@ export type Mail = {
 }
 
 /** Why a server takes no mail at all at present, whichever mail it is offered. */
-export type ServerFault = 'connection' | 'timeout' | 'greeting' | 'tls' | 'login' | 'not-configured'
+export const SERVER_FAULTS = ['connection', 'timeout', 'greeting', 'tls', 'login', 'not-configured'] as const
+export type ServerFault = (typeof SERVER_FAULTS)[number]
 
 /** How an attempt ended. `words` is the server's own text, or the reason why there is none. */
 export type MailOutcome =

@@ -21,6 +21,7 @@ import type { Cipher } from '../secrets/secrets.ts'
 import { createSenderCache, type SenderCache } from '../senders/sender-cache.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
+import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000
 /** Connections that requests leave to shared statements: counts, sends, mails, provider events. */
@@ -77,6 +78,7 @@ export type Deps = Dependencies & {
 
 export function createDeps(dependencies: Dependencies): Deps {
   const metrics = createMetrics()
+  startAtZero(metrics, Object.keys(dependencies.providers))
   registerPoolGauge(metrics.registry, dependencies.db)
   const mailHealth = createMailHealth(dependencies.clock)
   const apiKeys = createApiKeys(dependencies)

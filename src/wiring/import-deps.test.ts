@@ -9,6 +9,7 @@ import { readConfig } from '../config.ts'
 import { receiveImport } from '../contacts/import/contact-import.ts'
 import { connect } from '../db/connect.ts'
 import { openFolderBlobStore } from '../media/folder-blob-store.ts'
+import { createMetrics } from '../metrics.ts'
 import { importKind } from './import-deps.ts'
 
 const { db, url } = await createTestDatabase()
@@ -28,7 +29,7 @@ test('an import that meets locks ten times and more is not given up', async () =
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
   const { started } = await receiveImport({ db, blobStore, enqueue: async () => {} }, companyId, 'csv', list, null)
-  const kind = importKind({ db: impatient, blobStore, config: readConfig({}) })
+  const kind = importKind({ db: impatient, blobStore, config: readConfig({}), metrics: createMetrics() })
   const run = (attempts: number) =>
     kind.handle(
       {

@@ -28,7 +28,7 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 })
 
 /** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
-export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): SingleKind {
+export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics'>): SingleKind {
   const deps: ImportRunDeps = { ...allDeps, sourceType: allDeps.config.serviceName.toLowerCase() }
   return {
     kind: CONTACTS_IMPORT,
@@ -40,14 +40,16 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): 
       const endsAtMs = monotonicMs() + SLICE_MS
       try {
         const pause = () => monotonicMs() > endsAtMs
-        const isOver = await runImport(deps, companyId, subjectId, { signal, pause })
-        return isOver ? done : retryAfter(0, { counts: false })
+        const end = await runImport(deps, companyId, subjectId, { signal, pause })
+        if (end === 'completed') allDeps.metrics.imports.inc({ outcome: end })
+        return end !== 'paused' ? done : retryAfter(0, { counts: false })
       } catch (error) {
         if (signal.aborted) throw error
         // Errors that pass by themselves never fail an import.
         if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
         if (attempts + 1 < MAX_ATTEMPTS) throw error
         await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
+        allDeps.metrics.imports.inc({ outcome: 'failed' })
         return done
       }
     },
@@ -56,7 +58,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config'>): 
 
 /** Imports on the command line: worked off by the command itself, beside a service that may be running. */
 export const createImportVerbs = (
-  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log'>,
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics'>,
 ): ImportVerbs => ({
   take: (companyId, format, body) => receiveImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),

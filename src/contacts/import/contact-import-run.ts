@@ -35,7 +35,8 @@ export type ImportRunDeps = {
 
 /**
  * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
- * whatever is killed when. Answers whether it is over; it is not when `pause` returns true, so that other imports run.
+ * whatever is killed when. Returns `paused` when `pause` returns true, so that other imports run, and `gone` when the import
+ * has ended before.
  * Throws when `signal` tells it to end, and what the blob store and the database throw.
  */
 export async function runImport(
@@ -43,9 +44,9 @@ export async function runImport(
   companyId: number,
   id: number,
   { signal, pause = () => false }: { signal: AbortSignal; pause?: () => boolean },
-): Promise<boolean> {
+): Promise<'completed' | 'paused' | 'gone'> {
   const started = await startImport(deps.db, companyId, id)
-  if (started === undefined) return true
+  if (started === undefined) return 'gone'
   let place: Place = { readBytes: started.readBytes, readLines: started.readLines }
   let writing: Promise<void> = Promise.resolve()
   const read = createRecordParser(started)
@@ -54,7 +55,7 @@ export async function runImport(
     const batch = await checkBatch(deps, read, records, place)
     await writing
     signal.throwIfAborted()
-    if (pause()) return false
+    if (pause()) return 'paused'
     writing = writeBatch(deps, companyId, started, batch, signal)
     // Awaited above or below; until then a rejection must not end the process.
     writing.catch(() => {})
@@ -63,7 +64,7 @@ export async function runImport(
   await writing
   await endImport(deps.db, companyId, id, null)
   await deleteList(deps, companyId, id, started.storageKey)
-  return true
+  return 'completed'
 }
 
 /** Marks an import as failed. The contacts that it has written stay. */

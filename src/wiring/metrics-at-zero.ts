@@ -1,0 +1,25 @@
+import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
+import type { Metrics } from '../metrics.ts'
+import type { SendOutcome } from '../providers/provider.ts'
+
+/** Each key is an outcome; the compiler names one that is missing. */
+const SENDS: Record<SendOutcome['kind'], 0> = { accepted: 0, refused: 0, throttled: 0, unreachable: 0, unknown: 0 }
+const MAILS: Record<Exclude<MailOutcome['kind'], 'unavailable'>, 0> = {
+  accepted: 0,
+  refused: 0,
+  unknown: 0,
+  withheld: 0,
+}
+const DELIVERIES = ['delivered', 'failed', 'dead']
+const IMPORTS = ['completed', 'failed']
+
+/** Lets every label set begin at 0: a count that begins at 1 has no increase that an alert could see. */
+export function startAtZero(metrics: Metrics, providers: readonly string[]): void {
+  for (const provider of providers) {
+    for (const outcome of Object.keys(SENDS)) metrics.sends.inc({ provider, outcome }, 0)
+    metrics.providerSeconds.zero({ provider, operation: 'send' })
+  }
+  for (const outcome of [...Object.keys(MAILS), ...SERVER_FAULTS]) metrics.emails.inc({ outcome }, 0)
+  for (const outcome of DELIVERIES) metrics.deliveries.inc({ outcome }, 0)
+  for (const outcome of IMPORTS) metrics.imports.inc({ outcome }, 0)
+}
