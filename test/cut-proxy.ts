@@ -17,6 +17,7 @@ export async function startCutProxy(databaseUrl: string) {
   let mode: Mode = 'open'
   let bytesToPass = Number.POSITIVE_INFINITY
   let repliesToPass = Number.POSITIVE_INFINITY
+  let roundTrips = 0
 
   const proxy = createServer((client) => {
     client.on('error', () => {})
@@ -30,8 +31,14 @@ export async function startCutProxy(databaseUrl: string) {
     })
     server.on('close', () => client.destroy())
     if (mode === 'silent') deaf.add(client)
-    client.on('data', (chunk) => deaf.has(client) || server.write(chunk))
+    let isAnswered = true
+    client.on('data', (chunk) => {
+      if (isAnswered) roundTrips += 1
+      isAnswered = false
+      if (!deaf.has(client)) server.write(chunk)
+    })
     server.on('data', (chunk) => {
+      isAnswered = true
       if (deaf.has(client)) return
       bytesToPass -= chunk.length
       repliesToPass -= 1
@@ -66,6 +73,8 @@ export async function startCutProxy(databaseUrl: string) {
     cutAtReply: (n: number) => {
       repliesToPass = n
     },
+    /** How often a client said something after the server had answered, on all connections. */
+    roundTrips: () => roundTrips,
     /** Whether that answer has come. */
     hasCut: () => repliesToPass <= 0,
     /** Resets each connection once the server has said so much. */

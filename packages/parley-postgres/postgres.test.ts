@@ -48,3 +48,88 @@ test('a statement that cannot be sent fails alone: the answers of the others sta
   expect([first.status, second.status, third.status]).toEqual(['fulfilled', 'rejected', 'fulfilled'])
   expect(await sql`select 4 as n`).toEqual([{ n: 4 }])
 })
+
+test('a pipelined transaction with its own commit is kept, and refuses later statements', async () => {
+  const sql = open()
+  await sql.begin(
+    '',
+    async (tx) => {
+      await Promise.all([tx`select 1`, tx`select 2`])
+      await Promise.all([
+        tx`insert into notes values ('kept')`,
+        tx`insert into notes values ('kept, too')`,
+        tx.commit(),
+      ])
+    },
+    { pipelined: true },
+  )
+  const late = sql.begin(
+    '',
+    async (tx) => {
+      await tx.commit()
+      await tx`insert into notes values ('late')`
+    },
+    { pipelined: true },
+  )
+  await expect(late).rejects.toThrow('The transaction has ended')
+  expect(await sql`select words from notes order by words`).toEqual([{ words: 'kept' }, { words: 'kept, too' }])
+  await sql`delete from notes`
+})
+
+test('a statement that fails before its own commit takes the whole transaction back', async () => {
+  const sql = open()
+  const work = sql.begin(
+    '',
+    async (tx) => {
+      await tx`select 1`
+      await Promise.all([tx`insert into notes values ('lost')`, tx`select 1 / 0`, tx.commit()])
+    },
+    { pipelined: true },
+  )
+  await expect(work).rejects.toThrow('division by zero')
+  const unawaited = sql.begin(
+    '',
+    async (tx) => {
+      tx`select 1 / 0`.catch(() => {})
+      await tx`insert into notes values ('lost')`.catch(() => {})
+      return 'done'
+    },
+    { pipelined: true },
+  )
+  await expect(unawaited).rejects.toThrow('division by zero')
+  expect(await sql`select words from notes`).toEqual([])
+})
+
+test('a pipelined transaction that cannot begin sends nothing after its first statements', async () => {
+  const sql = open()
+  const work = sql.begin(
+    'isolation level nonsense',
+    async (tx) => {
+      await tx`select 1`.catch(() => {})
+      await tx`insert into notes values ('lost')`
+    },
+    { pipelined: true },
+  )
+  await expect(work).rejects.toThrow('syntax error')
+  expect(await sql`select words from notes`).toEqual([])
+  expect(await Promise.all([1, 2, 3].map((n) => sql`select ${n}::integer as n`))).toEqual([
+    [{ n: 1 }],
+    [{ n: 2 }],
+    [{ n: 3 }],
+  ])
+})
+
+test('a pipelined transaction whose session is ended fails, writes nothing, and the pool goes on', async () => {
+  const sql = open()
+  const work = sql.begin(
+    '',
+    async (tx) => {
+      await tx`select 1`
+      await terminate()
+      await Promise.all([tx`insert into notes values ('lost')`, tx.commit()])
+    },
+    { pipelined: true },
+  )
+  await expect(work).rejects.toThrow()
+  expect(await sql`select words from notes`).toEqual([])
+})

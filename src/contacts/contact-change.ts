@@ -84,16 +84,20 @@ export type Change = {
 /** Changes as statements take them. */
 export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
-/**
- * Writes changes of different contacts; returns them as stored. `addedRows`: the rows of the new ones, if they are at
- * hand. The caller holds the locks.
- */
+export type WriteOptions = {
+  /** The rows of the new contacts, if they are at hand. */
+  addedRows?: readonly ContactRow[] | undefined
+  /** Commits the transaction: sent right behind the statements. */
+  commit?: (() => Promise<unknown>) | undefined
+}
+
+/** Writes changes of different contacts; returns them as stored. The caller holds the locks. */
 export async function writeChanges(
   tx: Db,
   companyId: number,
   changes: readonly Change[],
   by: ChangedBy,
-  addedRows?: readonly ContactRow[],
+  { addedRows, commit }: WriteOptions = {},
 ): Promise<Contact[]> {
   const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
   const consents = changes.flatMap((change) => change.consents)
@@ -108,6 +112,7 @@ export async function writeChanges(
     added.length > 0 && insertContacts(tx, companyId, addedRows ?? rowsOf(added)),
     consents.length > 0 && insertConsents(tx, companyId, consents, by),
     released.length > 0 && forgetAliases(tx, companyId, released),
+    commit !== undefined && inOrder(commit),
   ])
   const optedOut = [updates, additions].flatMap((written) => (written ? written.optedOut : []))
   const consentsOf = new Map(optedOut.map(({ id, ...kept }) => [id, kept]))
@@ -119,6 +124,11 @@ export async function writeChanges(
       { ...state, ...consentsOf.get(state.id), externalId, externalConnectionId, createdAt, updatedAt: written.at },
     ]
   })
+}
+
+/** Awaits as a store does, so that the commit is sent after the statements of the stores that were called before. */
+async function inOrder(commit: () => Promise<unknown>): Promise<void> {
+  await commit()
 }
 
 const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) => state.id)

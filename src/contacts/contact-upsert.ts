@@ -6,7 +6,7 @@ import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactRow, type ContactState, takeContactIds } from './contact-store.ts'
 import { applyItems, changesOf, type Item, type ItemResult, type WhenFull } from './matching/contact-batch.ts'
-import { withMatchesLocked } from './matching/identity-lock.ts'
+import { type Commit, withMatchesLocked } from './matching/identity-lock.ts'
 import type { Match } from './matching/identity-store.ts'
 
 /** Most contacts in one call. */
@@ -42,11 +42,11 @@ export async function upsertContacts(
 ): Promise<Contact[]> {
   const items = writes.map((write) => toItem(write))
   const named = matchBy === 'email' ? items.map((item) => ({ ...item, phoneIdentity: null })) : items
-  const write = async (tx: Db, matches: readonly Match[], ids: readonly number[]) => {
+  const write = async (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => {
     const results = applyItems(named, matches, whenFull)
     refuseFull(results, isArray)
     await giveIds(tx, results, ids)
-    const contacts = await writeResults(tx, companyId, results, by)
+    const contacts = await writeResults(tx, companyId, results, by, alsoCommit === undefined ? commit : undefined)
     await alsoCommit?.(tx, contacts)
     return contacts
   }
@@ -96,7 +96,7 @@ export async function upsertRows(
     const areNew = matches.length === 0
     const results = areNew ? ifNew : applyItems(items, matches, 'refuse')
     if (!areNew) await giveIds(tx, results)
-    await writeChanges(tx, companyId, changesOf(results), by, areNew ? newRows : undefined)
+    await writeChanges(tx, companyId, changesOf(results), by, { addedRows: areNew ? newRows : undefined })
     await keep(
       tx,
       results.map(({ kind, fault }) => ({ kind, fault })),
@@ -125,8 +125,9 @@ async function writeResults(
   companyId: number,
   results: readonly ItemResult[],
   by: ChangedBy,
+  commit: Commit | undefined,
 ): Promise<Contact[]> {
-  const written = await writeChanges(tx, companyId, changesOf(results, { all: true }), by)
+  const written = await writeChanges(tx, companyId, changesOf(results, { all: true }), by, { commit })
   const byId = new Map(written.map((contact) => [contact.id, contact]))
   return results.flatMap(({ target, state }) => {
     const contact = byId.get(target.id)

@@ -37,21 +37,26 @@ export async function updateContact(
 ): Promise<Contact> {
   const email = write.email ? emailKey(write.email) : null
   const phone = write.phone ? phoneIdentity(write.phone) : null
-  return withMatchesLocked(db, companyId, [{ emailKey: email, phoneIdentity: phone, id }], async (tx, matches) => {
-    const known = matches.find((match) => match.id === id)
-    if (known === undefined) throw contactNotFound()
-    if (email !== null && matches.some((match) => match !== known && match.emailKey === email)) {
-      throw duplicateResource('Another contact has this email')
-    }
-    const state = applyWrite(id, known, write)
-    await checkState(tx, companyId, known, state)
-    const before = known.phoneIdentity
-    const releasedPhones = before === null || before === state.phoneIdentity ? [] : [before]
-    const change = { known, state, consents: consentChanges(known, state, write), releasedPhones }
-    const [contact] = await writeChanges(tx, companyId, [change], by)
-    if (contact === undefined) throw contactNotFound()
-    return contact
-  })
+  return withMatchesLocked(
+    db,
+    companyId,
+    [{ emailKey: email, phoneIdentity: phone, id }],
+    async (tx, matches, _ids, commit) => {
+      const known = matches.find((match) => match.id === id)
+      if (known === undefined) throw contactNotFound()
+      if (email !== null && matches.some((match) => match !== known && match.emailKey === email)) {
+        throw duplicateResource('Another contact has this email')
+      }
+      const state = applyWrite(id, known, write)
+      await checkState(tx, companyId, known, state)
+      const before = known.phoneIdentity
+      const releasedPhones = before === null || before === state.phoneIdentity ? [] : [before]
+      const change = { known, state, consents: consentChanges(known, state, write), releasedPhones }
+      const [contact] = await writeChanges(tx, companyId, [change], by, { commit })
+      if (contact === undefined) throw contactNotFound()
+      return contact
+    },
+  )
 }
 
 async function checkState(tx: Db, companyId: number, known: Match, state: ContactState): Promise<void> {

@@ -227,7 +227,7 @@ function Postgres(a, b) {
     }
   }
 
-  async function begin(options, fn) {
+  async function begin(options, fn, { pipelined = false } = {}) {
     !fn && (fn = options, options = '')
     const queries = Queue()
     let savepoints = 0
@@ -239,8 +239,18 @@ function Postgres(a, b) {
 
     const loss = new Promise((_, reject) => onlost = reject)
     loss.catch(() => { /* noop */ })
+    const sent = Promise.withResolvers()
 
-    await sql.unsafe('begin ' + options.replace(/[^a-z ]/ig, ''), [], { onexecute }).execute()
+    const begun = sql.unsafe('begin ' + options.replace(/[^a-z ]/ig, ''), [], { onexecute }).execute()
+    if (pipelined) {
+      // What is sent behind a begin that fails runs without a transaction: nothing more is sent then
+      const onfailed = e => lost || connection && connection.onclose(e)
+      begun.catch(onfailed)
+      await Promise.race([begun, sent.promise])
+      connection.queue === full && move(connection, reserved)
+    } else {
+      await begun
+    }
     return Promise.race([scope(connection, fn), loss])
 
     async function scope(c, fn, name) {
@@ -248,6 +258,9 @@ function Postgres(a, b) {
       sql.savepoint = savepoint
       const onprepare = x => prepare = x.replace(/[^a-z0-9$-_. ]/gi)
       sql.prepare = onprepare
+      const commit = name ? null : sql`commit`
+      const getcommit = () => commit
+      sql.commit = getcommit
       let uncaughtError
         , result
 
@@ -263,16 +276,21 @@ function Postgres(a, b) {
       } catch (e) {
         lost || await (name
           ? sql`rollback to ${ sql(name) }`
-          : last = sql`rollback`
+          : last
+            ? last.catch(() => { /* noop */ })
+            : last = sql`rollback`
         )
         throw e instanceof PostgresError && e.code === '25P02' && uncaughtError || e
       }
 
       if (!name) {
-        await (last = prepare
+        await (last || (last = prepare
           ? sql`prepare transaction '${ sql.unsafe(prepare) }'`
-          : sql`commit`
-        )
+          : commit
+        ))
+        // A statement that nothing waited for has failed before the commit that was sent behind it
+        if (uncaughtError)
+          throw uncaughtError
       }
 
       return result
@@ -290,6 +308,7 @@ function Postgres(a, b) {
         // By now the connection may be another's
         if (lost || (last && q !== last))
           return q.reject(lost || Errors.generic('TRANSACTION_ENDED', 'The transaction has ended'))
+        q === commit && (last = q)
 
         c.queue === full
           ? queries.push(q)
@@ -312,6 +331,7 @@ function Postgres(a, b) {
       }
       c.reserved = onready
       c.onclose = onlostsession
+      sent.resolve()
     }
   }
 

@@ -693,7 +693,11 @@ declare namespace postgres {
     listen(channel: string, onnotify: (value: string) => void, onlisten?: (() => void) | undefined): ListenRequest;
 
     begin<T>(cb: (sql: TransactionSql<TTypes>) => T | Promise<T>): Promise<UnwrapPromiseArray<T>>;
-    begin<T>(options: string, cb: (sql: TransactionSql<TTypes>) => T | Promise<T>): Promise<UnwrapPromiseArray<T>>;
+    /**
+     * With `pipelined`, the first statements are sent together with `begin`. They must be harmless without a transaction, as
+     * they would run when `begin` fails; nothing that is sent later would.
+     */
+    begin<T>(options: string, cb: (sql: TransactionSql<TTypes>) => T | Promise<T>, more?: { pipelined?: boolean }): Promise<UnwrapPromiseArray<T>>;
 
     reserve(): Promise<ReservedSql<TTypes>>
   }
@@ -703,6 +707,11 @@ declare namespace postgres {
     savepoint<T>(name: string, cb: (sql: TransactionSql<TTypes>) => T | Promise<T>): Promise<UnwrapPromiseArray<T>>;
 
     prepare<T>(name: string): Promise<UnwrapPromiseArray<T>>;
+    /**
+     * Commits before the work returns: awaited together with the last statements, the commit is sent right behind them. When
+     * one of them fails, the server rolls back instead. Later statements are refused.
+     */
+    commit(): Promise<unknown>;
   }
 
   interface ReservedSql<TTypes extends Record<string, unknown> = {}> extends Sql<TTypes> {

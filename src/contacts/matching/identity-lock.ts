@@ -25,6 +25,9 @@ export async function lockAlso(tx: Db, companyId: number, identities: readonly s
 export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
   [emailKey === null ? null : `mailto:${emailKey}`, phoneIdentity].filter((identity) => identity !== null)
 
+/** Sends the commit of the transaction. */
+export type Commit = () => Promise<unknown>
+
 export type LockOptions = {
   lane?: BatchLane
   /** Ids that a small write may need for new contacts: taken along with the locks, as nothing is known of the matches yet. */
@@ -39,13 +42,15 @@ export type LockOptions = {
  *
  * Work of this process waits in front of the pool. When another process has one of the locks, the transaction ends and
  * begins again after a pause: waiting holds no connection, and no two transactions wait for each other.
+ * The first statements go together with `begin`. Awaited together with the last ones, `commit` goes right behind them, so
+ * that a small write takes two round trips; work that does not call it is committed when it returns.
  * 503 when the locks are taken for 20 seconds.
  */
 export async function withMatchesLocked<T>(
   db: Pool,
   companyId: number,
   named: readonly Named[],
-  work: (tx: Db, matches: readonly Match[], ids: readonly number[]) => Promise<T>,
+  work: (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => Promise<T>,
   { lane = 'array', ids: idCount = 0, signal }: LockOptions = {},
 ): Promise<T> {
   const identities = [...new Set(named.flatMap(identitiesOf))]
@@ -53,16 +58,20 @@ export async function withMatchesLocked<T>(
   const ids = named.flatMap(({ id }) => (id === undefined || large !== null ? [] : [`id:${id}`]))
   const keys = [...identities, ...ids, ...(large === null ? [] : [large])]
   const attempt = () =>
-    db.begin('isolation level read committed', async (tx) => {
-      // Sent at once; the server looks in a statement of its own, after it has the locks.
-      const [isLocked, matches, newIds] = await Promise.all([
-        tryLockContacts(tx, companyId, identities, large),
-        readMatches(tx, companyId, named),
-        takeContactIds(tx, large === null ? idCount : 0),
-      ])
-      if (!isLocked || matches === undefined) throw new Busy()
-      return { value: await work(tx, matches, newIds) }
-    })
+    db.begin(
+      'isolation level read committed',
+      async (tx) => {
+        // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
+        const [isLocked, matches, newIds] = await Promise.all([
+          tryLockContacts(tx, companyId, identities, large),
+          readMatches(tx, companyId, named),
+          takeContactIds(tx, large === null ? idCount : 0),
+        ])
+        if (!isLocked || matches === undefined) throw new Busy()
+        return { value: await work(tx, matches, newIds, tx.commit) }
+      },
+      { pipelined: true },
+    )
   return runExclusive(db, companyId, keys, async () => {
     const startedAtMs = monotonicMs()
     for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {

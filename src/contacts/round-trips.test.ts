@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest'
+import { startCutProxy } from '../../test/cut-proxy.ts'
+import { createTestDatabase } from '../../test/database.ts'
+import { createCompany } from '../../test/world.ts'
+import { connect } from '../db/connect.ts'
+import { updateContact } from './contact.ts'
+import type { ContactWrite } from './contact-record.ts'
+import { upsertContacts } from './contact-upsert.ts'
+
+const BY = { clientId: null, source: 'api' }
+
+/** The round trips of the work, when its statements are prepared. */
+test('a contact is created, updated and given consent in two round trips to the database', async () => {
+  const { db, url } = await createTestDatabase()
+  const companyId = await createCompany(db)
+  const proxy = await startCutProxy(url)
+  const one = connect(proxy.url, { max: 1 })
+  const count = async (work: () => Promise<unknown>) => {
+    const before = proxy.roundTrips()
+    await work()
+    return proxy.roundTrips() - before
+  }
+  const write = (n: number, more: ContactWrite = {}) =>
+    count(() =>
+      upsertContacts(one, companyId, [{ email: `ada${n}@example.com`, phone: `39333${1000 + n}`, ...more }], BY),
+    )
+  for (const n of [1, 2, 1, 2]) await write(n, { emailConsent: n === 1 })
+  expect(await write(3)).toBe(2)
+  expect(await write(3, { firstName: 'Ada' })).toBe(2)
+  expect(await write(4, { emailConsent: true })).toBe(2)
+  const [ada] = await upsertContacts(one, companyId, [{ email: 'ada1@example.com' }], BY)
+  expect(await count(() => updateContact(one, companyId, ada!.id, { firstName: 'Ada' }, BY))).toBe(2)
+  const rows = await db`select email, first_name from contacts where company_id = ${companyId} order by email`
+  expect(rows.map(({ email, firstName }) => [email, firstName])).toEqual([
+    ['ada1@example.com', 'Ada'],
+    ['ada2@example.com', null],
+    ['ada3@example.com', 'Ada'],
+    ['ada4@example.com', null],
+  ])
+  await one.end()
+})
