@@ -27,8 +27,13 @@ export type ThingName =
   | 'templateFamily'
   | 'senderNumber'
 
+/** A credential of the attacker: where its requests go, and their headers. */
+export type Asker = { name: string; prefix: string; headers: Record<string, string> }
+
 export type World = {
   stage: Stage
+  /** The keys of `own`, a session of it in the console, and one of the operator who acts for it. */
+  askers: readonly Asker[]
   /** Whose keys the attacker has. */
   own: Company
   /** The neighbour: every text of it holds FOREIGN_MARK. */
@@ -52,6 +57,15 @@ export async function createWorld(options: StageOptions = {}): Promise<World> {
   const foreign = await createCompany(stage, FOREIGN_MARK)
   return {
     stage,
+    askers: [
+      ...KEY_NAMES.map((name) => ({ name, prefix: '', headers: { authorization: `Bearer ${own.keys[name]}` } })),
+      { name: 'session', prefix: '/console/api', headers: await signIn(stage.url, own.keys.all) },
+      {
+        name: 'operator',
+        prefix: `/console/api/as/${own.id}`,
+        headers: await signIn(stage.url, stage.adminToken),
+      },
+    ],
     own,
     foreign,
     adminToken: stage.adminToken,
@@ -61,6 +75,19 @@ export async function createWorld(options: StageOptions = {}): Promise<World> {
       await stage.stop()
     },
   }
+}
+
+/** The headers of a page of the console that has signed in. */
+async function signIn(origin: string, token: string): Promise<Record<string, string>> {
+  const page = { origin, 'sec-fetch-site': 'same-origin' }
+  const answer = await fetch(`${origin}/console/api/session`, {
+    method: 'POST',
+    headers: { ...page, 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+  const cookie = answer.headers.get('set-cookie')?.split(';')[0]
+  if (cookie === undefined) throw new Error(`The sign-in to the console failed: ${answer.status}`)
+  return { ...page, cookie }
 }
 
 async function startCanary(): Promise<{ server: Server; view: World['canary'] }> {
