@@ -152,6 +152,14 @@ test('the printed links sign in once, to the demo company and as the operator, a
     ['operator', 'Operator', undefined],
   ])
   expect(sessions[0]!.body.features.sandboxUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  const made = await runParley(
+    { DATA_DIR: folder, PORT: new URL(first.address).port },
+    { args: ['console', 'link', String(sessions[0]!.body.company.id), '--name', 'Mara', '--json'] },
+  )
+  await made.exited
+  const token = new URL(JSON.parse(made.output()).url).hash.replace('#code=', '')
+  const answer = await askConsole(first.address, 'POST', '/session', { body: { token } })
+  expect(await answer.json()).toMatchObject({ name: 'Mara', company: { name: 'Demo' } })
   await first.signal('SIGKILL')
 
   const second = await startWithDemo(folder, { PORT: new URL(first.address).port })

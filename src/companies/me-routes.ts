@@ -7,7 +7,7 @@ import { getCompany } from './company.ts'
 const Me = Type.Object(
   {
     company: Type.Object({ id: Type.Integer(), name: Type.String() }),
-    name: Type.String({ description: 'The name of the API key.' }),
+    name: Type.String({ description: 'The name of the API key or session.' }),
     permissions: Type.Array(Type.Enum([...PERMISSIONS])),
     limits: Type.Object({
       requestsPerMinute: Type.Integer({ description: 'The requests that all API keys of the company share.' }),

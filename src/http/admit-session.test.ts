@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { startConsole } from '../../test/console-client.ts'
 import { eventually, uniquePhone } from '../../test/service.ts'
@@ -238,6 +239,25 @@ describe('a request that another site makes is answered 403 and changes nothing'
     for (const path of [CONTACTS, '/session', '/sessions', '/admin/v1/companies']) {
       const answer = await send('GET', `/console/api${path}`, { ...asPage('GET', undefined, agent.cookie), ...headers })
       expect([path, answer.status]).toEqual([path, 403])
+    }
+  })
+
+  test('at every operation that changes data', async () => {
+    const { paths } = JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8'))
+    const changes = Object.entries<object>(paths).flatMap(([path, methods]) =>
+      /^\/(public|admin)\/v1\//.test(path)
+        ? Object.keys(methods).flatMap((method) => (method === 'get' ? [] : [[method.toUpperCase(), path] as const]))
+        : [],
+    )
+    expect(changes.length).toBeGreaterThan(30)
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    for (const [method, path] of changes) {
+      const place = `/console/api${path.replaceAll(/\{\w+\}/g, '1')}`
+      for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, form]) {
+        const answer = await send(method, place, { ...asPage(method, {}, agent.cookie), ...headers }, {})
+        expect([method, path, answer.status, answer.body.error.code]).toEqual([method, path, 403, 'forbidden'])
+        expect(answer.body.error.message).toContain('Only pages of the console')
+      }
     }
   })
 

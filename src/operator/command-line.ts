@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { OpenOperator } from './command.ts'
 import { companyCommands } from './company-commands.ts'
+import { consoleCommands } from './console-commands.ts'
 import { contactCommands } from './contact-commands.ts'
 import { emailSettingsCommands, emailTemplateCommands } from './email-commands.ts'
 import { eventCommands } from './event-commands.ts'
@@ -24,6 +25,7 @@ export function operatorCommands(
 ): void {
   companyCommands(program, open)
   keyCommands(program, open)
+  consoleCommands(program, open)
   senderCommands(program, open, stdin)
   templateCommands(program, open)
   contactCommands(program, open, isTerminal)

@@ -498,7 +498,7 @@ export type Me = {
     id: number
     name: string
   }
-  /** The name of the API key. */
+  /** The name of the API key or session. */
   name: string
   permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
   limits: {

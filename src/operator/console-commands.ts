@@ -1,0 +1,20 @@
+import type { Command } from 'commander'
+import { notFound } from '../errors.ts'
+import { commandGroup, type OpenOperator } from './command.ts'
+import { companyNamed } from './operator.ts'
+
+/** `parley console …` */
+export function consoleCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'console', 'the web console: sign-in links', open)
+
+  add('link [company]', 'create a link that signs in once, within an hour: to a company, or as the operator')
+    .option('--name <name>', 'the name of the person', 'Operator')
+    .action((company: string | undefined, { name }: { name: string }, command: Command) =>
+      run(command, async ({ db, createConsoleLink }) => {
+        if (createConsoleLink === undefined) throw notFound('The console is off')
+        return {
+          url: await createConsoleLink(company === undefined ? null : (await companyNamed(db, company)).id, name),
+        }
+      }),
+    )
+}
