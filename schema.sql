@@ -288,6 +288,7 @@ create table deliveries (
   constraint deliveries_leased_with_claim CHECK (((claim_id IS NULL) = (lease_until IS NULL))),
   constraint deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'dead'::text, 'skipped'::text])))
 ) partition by range (day);
+CREATE INDEX deliveries_by_status ON ONLY public.deliveries USING btree (company_id, registration_id, status, id);
 CREATE INDEX deliveries_failed ON ONLY public.deliveries USING btree (failed_at) WHERE (failed_at IS NOT NULL);
 CREATE INDEX deliveries_leased ON ONLY public.deliveries USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX deliveries_logged ON ONLY public.deliveries USING btree (company_id, registration_id, id) WHERE (sent_at IS NOT NULL);

@@ -266,23 +266,15 @@ export type ContactWrite = {
   }
 }
 
-/** A contact to write. Members that are left out keep their values. */
+/** The members mean the same as in JSON. */
 export type ContactWriteForm = {
-  /** One address, compared without regard to case. In an update, null removes it. */
   email?: string | null
-  /** The number in E.164, with or without +; spaces, dashes, dots and parentheses are dropped. In an update, null removes it. */
   phone?: string | null
-  /** Null and the empty text remove it. */
   firstName?: string | null
-  /** Null and the empty text remove it. */
   lastName?: string | null
-  /** The status; a new contact has `active`. */
   status?: string
-  /** The source; a new contact has `API`. */
   source?: string
-  /** The kind of the source; a new contact has `database`. */
   source_type?: "database" | "third_party"
-  /** The tags, which replace all that the contact has. */
   tags?: Array<string>
   "marketingConsent.email"?: boolean
   "marketingConsent.whatsapp"?: boolean
@@ -397,6 +389,22 @@ export type CustomFieldGroups = {
 /** The number of customers that the number may write to first within 24 hours. It takes precedence over the tier. */
 export type DailyLimit = number | null
 
+export type Delivery = {
+  id: number
+  registrationId: number
+  /** The id of the message at the provider. */
+  wamid: string
+  /** `dead` means that the last attempt failed, `skipped` that the registration became inactive. */
+  status: "pending" | "delivered" | "dead" | "skipped"
+  /** The number of attempts, since the last redelivery if there was one. */
+  attempts: number
+  /** The status of the latest attempt; null without an answer. */
+  lastStatusCode: number | null
+  createdAt: string
+  /** The time of the next attempt; null when none follows. */
+  nextAttemptAt: string | null
+}
+
 export type DeliveryAttempt = {
   id: number
   /** The id that all attempts of one delivery share. */
@@ -417,6 +425,30 @@ export type DeliveryAttempt = {
   deadLettered: boolean
   sentAt: string
   createdAt: string
+}
+
+export type DeliveryDetails = {
+  delivery: Delivery
+  /** The body, the very text that is signed and sent. */
+  payload: string
+  /** The headers of the latest attempt, by the present settings of the registration. */
+  requestHeaders: {
+    [name: string]: string
+  }
+  /** The latest attempts, the newest first, at most 100. */
+  attempts: Array<{
+    attempt: number
+    /** Counts from 1; each redelivery begins another round. */
+    round: number
+    /** The status of the answer. */
+    statusCode: number | null
+    /** The body of the answer. */
+    response: string | null
+    /** Why the attempt failed. */
+    errorMessage: string | null
+    durationMs: number
+    sentAt: string
+  }>
 }
 
 /** How the company sends email. */
@@ -644,15 +676,7 @@ export type Message = {
   reaction: string | null
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
-  /** Why a failed message failed, in the words of the provider. */
-  error: {
-    /** The error code of the provider. */
-    code: number | null
-    /** The error title of the provider. */
-    title: string | null
-    /** The details that the provider gave. */
-    details: string | null
-  } | null
+  error: MessageFailure | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
   /** The time in epoch seconds. */
@@ -672,6 +696,34 @@ export type MessageContent = {
   text?: string
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   media?: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+export type MessageDetails = {
+  message: Message
+  statuses: Array<{
+    /** A status that the provider reported, each once. */
+    status: string
+    /** The time by the clock of the provider. */
+    at: string | null
+    receivedAt: string
+    error: MessageFailure | null
+  }>
+  deliveries: Array<{
+    registrationId: number
+    deliveryId: number
+    status: "pending" | "delivered" | "dead" | "skipped"
+    attempts: number
+  }>
+}
+
+/** Why a message failed, in the words of the provider. */
+export type MessageFailure = {
+  /** The error code of the provider. */
+  code: number | null
+  /** The error title of the provider. */
+  title: string | null
+  /** The details that the provider gave. */
+  details: string | null
 }
 
 /** A key that was just created. */
@@ -787,6 +839,8 @@ export type Redelivery = {
   until?: string
   /** Leaves out deliveries that succeeded. */
   onlyDeadLettered?: boolean
+  /** Only counts the deliveries, and enqueues none. */
+  dryRun?: boolean
 }
 
 /** A receiver of events. */
@@ -1228,6 +1282,25 @@ export interface paths {
     delete?: never
     patch?: never
   }
+  "/public/v1/whatsapp/conversations/{chatId}/messages/{id}": {
+    get: {
+      parameters: { path: {
+        chatId: number
+        id: number
+      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": {
+        data: MessageDetails
+      } } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
+    patch?: never
+  }
   "/public/v1/webhooks/registrations": {
     get: {
       parameters: { path?: never; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
@@ -1281,6 +1354,51 @@ export interface paths {
         default: { content: { 'application/json': unknown } }
       }
     }
+    patch?: never
+  }
+  "/public/v1/webhooks/registrations/{id}/deliveries": {
+    get: {
+      parameters: { path: {
+        id: number
+      }; query?: {
+        before?: number
+        limit?: number
+        status?: "pending" | "delivered" | "dead" | "skipped"
+        since?: string
+        until?: string
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": {
+        data: Array<Delivery>
+        /** The `before` of the next page; null on the last page. */
+        nextBefore: number | null
+      } } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
+    patch?: never
+  }
+  "/public/v1/webhooks/registrations/{id}/deliveries/{deliveryId}": {
+    get: {
+      parameters: { path: {
+        id: number
+        deliveryId: number
+      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": {
+        data: DeliveryDetails
+      } } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
     patch?: never
   }
   "/public/v1/webhooks/registrations/{id}/logs": {

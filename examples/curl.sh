@@ -75,6 +75,10 @@ curl -sS -X POST "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages
   "text": "Your order 1042 is ready."
 }'
 
+# Get a message with its statuses and deliveries (getMessage)
+curl -sS "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages/$MESSAGE_ID" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
 # Read the file of a message (getMedia)
 curl -sS "$PARLEY_URL/media/$TOKEN"
 
@@ -111,6 +115,14 @@ curl -sS -X PUT "$PARLEY_URL/public/v1/webhooks/registrations/$REGISTRATION_ID" 
 
 # Remove a receiver (removeRegistration)
 curl -sS -X DELETE "$PARLEY_URL/public/v1/webhooks/registrations/$REGISTRATION_ID" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
+# List deliveries (listDeliveries)
+curl -sS "$PARLEY_URL/public/v1/webhooks/registrations/$REGISTRATION_ID/deliveries" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
+# Get a delivery with its attempts (getDelivery)
+curl -sS "$PARLEY_URL/public/v1/webhooks/registrations/$REGISTRATION_ID/deliveries/$DELIVERY_ID" \
   -H "Authorization: Bearer $PARLEY_KEY"
 
 # List delivery attempts (listDeliveryAttempts)

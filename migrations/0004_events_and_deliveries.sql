@@ -175,6 +175,7 @@ create index deliveries_waiting on deliveries (lane, due_at, id)
 create index deliveries_leased on deliveries (lease_until) where lease_until is not null;
 create index deliveries_failed on deliveries (failed_at) where failed_at is not null;
 create index deliveries_logged on deliveries (company_id, registration_id, id) where sent_at is not null;
+create index deliveries_by_status on deliveries (company_id, registration_id, status, id);
 create index deliveries_not_logged on deliveries (company_id, registration_id, id)
   where sent_at is null and status <> 'pending';
 

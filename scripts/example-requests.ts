@@ -41,7 +41,7 @@ export function exampleRequests(document: ExampleDocument): ExampleRequest[] {
 function requestOf(document: ExampleDocument, method: string, path: string, operation: Operation): ExampleRequest {
   const parameters = (operation.parameters ?? []).map((parameter) => named(document, parameter))
   const inPath = new Map(parameters.map(({ name, variable }) => [name, variable]))
-  const [scheme] = Object.keys(operation.security?.[0] ?? {})
+  const [scheme] = Object.keys((operation.security ?? [{ apiKey: [] }])[0] ?? {})
   return {
     operationId: operation.operationId,
     summary: operation.summary,

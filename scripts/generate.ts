@@ -65,12 +65,12 @@ try {
 }
 
 /** JSON with a line for each member down to `depth`, so that changes can be read and the file stays small. */
-function layOut(value: unknown, depth: number, indent = ''): string {
+function layOut(value: unknown, depth: number): string {
   if (depth === 0 || typeof value !== 'object' || value === null || Array.isArray(value)) return JSON.stringify(value)
   const members = Object.entries(value).map(
-    ([name, member]) => `\n${indent} ${JSON.stringify(name)}:${layOut(member, depth - 1, `${indent} `)}`,
+    ([name, member]) => `\n${JSON.stringify(name)}:${layOut(member, depth - 1)}`,
   )
-  return `{${members.join(',')}\n${indent}}`
+  return `{${members.join(',')}\n}`
 }
 
 async function write(name: string, text: string): Promise<void> {

@@ -26,6 +26,7 @@ import { eraseContact } from './personal-data/erase-contact.ts'
 import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
+import { deliveryRoutes } from './webhooks/delivery-routes.ts'
 import { registrationRoutes } from './webhooks/registration-routes.ts'
 import { createConsoleDeps } from './wiring/console-deps.ts'
 import type { Deps } from './wiring/deps.ts'
@@ -68,6 +69,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
   await app.register(registrationRoutes(webhooks))
+  await app.register(deliveryRoutes(webhooks))
   await app.register(deliveryLogRoutes(webhooks))
   await app.register(inboundRoutes(createInboundDeps(deps)))
   await app.register(mediaRoutes(media))

@@ -188,6 +188,67 @@ describe('POST /public/v1/whatsapp/conversations/{chatId}/messages', () => {
   })
 })
 
+describe('GET /public/v1/whatsapp/conversations/{chatId}/messages/{id}', () => {
+  test('returns the message with each status that the provider reported and its deliveries', async () => {
+    const company = await service.createCompany()
+    const registration = await company.api('POST', '/webhooks/registrations', {
+      name: 'Shop',
+      url: 'https://receiver.invalid/hook',
+      events: ['whatsapp.message.received'],
+    })
+    const { call } = await conversationOf({ company })
+    const [inbound] = (await call('GET', '/messages')).body.data
+    expect((await call('GET', `/messages/${inbound.id}`)).body.data).toEqual({
+      message: inbound,
+      statuses: [],
+      deliveries: [
+        {
+          registrationId: registration.body.id,
+          deliveryId: expect.any(Number),
+          status: 'pending',
+          attempts: expect.any(Number),
+        },
+      ],
+    })
+    const sent = await call('POST', '/messages', { type: 'text', text: 'Yes' })
+    const { messageId, wamid } = sent.body.data
+    const [at, error] = [secondsNow(), { code: 131_047, title: 'Re-engagement', message: 'Re-engagement' }]
+    await provider.statuses(
+      company.phoneNumberId,
+      { id: wamid, status: 'sent', timestamp: String(at) },
+      { id: wamid, status: 'failed', timestamp: String(at + 1), errors: [error] },
+    )
+    const { message, statuses, deliveries } = (await call('GET', `/messages/${messageId}`)).body.data
+    expect(message).toMatchObject({ id: messageId, status: 'failed' })
+    const reported = { receivedAt: expect.stringMatching(/Z$/) }
+    expect(statuses.sort((a: { at: string }, b: { at: string }) => a.at.localeCompare(b.at))).toEqual([
+      { ...reported, status: 'sent', at: new Date(at * 1000).toISOString(), error: null },
+      {
+        ...reported,
+        status: 'failed',
+        at: new Date((at + 1) * 1000).toISOString(),
+        error: expect.objectContaining({ code: 131_047 }),
+      },
+    ])
+    expect(deliveries).toEqual([])
+  })
+
+  test('answers 404 for a message of another conversation or company as for a missing one', async () => {
+    const [mine, other] = [await conversationOf(), await conversationOf()]
+    const second = await conversationOf({ company: mine.company })
+    const [{ id }] = (await mine.call('GET', '/messages')).body.data
+    for (const [call, one] of [
+      [second.call, id],
+      [mine.call, 'x'],
+      [mine.call, 987654321012],
+    ] as const) {
+      const { status, body } = await call('GET', `/messages/${one}`)
+      expect([status, body]).toEqual([404, { message: 'Message not found' }])
+    }
+    expect((await other.company.api('GET', `${LIST}/${mine.chatId}/messages/${id}`)).body).toEqual(NOT_FOUND)
+  })
+})
+
 test('GET /public/v1/me returns the company, the name and permissions of the key, and its limits', async () => {
   const { api, companyId } = await service.createCompany({ permissions: ['ContactsUpsert'] })
   const { status, body } = await api('GET', '/me')

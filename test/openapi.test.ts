@@ -22,6 +22,7 @@ const file = new URL('../openapi.json', import.meta.url)
 const document: {
   paths: Record<string, Record<string, Operation>>
   webhooks: Record<string, Record<string, Operation>>
+  security: Record<string, string[]>[]
   tags: { name: string }[]
   components: Record<'schemas' | 'parameters' | 'headers', Record<string, Schema>> & {
     responses: Record<string, Response>
@@ -29,7 +30,11 @@ const document: {
 } = JSON.parse(readFileSync(file, 'utf8'))
 const named = (paths: Record<string, Record<string, Operation>>) =>
   Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
+    Object.entries(methods).map(([method, operation]) => ({
+      security: document.security,
+      ...operation,
+      name: `${method.toUpperCase()} ${path}`,
+    })),
   )
 const operations = named(document.paths)
 const operationOf = (id: string) => operations.find(({ operationId }) => operationId === id)!

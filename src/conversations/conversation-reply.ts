@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { nullableInteger, nullableText, nullableTime, Pagination, pathId } from '../http/shapes.ts'
+import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timestamp } from '../http/shapes.ts'
 import type { Conversation, Message } from './conversation-store.ts'
+import type { MessageDetails } from './message-details-store.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
@@ -84,6 +85,39 @@ export const ConversationRecord = Type.Object(
 )
 export type ConversationRecord = Static<typeof ConversationRecord>
 
+const MESSAGE_EXAMPLE = {
+  id: 90217,
+  wamid: 'wamid.HBgMMzkzMzMx',
+  direction: 'inbound',
+  type: 'image',
+  text: 'Is this the right size?',
+  media: {
+    url: 'https://parley.example.com/media/c2lnbmVk.MTc3MzA0ODYwMA',
+    type: 'image/jpeg',
+    filename: null,
+  },
+  reaction: null,
+  status: 'received',
+  error: null,
+  senderName: 'Ada Rossi',
+  timestamp: 1772443800,
+  timestampIso: '2026-03-02T09:30:00.000Z',
+  editedAt: null,
+  revokedAt: null,
+}
+
+const MessageFailure = Type.Union([
+  Type.Object(
+    {
+      code: nullableInteger('The error code of the provider.'),
+      title: nullableText('The error title of the provider.'),
+      details: nullableText('The details that the provider gave.'),
+    },
+    { title: 'MessageFailure', description: 'Why a message failed, in the words of the provider.' },
+  ),
+  Type.Null(),
+])
+
 export const MessageRecord = Type.Object(
   {
     id: Type.Integer({ description: 'The id, which grows from message to message and serves as a cursor.' }),
@@ -103,17 +137,7 @@ export const MessageRecord = Type.Object(
     status: Type.Enum(['received', 'pending', 'sent', 'delivered', 'read', 'failed', 'unknown'], {
       description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
     }),
-    error: Type.Union(
-      [
-        Type.Object({
-          code: nullableInteger('The error code of the provider.'),
-          title: nullableText('The error title of the provider.'),
-          details: nullableText('The details that the provider gave.'),
-        }),
-        Type.Null(),
-      ],
-      { description: 'Why a failed message failed, in the words of the provider.' },
-    ),
+    error: MessageFailure,
     senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
     timestamp: nullableInteger('The time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
@@ -124,29 +148,42 @@ export const MessageRecord = Type.Object(
   },
   {
     title: 'Message',
-    example: {
-      id: 90217,
-      wamid: 'wamid.HBgMMzkzMzMxMjM0NTY3FQIAEhgUM0E5RkI2RkQwMkY0QzAxRkQxRTQA',
-      direction: 'inbound',
-      type: 'image',
-      text: 'Is this the right size?',
-      media: {
-        url: 'https://parley.example.com/media/c2lnbmVk.MTc3MzA0ODYwMA',
-        type: 'image/jpeg',
-        filename: null,
-      },
-      reaction: null,
-      status: 'received',
-      error: null,
-      senderName: 'Ada Rossi',
-      timestamp: 1772443800,
-      timestampIso: '2026-03-02T09:30:00.000Z',
-      editedAt: null,
-      revokedAt: null,
-    },
+    example: MESSAGE_EXAMPLE,
   },
 )
 export type MessageRecord = Static<typeof MessageRecord>
+
+/** A message with what the provider and the receivers made of it. */
+export const MessageDetailsRecord = Type.Object(
+  {
+    message: MessageRecord,
+    statuses: Type.Array(
+      Type.Object({
+        status: Type.String({ description: 'A status that the provider reported, each once.' }),
+        at: nullableTime('The time by the clock of the provider.'),
+        receivedAt: Timestamp,
+        error: MessageFailure,
+      }),
+    ),
+    deliveries: Type.Array(
+      Type.Object({
+        registrationId: Type.Integer(),
+        deliveryId: Type.Integer(),
+        status: Type.Enum(['pending', 'delivered', 'dead', 'skipped']),
+        attempts: Type.Integer(),
+      }),
+    ),
+  },
+  {
+    title: 'MessageDetails',
+    example: {
+      message: MESSAGE_EXAMPLE,
+      statuses: [],
+      deliveries: [{ registrationId: 7, deliveryId: 20779000002207, status: 'delivered', attempts: 1 }],
+    },
+  },
+)
+export type MessageDetailsRecord = Static<typeof MessageDetailsRecord>
 
 /** Where a message's media can be fetched. */
 export type MediaAddress = (companyId: number, messageId: number) => string
@@ -200,14 +237,28 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   },
   reaction: row.reaction,
   status: row.status as MessageRecord['status'],
-  error: row.error && {
-    code: row.error.code ?? null,
-    title: row.error.title ?? null,
-    details: row.error.details ?? null,
-  },
+  error: toFailure(row.error),
   senderName: row.senderName,
   timestamp: row.sentAt && Math.floor(row.sentAt.getTime() / 1000),
   timestampIso: row.sentAt?.toISOString() ?? null,
   editedAt: row.editedAt?.toISOString() ?? null,
   revokedAt: row.revokedAt?.toISOString() ?? null,
 })
+
+export const toMessageDetails = (
+  details: MessageDetails,
+  companyId: number,
+  mediaAddress: MediaAddress,
+): MessageDetailsRecord => ({
+  message: toMessageRecord(details.message, companyId, mediaAddress),
+  statuses: details.statuses.map(({ status, occurredAt, createdAt, error }) => ({
+    status,
+    at: occurredAt?.toISOString() ?? null,
+    receivedAt: createdAt.toISOString(),
+    error: toFailure(error),
+  })),
+  deliveries: details.deliveries,
+})
+
+const toFailure = (error: Message['error']): MessageRecord['error'] =>
+  error && { code: error.code ?? null, title: error.title ?? null, details: error.details ?? null }

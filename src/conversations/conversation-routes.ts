@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { badRequest, type FieldFault, validationError } from '../errors.ts'
+import { badRequest, type FieldFault, messageNotFound, validationError } from '../errors.ts'
 import {
   type Cursor,
   cursorQuery,
@@ -13,7 +13,8 @@ import {
   unknownCursor,
   withoutPages,
 } from '../http/paging.ts'
-import { Pagination } from '../http/shapes.ts'
+import { Pagination, pathId } from '../http/shapes.ts'
+import { parseId } from '../ids.ts'
 import { getConversation } from './conversation.ts'
 import { ConversationQuery, type MatchContacts, readConversationPage } from './conversation-list.ts'
 import {
@@ -21,11 +22,14 @@ import {
   ConversationPagination,
   ConversationRecord,
   type MediaAddress,
+  MessageDetailsRecord,
   MessageRecord,
   toConversationRecord,
+  toMessageDetails,
   toMessageRecord,
 } from './conversation-reply.ts'
 import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
+import { findMessageDetails } from './message-details-store.ts'
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
 const config = { permissions: ['WhatsApp'] } as const
@@ -123,6 +127,28 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts }: D
           data: rows.map((row) => toMessageRecord(row, companyId, mediaAddress)),
           pagination: cursor ? withoutPages(toPagination(total, 1, pageSize)) : toPagination(total, page, pageSize),
         }
+      },
+    )
+
+    app.get(
+      '/public/v1/whatsapp/conversations/:chatId/messages/:id',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getMessage',
+          summary: 'Get a message with its statuses and deliveries',
+          description: 'Statuses are kept for 30 days, deliveries as long as their log.',
+          params: Type.Object({ ...ChatId.properties, id: pathId('MessageId', 'The id of the message.') }),
+          response: { 200: Type.Object({ data: MessageDetailsRecord }, { description: 'The message.' }) },
+        },
+      },
+      async ({ caller: { companyId }, params }) => {
+        const conversation = await getConversation(db, companyId, params.chatId)
+        const id = parseId(params.id)
+        const details = id === undefined ? undefined : await findMessageDetails(db, companyId, conversation.id, id)
+        if (details === undefined) throw messageNotFound()
+        return { data: toMessageDetails(details, companyId, mediaAddress) }
       },
     )
 

@@ -105,16 +105,7 @@ export function listMessages(
   range: { from: number; to: number },
 ): Promise<Message[]> {
   return db<Message[]>`
-    select
-      message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media,
-      message.status, message.error, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
-      (
-        select reaction.emoji
-        from message_reactions reaction
-        where reaction.company_id = message.company_id and reaction.target_wamid = message.wamid
-        order by reaction.occurred_at desc, reaction.ordinal desc
-        limit 1
-      ) as reaction
+    select ${messageColumns(db)}
     from messages message
     where message.company_id = ${companyId}
       and message.conversation_id = ${conversationId}
@@ -122,6 +113,31 @@ export function listMessages(
     order by message.seq desc
   `
 }
+
+/** The members of a `Message` in `message`. */
+const messageColumns = (db: Db) => db`
+  message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
+  message.error, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
+  (
+    select reaction.emoji
+    from message_reactions reaction
+    where reaction.company_id = message.company_id and reaction.target_wamid = message.wamid
+    order by reaction.occurred_at desc, reaction.ordinal desc
+    limit 1
+  ) as reaction
+`
+
+/** A message and the conversation that it belongs to. */
+export type PlacedMessage = Message & { conversationId: number; createdAt: Date }
+
+/** The messages of these ids that the company has. */
+export const listMessagesByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<PlacedMessage[]> =>
+  db<PlacedMessage[]>`
+    select ${messageColumns(db)}, message.conversation_id, message.created_at
+    from messages message
+    where message.company_id = ${companyId} and message.id = any (${[...ids]}::bigint[])
+    order by message.id
+  `
 
 /** The place of a message in its conversation. */
 export async function findSeq(

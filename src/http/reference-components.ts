@@ -12,7 +12,15 @@ import {
 
 type Paths = Record<string, Record<string, Operation>>
 /** An OpenAPI document, as far as it is completed here. */
-export type ReferenceDocument = { paths?: Paths; webhooks?: Paths; components?: Record<string, unknown> }
+export type ReferenceDocument = {
+  paths?: Paths
+  webhooks?: Paths
+  components?: Record<string, unknown>
+  security?: object[]
+}
+/** The credential of operations that name none. */
+const API_KEY = [{ apiKey: [] }]
+
 type Components = { schemas: Record<string, unknown>; parameters: Record<string, unknown> }
 
 /** For validation and generation only; `example` stands at the media types instead. */
@@ -41,6 +49,10 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
     for (const [type, media] of Object.entries(content)) completeMedia(type, media, components)
   }
   shareResponses(operationsOf(document.paths), responses)
+  for (const [, operation] of operationsOf(document.paths)) {
+    if (JSON.stringify(operation.security) === JSON.stringify(API_KEY)) delete operation.security
+  }
+  document.security = API_KEY
   document.components = {
     ...document.components,
     headers: COMMON_COMPONENTS.headers,

@@ -19,8 +19,9 @@ function formOf(schema: Record<string, unknown>): Record<string, unknown> {
   return {
     ...shape,
     title: `${shape.title}Form`,
+    description: 'The members mean the same as in JSON.',
     properties: flatten(
-      members.filter((one) => !open.includes(one)),
+      members.filter((one) => !open.includes(one)).map(([name, member]) => [name, undescribed(member)]),
       propertiesOf,
     ),
     ...(open.length > 0 && {
@@ -28,6 +29,15 @@ function formOf(schema: Record<string, unknown>): Record<string, unknown> {
     }),
     ...(isRecord(shape.example) && { example: flatten(Object.entries(shape.example), asRecord) }),
   }
+}
+
+/** Without descriptions, which the shape of JSON has. */
+function undescribed(member: unknown): unknown {
+  if (!isRecord(member)) return member
+  const { description: _, properties, ...rest } = member
+  if (!isRecord(properties)) return rest
+  const inner = Object.entries(properties).map(([name, one]) => [name, undescribed(one)])
+  return { ...rest, properties: Object.fromEntries(inner) }
 }
 
 function flatten(

@@ -71,7 +71,7 @@ const EXAMPLE = {
   channel: { provider: PROVIDER_NAMES[0], phoneNumber: '390655501234', channelId: 3 },
   contact: { phone: '393331234567', name: 'Ada Rossi', userId: null },
   message: {
-    wamid: 'wamid.HBgMMzkzMzMxMjM0NTY3FQIAEhgUM0E5RkI2RkQwMkY0QzAxRkQxRTQA',
+    wamid: 'wamid.HBgMMzkzMzMx',
     type: 'text',
     text: 'Is my order ready?',
     isEcho: false,

@@ -28,7 +28,7 @@ export const SendReplyShape = Type.Object(
           success: true,
           chatId: 812,
           messageId: 90218,
-          wamid: 'wamid.HBgMMzkzMzMxMjM0NTY3FQIAERgSQjA0N0Y4RTU5QzVGN0E2RDkyAA==',
+          wamid: 'wamid.HBgMMzkzMzMx',
         },
       },
     ),

@@ -274,6 +274,10 @@ describe('redelivering a range', () => {
     const { id } = await register(db, companyId)
     const [dead, done] = [await deliver('w1', ['dead']), await deliver('w2', ['delivered'])]
     await deliver('w3', ['failed'])
+    const dry = { status: 200, body: { success: true, count: 1 } }
+    expect(await call('POST', `${id}/redeliver`, { since, onlyDeadLettered: true, dryRun: true })).toEqual(dry)
+    expect((await call('POST', `${id}/redeliver`, { since, dryRun: true })).body.count).toBe(2)
+    expect(wakes).toEqual([])
     expect(await call('POST', `${id}/redeliver`, { since, onlyDeadLettered: true })).toEqual({
       status: 200,
       body: { success: true, count: 1 },

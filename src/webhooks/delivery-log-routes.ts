@@ -8,6 +8,7 @@ import { nullableInteger, nullableText, pathId, Success } from '../http/shapes.t
 import { parseId } from '../ids.ts'
 import { type DeliveryLog, listLogs, MAX_LOG_ROWS } from './delivery-log-store.ts'
 import {
+  countRange,
   parseRedeliveryRange,
   type RangeProgress,
   type RedeliveryDeps,
@@ -89,6 +90,7 @@ const Redeliver = Type.Object(
       Type.String({ format: 'date-time', description: 'The end of the time range, by default now.' }),
     ),
     onlyDeadLettered: Type.Optional(Type.Boolean({ description: 'Leaves out deliveries that succeeded.' })),
+    dryRun: Type.Optional(Type.Boolean({ description: 'Only counts the deliveries, and enqueues none.' })),
   },
   { title: 'Redelivery', example: { since: '2026-03-01T00:00:00Z', onlyDeadLettered: true } },
 )
@@ -202,6 +204,11 @@ export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsy
         const { companyId } = request.caller
         const id = parseId(request.params.id)
         const range = parseRedeliveryRange(request.body, deps.clock.now())
+        if (request.body.dryRun) {
+          const answer = { success: true as const, count: await countRange(deps, companyId, id, range) }
+          await completeKey(deps.db, request, reply, 200, answer)
+          return answer
+        }
         const earlier = readProgress(request.idempotency?.progress)
         const toAnswer = (count: number) => ({ success: true as const, count })
         const count = await redeliverRange(deps, companyId, id, range, earlier, (tx, progress) =>

@@ -65,6 +65,24 @@ export async function renewDeliveries(
   return { count: row.renewed, next: row.seen < limit ? undefined : (row.last ?? undefined) }
 }
 
+/** How many deliveries a redelivery of the range would enqueue. */
+export async function countFinished(
+  db: Db,
+  companyId: number,
+  registrationId: number,
+  range: RedeliveryRange,
+): Promise<number> {
+  const statuses = range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']
+  const [row] = await db<[{ count: number }]>`
+    select count(*) as count
+    from deliveries
+    where company_id = ${companyId} and registration_id = ${registrationId} and status = any (${statuses}::text[])
+      and day between ${dayOf(range.since)}::integer and ${dayOf(range.until)}::integer
+      and created_at >= ${range.since} and created_at < ${range.until} and wamid not like 'erased:%'
+  `
+  return row.count
+}
+
 const DAY_MS = 86_400_000
 
 /** The day of a partition: days since 1970. */

@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { badRequest, deliveryLogNotFound, validationError } from '../errors.ts'
 import { findLoggedDelivery } from './delivery-log-store.ts'
-import { type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
+import { countFinished, type RedeliveryRange, renewDeliveries, renewDelivery } from './redelivery-store.ts'
 import { getRegistrationRow } from './registration.ts'
 import type { RegistrationRow } from './registration-store.ts'
 
@@ -66,6 +66,18 @@ export async function redeliverRange(
     onEnqueued()
   } while (progress.cursor !== null)
   return progress.count
+}
+
+/** How many deliveries `redeliverRange` would enqueue; it changes nothing. */
+export async function countRange(
+  { db }: RedeliveryDeps,
+  companyId: number,
+  registrationId: number | undefined,
+  range: RedeliveryRange,
+): Promise<number> {
+  const registration = await getRegistrationRow({ db }, companyId, registrationId)
+  checkActive(registration)
+  return countFinished(db, companyId, registration.id, range)
 }
 
 /** Reads a range from a request; `until` is now when it is absent. */

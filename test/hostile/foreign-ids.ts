@@ -13,6 +13,7 @@ const MISSING: Record<ThingName, string> = {
   message: '987654321012',
   // Later than every place of a list: ids of the log begin with their day.
   log: '900000000000001',
+  delivery: '900000000000001',
   import: '987654321012',
   email: 'eml_missing00000000000000',
   transactional: '987654321012',
@@ -72,6 +73,12 @@ const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string, own: Co
     name: 'cursor of delivery logs',
     thing: 'log',
     build: (id, { things }) => get(`/public/v1/webhooks/registrations/${things.registration.living}/logs?before=${id}`),
+  },
+  {
+    name: 'cursor of deliveries',
+    thing: 'delivery',
+    build: (id, { things }) =>
+      get(`/public/v1/webhooks/registrations/${things.registration.living}/deliveries?before=${id}`),
   },
   { name: 'cursor of imports', thing: 'import', build: (id) => get(`/public/v1/contacts/imports?before=${id}`) },
 ]

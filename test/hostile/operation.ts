@@ -69,7 +69,7 @@ export async function readContract(file: URL): Promise<Contract> {
 }
 
 function toOperation(document: Document, method: string, path: string, described: Described): Operation {
-  const names = (described.security ?? []).flatMap((one) => Object.keys(one))
+  const names = (described.security ?? [{ apiKey: [] }]).flatMap((one) => Object.keys(one))
   return {
     name: `${method.toUpperCase()} ${path}`,
     method,

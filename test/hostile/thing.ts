@@ -5,6 +5,7 @@ const BY_PARAMETER: Record<string, ThingName> = {
   chatId: 'conversation',
   email: 'contactEmail',
   logId: 'log',
+  deliveryId: 'delivery',
   clientId: 'clientId',
   channelId: 'sender',
   templateId: 'emailTemplate',
@@ -13,6 +14,7 @@ const BY_FOLDER: Record<string, ThingName> = {
   contacts: 'contact',
   registrations: 'registration',
   imports: 'import',
+  messages: 'message',
   emails: 'email',
   transactionals: 'transactional',
 }

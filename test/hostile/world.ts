@@ -18,6 +18,7 @@ export type ThingName =
   | 'registration'
   | 'message'
   | 'log'
+  | 'delivery'
   | 'import'
   | 'email'
   | 'transactional'
@@ -173,6 +174,7 @@ async function createCompany(stage: Stage, words: string): Promise<Company> {
     const [first] = await api('GET', `/webhooks/registrations/${registration.living}/logs`)
     return first?.id
   })
+  const deliveries = await api('GET', `/webhooks/registrations/${registration.living}/deliveries`)
   const families = await api('GET', '/templates/whatsapp')
   const numbers = await api('GET', '/templates/whatsapp/senders')
   return {
@@ -186,6 +188,7 @@ async function createCompany(stage: Stage, words: string): Promise<Company> {
       registration,
       message: { living: message },
       log: { living: log },
+      delivery: { living: String(deliveries.data[0].id) },
       import: { living: String(list.data.id) },
       email: { living: sent.data.id },
       transactional: { living: String(transactionalIds[0]) },

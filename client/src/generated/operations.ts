@@ -14,7 +14,9 @@ import type {
   ConversationPagination,
   CustomField,
   CustomFieldGroups,
+  Delivery,
   DeliveryAttempt,
+  DeliveryDetails,
   DeprecationWarning,
   EmailStats,
   EmailTemplateItem,
@@ -25,6 +27,7 @@ import type {
   Me,
   Message,
   MessageContent,
+  MessageDetails,
   NewCustomField,
   NewEmail,
   NewRegistration,
@@ -152,6 +155,18 @@ export abstract class Operations {
     return this.call({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/messages', params, json: body }, options)
   }
 
+  /** Get a message with its statuses and deliveries. Statuses are kept for 30 days, deliveries as long as their log. */
+  getMessage(params: {
+    /** The id of the conversation. */
+    chatId: number
+    /** The id of the message. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: MessageDetails
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages/{id}', params }, options)
+  }
+
   /** Register a receiver. The registration is active at once. Its secret is never returned. */
   createRegistration(body: NewRegistration, options?: RequestOptions): Promise<Registration> {
     return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations', json: body }, options)
@@ -184,6 +199,39 @@ export abstract class Operations {
     id: number
   }, options?: RequestOptions): Promise<Success> {
     return this.call({ method: 'DELETE', path: '/public/v1/webhooks/registrations/{id}', params }, options)
+  }
+
+  /** List deliveries. Returns the newest deliveries of the registration first. */
+  listDeliveries(params: {
+    /** Returns only records with smaller ids. A value that is no id is answered 422. */
+    before?: number
+    /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
+    limit?: number
+    status?: "pending" | "delivered" | "dead" | "skipped"
+    /** The begin of the time range. */
+    since?: string
+    /** The end of the time range. */
+    until?: string
+    /** The id of the registration. */
+    id: number
+  }, options?: RequestOptions): Promise<{
+    data: Array<Delivery>
+    /** The `before` of the next page; null on the last page. */
+    nextBefore: number | null
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations/{id}/deliveries', params }, options)
+  }
+
+  /** Get a delivery with its attempts. Returns the sent body, the headers and what the receiver answered. */
+  getDelivery(params: {
+    /** The id of the registration. */
+    id: number
+    /** The id of the delivery. */
+    deliveryId: number
+  }, options?: RequestOptions): Promise<{
+    data: DeliveryDetails
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations/{id}/deliveries/{deliveryId}', params }, options)
   }
 
   /** List delivery attempts. Returns the newest attempts first. With `before`, the id of the last attempt of a page, every attempt that is kept can be reached. */

@@ -243,6 +243,22 @@ export type CustomFieldGroups = {
   total: number
 }
 
+export type Delivery = {
+  id: number
+  registrationId: number
+  /** The id of the message at the provider. */
+  wamid: string
+  /** `dead` means that the last attempt failed, `skipped` that the registration became inactive. */
+  status: "pending" | "delivered" | "dead" | "skipped"
+  /** The number of attempts, since the last redelivery if there was one. */
+  attempts: number
+  /** The status of the latest attempt; null without an answer. */
+  lastStatusCode: number | null
+  createdAt: string
+  /** The time of the next attempt; null when none follows. */
+  nextAttemptAt: string | null
+}
+
 export type DeliveryAttempt = {
   id: number
   /** The id that all attempts of one delivery share. */
@@ -263,6 +279,30 @@ export type DeliveryAttempt = {
   deadLettered: boolean
   sentAt: string
   createdAt: string
+}
+
+export type DeliveryDetails = {
+  delivery: Delivery
+  /** The body, the very text that is signed and sent. */
+  payload: string
+  /** The headers of the latest attempt, by the present settings of the registration. */
+  requestHeaders: {
+    [name: string]: string
+  }
+  /** The latest attempts, the newest first, at most 100. */
+  attempts: Array<{
+    attempt: number
+    /** Counts from 1; each redelivery begins another round. */
+    round: number
+    /** The status of the answer. */
+    statusCode: number | null
+    /** The body of the answer. */
+    response: string | null
+    /** Why the attempt failed. */
+    errorMessage: string | null
+    durationMs: number
+    sentAt: string
+  }>
 }
 
 export type DeprecationWarning = {
@@ -543,15 +583,7 @@ export type Message = {
   reaction: string | null
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
-  /** Why a failed message failed, in the words of the provider. */
-  error: {
-    /** The error code of the provider. */
-    code: number | null
-    /** The error title of the provider. */
-    title: string | null
-    /** The details that the provider gave. */
-    details: string | null
-  } | null
+  error: MessageFailure | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
   /** The time in epoch seconds. */
@@ -571,6 +603,34 @@ export type MessageContent = {
   text?: string
   template?: (TemplateByName & { id?: never }) | (TemplateById & { name?: never })
   media?: (CaptionedMediaByLink & { providerMediaId?: never }) | (CaptionedMediaById & { link?: never })
+}
+
+export type MessageDetails = {
+  message: Message
+  statuses: Array<{
+    /** A status that the provider reported, each once. */
+    status: string
+    /** The time by the clock of the provider. */
+    at: string | null
+    receivedAt: string
+    error: MessageFailure | null
+  }>
+  deliveries: Array<{
+    registrationId: number
+    deliveryId: number
+    status: "pending" | "delivered" | "dead" | "skipped"
+    attempts: number
+  }>
+}
+
+/** Why a message failed, in the words of the provider. */
+export type MessageFailure = {
+  /** The error code of the provider. */
+  code: number | null
+  /** The error title of the provider. */
+  title: string | null
+  /** The details that the provider gave. */
+  details: string | null
 }
 
 export type NewCustomField = {
@@ -693,6 +753,8 @@ export type Redelivery = {
   until?: string
   /** Leaves out deliveries that succeeded. */
   onlyDeadLettered?: boolean
+  /** Only counts the deliveries, and enqueues none. */
+  dryRun?: boolean
 }
 
 /** A receiver of events. */
