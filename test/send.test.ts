@@ -58,7 +58,7 @@ describe('every type reaches the provider with the body that it wants', () => {
       { type: 'document', media: { link, caption: 'Offer', filename: 'offer.pdf' } },
       { type: 'document', document: { link, caption: 'Offer', filename: 'offer.pdf' } },
     ],
-    ['sticker', { type: 'sticker', media: { providerMediaId: '42' } }, { type: 'sticker', sticker: { id: '42' } }],
+    ['sticker', { type: 'sticker', media: { link } }, { type: 'sticker', sticker: { link } }],
   ]
   test.each(contents)('%s', async (_, content, expected) => {
     const recipient = await openWindow(uniquePhone())
@@ -85,13 +85,23 @@ describe('every type reaches the provider with the body that it wants', () => {
     expect(await rowOf(body.data.messageId)).toMatchObject({ status: 'sent', wamid: body.data.wamid })
   })
 
+  test('a media id of the number is sent as it is; one that the number did not upload is refused', async () => {
+    const recipient = await openWindow(uniquePhone())
+    const providerMediaId = await service.uploadMedia(company.phoneNumberId)
+    const { body } = await send({ recipient, type: 'sticker', media: { providerMediaId } })
+    expect((await receivedBy(body.data.wamid)).sticker).toEqual({ id: providerMediaId })
+    const refused = await send({ recipient, type: 'sticker', media: { providerMediaId: '42' } })
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Media 42 does not exist')])
+  })
+
   test('media that the provider holds are noted for copying with the outcome, media behind a link are not', async () => {
     const recipient = await openWindow(uniquePhone())
     const noted = async (media: object) => {
       const { body } = await send({ recipient, type: 'image', media })
       return service.db`select provider_media_id from media where message_id = ${body.data.messageId}`
     }
-    expect(await noted({ providerMediaId: '4242' })).toEqual([{ providerMediaId: '4242' }])
+    const providerMediaId = await service.uploadMedia(company.phoneNumberId)
+    expect(await noted({ providerMediaId })).toEqual([{ providerMediaId }])
     expect(await noted({ link })).toEqual([])
   })
 

@@ -87,6 +87,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     control,
     createCompany,
     connectSender,
+    uploadMedia,
   }
 
   /** A company with a key and a number of its own at the sandbox, its templates synced. */
@@ -101,6 +102,12 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
       call(url, method, `/public/v1${path}`, body, { authorization: `Bearer ${key.body.token}`, ...headers })
     const sender = given.isConnected === false ? undefined : await connectSender(companyId, given.sender)
     return { companyId, key: key.body, api, sender: sender?.body, phoneNumberId: sender?.body.phoneNumberId as string }
+  }
+
+  /** A file of the number at the provider; returns its media id. */
+  async function uploadMedia(phoneNumberId: string): Promise<string> {
+    const headers = { authorization: 'Bearer token-of-the-number', 'content-type': 'image/webp' }
+    return (await call(sandbox.url, 'POST', `/v25.0/${phoneNumberId}/media`, 'bytes', headers)).body.id
   }
 
   /** The provider lists the number first, whatever its id. */

@@ -144,7 +144,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     ['video', { type: 'video', media: { link } }, { video: { link } }],
     ['audio', { type: 'audio', media: { link } }, { audio: { link } }],
     ['document', { type: 'document', media: { link, filename: 'a.pdf' } }, { document: { link, filename: 'a.pdf' } }],
-    ['sticker', { type: 'sticker', media: { providerMediaId: '42' } }, { sticker: { id: '42' } }],
+    ['sticker', { type: 'sticker', media: { link } }, { sticker: { link } }],
     [
       'a positional template',
       { type: 'template', template: { name: 'order', components } },
@@ -169,6 +169,14 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     expect(taken).toMatchObject({ phoneNumberId: number.phoneNumberId, body: { to: recipient, ...expected } })
     expect(body.data.wamid).toBe(provider === 'gupshup' ? null : taken.wamid)
     expect((await rowOf(body.data.messageId))?.status).toBe('sent')
+  })
+
+  test('sends a file that the number uploaded', async () => {
+    const recipient = await openWindow(number)
+    const providerMediaId = await service.uploadMedia(number.phoneNumberId)
+    const { status } = await number.api('POST', SEND, { recipient, type: 'sticker', media: { providerMediaId } })
+    expect(status).toBe(200)
+    expect((await takenBy(recipient)).body.sticker).toEqual({ id: providerMediaId })
   })
 
   test('hears of a message on its way, in any order, and knows its wamid', async () => {

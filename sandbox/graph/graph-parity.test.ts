@@ -34,6 +34,7 @@ describe('refuses what Graph refuses', () => {
     ['four reply buttons', buttons('A', 'B', 'C', 'D'), 131009],
     ['a button title of 21 characters', buttons('x'.repeat(21)), 131009],
     ['eleven rows', rows(11), 131009],
+    ['an unknown media id', textTo('393331234567', { type: 'image', text: undefined, image: { id: '42' } }), 100],
   ])('%s', async (_name, body, code) => {
     const answer = await send(sandbox, body)
     expect([answer.status, answer.body.error.code]).toEqual([400, code])

@@ -7,8 +7,15 @@ export type SendRequest = {
   recipient?: string
   type: string
   interactive?: Interactive
+  image?: MediaReference
+  video?: MediaReference
+  audio?: MediaReference
+  document?: MediaReference
+  sticker?: MediaReference
   template?: { name: string; language: { code: string }; components?: SendComponent[] }
 }
+/** An uploaded file by its id, or an address. */
+export type MediaReference = { id?: string; link?: string }
 /** Buttons or a list, as far as their limits are checked. */
 export type Interactive = {
   type: string

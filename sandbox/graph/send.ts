@@ -44,6 +44,7 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gu
   const refusal =
     recipientRefusal(number, request) ??
     contentRefusal(request) ??
+    mediaRefusal(world, phoneNumberId, request) ??
     templateRefusal(world, number.wabaAccountId, request) ??
     (magic !== 'silent' && magic?.refusal)
   if (refusal) return refuse(refusal, ids.trace())
@@ -71,6 +72,14 @@ function recipientRefusal(number: PhoneNumber, { to }: SendRequest): Refusal | u
 function contentRefusal(request: SendRequest): Refusal | undefined {
   const fault = request.interactive && interactiveFault(request.interactive)
   return fault === undefined ? undefined : { code: 131009, details: fault }
+}
+
+/** A media id serves the number that uploaded the file. */
+function mediaRefusal(world: World, phoneNumberId: string, request: SendRequest): Refusal | undefined {
+  const { image, video, audio, document, sticker } = request
+  const id = (image ?? video ?? audio ?? document ?? sticker)?.id
+  if (id === undefined || world.media.find(id)?.phoneNumberId === phoneNumberId) return undefined
+  return { code: 100, details: `Media ${id} does not exist or belongs to another phone number` }
 }
 
 /** The provider's limits: 3 reply buttons with titles of 20 characters, 10 rows with titles of 24. */
