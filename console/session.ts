@@ -10,7 +10,7 @@ export type Session = {
   endsAt: string
   features: { sandboxUrl: string | null; sessionWindow: Rule; marketingWindow: Rule }
 }
-type Rule = 'enforce' | 'provider'
+type Rule = 'strict' | 'provider'
 
 const ADDRESS = '/console/api/session'
 
@@ -40,7 +40,7 @@ export async function signOut(): Promise<void> {
 
 /** Another session of the company; for an operator of everybody. */
 export type OtherSession = {
-  id: string
+  id: number
   kind: Session['kind']
   name: string
   createdAt: string
@@ -54,8 +54,8 @@ export const sessionsQuery = queryOptions({
   queryFn: async (): Promise<{ data: OtherSession[] }> => answerOf(await send('/console/api/sessions')),
 })
 
-export async function endSession(id: string): Promise<void> {
-  const response = await send(`/console/api/sessions/${encodeURIComponent(id)}`, 'DELETE')
+export async function endSession(id: number): Promise<void> {
+  const response = await send(`/console/api/sessions/${id}`, 'DELETE')
   if (!response.ok) throw errorOf(await bodyOf(response), response)
 }
 

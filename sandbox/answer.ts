@@ -4,7 +4,16 @@ import type { IncomingHttpHeaders } from 'node:http'
 export type Fate = 'hang' | 'reset' | 'truncate' | 'drip'
 
 /** An HTTP answer as a value, so that every handler is a function from a request to one of these. */
-export type Answer = { status: number; contentType: string; body: string | Buffer; fate?: Fate; delayMs?: number }
+export type Answer = {
+  status: number
+  contentType: string
+  body: string | Buffer
+  headers?: Record<string, string>
+  fate?: Fate
+  delayMs?: number
+  /** Writes on after the head, until the client goes; the function that it returns ends that. */
+  follow?: (write: (text: string) => void) => () => void
+}
 
 /** A request, read to its end. `url` is path and query as they came; `base` is how the client addresses us. */
 export type Received = {

@@ -81,13 +81,22 @@ function write(incoming: IncomingMessage, response: ServerResponse, answer: Answ
     incoming.socket.resetAndDestroy()
     return
   }
-  const { status, contentType, body } = answer
+  const { status, contentType, body, headers = {} } = answer
+  if (answer.follow !== undefined) {
+    response.writeHead(status, { 'content-type': contentType, 'cache-control': 'no-store' })
+    response.on(
+      'close',
+      answer.follow((text) => void response.write(text)),
+    )
+    return
+  }
   if (answer.fate === 'drip') {
     drip(response, status, contentType)
     return
   }
   const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  response.writeHead(status, ['content-type', contentType, 'content-length', String(length)])
+  const others = Object.entries(headers).flat()
+  response.writeHead(status, ['content-type', contentType, 'content-length', String(length), ...others])
   if (answer.fate === 'truncate') response.write(body.slice(0, length / 2), () => response.destroy())
   // ASCII goes out as latin1, which costs less to write than UTF-8.
   else response.end(body, length === body.length ? 'latin1' : 'utf8')

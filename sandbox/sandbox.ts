@@ -10,9 +10,11 @@ import { answerGraph, type GraphDeps, isGraphPath } from './graph/router.ts'
 import { answerGupshup, isGupshupPath } from './gupshup/router.ts'
 import { createHttpServer } from './http-server.ts'
 import { startMailServer } from './mail/mail-server.ts'
+import { answerPhonePage, isPhonePage } from './phone-page/pages.ts'
 import { answerReceiver, isReceiverPath } from './receivers/answer-receiver.ts'
 import { startStatusFeed } from './webhook/status-feed.ts'
 import { createWebhook } from './webhook/webhook.ts'
+import { createFeed } from './world/feed.ts'
 import { createIdMaker } from './world/id-maker.ts'
 import { createWorld } from './world/world.ts'
 
@@ -57,17 +59,18 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     messageLimit = 10_000,
   } = options
   const { clock = systemClock, random = Math.random, autoStatus = webhookUrl !== undefined } = options
-  const world = createWorld({ messageLimit, autoStatus, clock })
+  const feed = createFeed()
+  const world = createWorld({ messageLimit, autoStatus, clock, feed })
   const ids = createIdMaker(clock)
   const webhook = createWebhook({ url: webhookUrl, appSecret })
-  const feed = startStatusFeed({ world, webhook, clock, delayMs: statusDelayMs })
+  const statusFeed = startStatusFeed({ world, webhook, clock, delayMs: statusDelayMs })
   const reset = () => {
-    feed.forget()
+    statusFeed.forget()
     webhook.target = { url: webhookUrl, appSecret }
-    Object.assign(world, createWorld({ messageLimit, autoStatus, clock }))
+    Object.assign(world, createWorld({ messageLimit, autoStatus, clock, feed }))
   }
 
-  const graph: GraphDeps = { world, clock, ids, random, announce: feed.announce }
+  const graph: GraphDeps = { world, clock, ids, random, announce: statusFeed.announce }
   const control: ControlDeps = { world, clock, ids, webhook, reset, autoStatusDefault: autoStatus }
   const server = createHttpServer(createHandler(graph, control), ({ url }) =>
     isProviderPath(url) ? world.behaviour.latencyMs : 0,
@@ -81,7 +84,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     ...address,
     smtpUrl: mail.url,
     stop: async () => {
-      feed.stop()
+      statusFeed.stop()
       await Promise.all([close(server), mail.stop(), webhook.close()])
     },
   }
@@ -91,9 +94,10 @@ function createHandler(graph: GraphDeps, control: ControlDeps): (request: Receiv
   const answerControl = createControlRouter(CONTROL_ROUTES)
   return (request) => {
     if (isGraphPath(request.url)) return answerGraph(graph, request)
-    if (isReceiverPath(request.url)) return answerReceiver(control.world.receivers, request)
+    if (isReceiverPath(request.url)) return answerReceiver(control.world, request)
     if (isDialog360Path(request.url)) return answerDialog360(graph, request)
     if (isGupshupPath(request.url)) return answerGupshup(graph, request)
+    if (isPhonePage(request.url)) return answerPhonePage(request.url, control.webhook.target.url)
     if (request.url.startsWith('/sandbox/')) return answerControl(control, request)
     return jsonAnswer({ error: { message: `Nothing is at ${request.url}` } }, 404)
   }

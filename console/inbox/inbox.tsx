@@ -1,6 +1,58 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { useEffect, useMemo } from 'react'
+import { useKeys } from '../keys.ts'
+import { classes } from '../parts/classes.ts'
 import { Empty } from '../parts/empty.tsx'
+import { Screen } from '../shell/screen.tsx'
+import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
+import { ConversationList } from './conversation-list.tsx'
+import { ConversationPane } from './conversation-pane.tsx'
+import { filterOf } from './conversation-queries.ts'
+import { Filters } from './filters.tsx'
+import css from './inbox.module.css'
+import { resumeOutbox } from './outbox.ts'
 
+/** The list of conversations, and beside it the one that is open. */
 export function Inbox() {
-  return <Empty icon="inbox" title={text.inbox.title} />
+  const { chatId } = useParams({ from: '/inbox/{-$chatId}' })
+  const search = useSearch({ from: '/inbox/{-$chatId}' })
+  const { name } = useSession()
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  const filter = useMemo(() => filterOf(search, name), [search, name])
+  const isOpen = chatId !== undefined
+  useEffect(resumeOutbox, [])
+  useKeys({
+    j: () => focusRow(1),
+    k: () => focusRow(-1),
+    u: () => navigate({ to: '/inbox/{-$chatId}', params: { chatId: undefined }, search: (kept) => kept }),
+  })
+  return (
+    <Screen title={text.inbox.title} permission="WhatsApp">
+      <div className={classes(css.inbox, isOpen && css.isOpen)}>
+        <section className={css.side} aria-label={text.inbox.list}>
+          <Filters search={search} />
+          <ConversationList filter={filter} shown={undefined} />
+        </section>
+        <div className={css.pane}>
+          {isOpen ? (
+            <ConversationPane key={chatId} chatId={Number(chatId)} />
+          ) : (
+            <Empty icon="inbox" title={text.inbox.choose} text={text.inbox.chooseText} />
+          )}
+        </div>
+      </div>
+    </Screen>
+  )
+}
+
+/** Moves the focus to the next or previous row; from elsewhere to the open conversation or the first. */
+function focusRow(step: 1 | -1): void {
+  const rows = [...document.querySelectorAll<HTMLElement>('[data-chat]')].sort(
+    (one, other) => one.getBoundingClientRect().top - other.getBoundingClientRect().top,
+  )
+  const at = document.activeElement instanceof HTMLElement ? rows.indexOf(document.activeElement) : -1
+  const open = rows.findIndex((row) => row.ariaCurrent === 'page')
+  const target = at !== -1 ? rows[at + step] : open !== -1 ? rows[open + step] : rows[0]
+  target?.focus()
 }

@@ -6,13 +6,23 @@ import { Icon, type IconName } from './icon.tsx'
 type Props = ButtonHTMLAttributes<HTMLButtonElement> & {
   look?: 'primary' | 'plain' | 'quiet' | 'danger'
   icon?: IconName
+  /** Whether it opens a menu. */
+  isMenu?: boolean
   /** While it is true, the button keeps its width and takes no press. */
   isBusy?: boolean
   ref?: Ref<HTMLButtonElement>
 }
 
 /** A button with a text. */
-export function Button({ look = 'plain', icon, isBusy = false, className, children, ...others }: Props) {
+export function Button({
+  look = 'plain',
+  icon,
+  isMenu = false,
+  isBusy = false,
+  className,
+  children,
+  ...others
+}: Props) {
   return (
     <button
       type="button"
@@ -23,6 +33,7 @@ export function Button({ look = 'plain', icon, isBusy = false, className, childr
     >
       {icon && <Icon name={icon} />}
       <span>{children}</span>
+      {isMenu && <Icon name="down" size={14} />}
     </button>
   )
 }

@@ -5,6 +5,7 @@ import { Button } from './button.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { Empty } from './empty.tsx'
 import css from './failure.module.css'
+import { describe } from './failure-text.ts'
 
 type Props = {
   error: unknown
@@ -16,7 +17,7 @@ type Props = {
 
 /** What went wrong, in words, with the request id to copy and a way to try again. */
 export function Failure({ error, retry, missing }: Props) {
-  const fault = error instanceof ApiError ? error : new ApiError('')
+  const fault = error instanceof ApiError ? error : new ApiError('', { status: 500 })
   if (fault.status === 404 && missing !== undefined) {
     return <Empty icon="unknown" title={missing.title} text={missing.text ?? text.failure.notFoundText} />
   }
@@ -34,28 +35,6 @@ export function Failure({ error, retry, missing }: Props) {
       </Empty>
     </div>
   )
-}
-
-function describe({ status, message, requestId }: ApiError) {
-  const { failure } = text
-  if (status === 0 && requestId === null)
-    return { icon: 'offline', title: failure.title, words: failure.offline } as const
-  if (status === 403) {
-    const permission = /\b(WhatsApp|Transactional|ContactsUpsert)\b/.exec(message)?.[1] ?? null
-    return { icon: 'lock', title: failure.forbiddenTitle, words: failure.forbidden(permission) } as const
-  }
-  if (status === 404) return { icon: 'unknown', title: failure.notFound, words: failure.notFoundText } as const
-  if (status === 429) return { icon: 'clock', title: failure.title, words: null } as const
-  const words = status >= 500 || message === '' ? (status === 503 ? failure.busy : failure.server) : message
-  return { icon: 'alert', title: failure.title, words } as const
-}
-
-/** One line for a failed action, beside the control that caused it. */
-export const faultText = (error: unknown): string => {
-  const fault = error instanceof ApiError ? error : new ApiError('')
-  if (fault.fields.length > 0) return fault.fields.map(({ path, message }) => `${path}: ${message}`).join('; ')
-  if (fault.status === 429) return text.failure.slowDown(fault.retryAfter ?? 5)
-  return describe(fault).words ?? text.failure.server
 }
 
 function CountDown({ seconds, onEnd }: { seconds: number; onEnd: () => unknown }) {

@@ -1,30 +1,70 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { FILTERED_ROWS, unreadQuery } from '../inbox/conversation-queries.ts'
+import type { LiveState } from '../live.ts'
+import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Logo } from '../parts/logo.tsx'
 import { text } from '../texts/text.ts'
 import css from './nav.module.css'
-import { screensOf } from './screens.ts'
+import { hasCompany, screensOf } from './screens.ts'
 import { useSession } from './session-context.ts'
 
-/** The screens of the session, and the session itself. */
-export function Nav() {
+/** The menu needs the popups, which the first screen does not wait for. */
+const SessionMenu = lazy(() =>
+  import('./session-menu.tsx').then(({ SessionMenu: component }) => ({ default: component })),
+)
+
+/** The screens of the session, the state of the stream, and the session itself. */
+export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: () => void }) {
   const session = useSession()
   return (
     <nav className={css.nav} aria-label={text.nav.label}>
       <div className={css.brand}>
         <Logo size={22} />
-        <span className={css.company}>{session.company?.name ?? text.product}</span>
+        <bdi className={css.company}>{session.company?.name ?? text.product}</bdi>
       </div>
       <ul className={css.screens}>
         {screensOf(session).map(({ name, to, icon }) => (
-          <li key={name}>
+          <li key={name} className={css.screen}>
             <Link to={to} params={{}} className={css.link ?? ''} activeProps={{ className: css.active ?? '' }}>
               <Icon name={icon} />
-              <span>{text.nav[name]}</span>
+              <span className={css.label}>{text.nav[name]}</span>
+              {name === 'inbox' && <Unread />}
             </Link>
           </li>
         ))}
       </ul>
+      <div className={css.foot}>
+        {state !== undefined && hasCompany(session) && <Live state={state} />}
+        <Suspense fallback={<span className={css.place} />}>
+          <SessionMenu session={session} onKeys={onKeys} />
+        </Suspense>
+      </div>
     </nav>
+  )
+}
+
+/** The number of open conversations with unread messages, as far as one page of them tells. */
+function Unread() {
+  const { data = [] } = useQuery(unreadQuery)
+  const rows = data.length
+  if (rows === 0) return null
+  return (
+    <span className={css.unread}>
+      <span aria-hidden="true">{rows < FILTERED_ROWS ? rows : `${FILTERED_ROWS}+`}</span>
+      <span className={css.hidden}>{text.inbox.unreadCount(rows)}</span>
+    </span>
+  )
+}
+
+function Live({ state }: { state: LiveState }) {
+  const label = state === 'live' ? text.live.isLive : state === 'down' ? text.live.isNotLive : text.live.connecting
+  return (
+    <span className={classes(css.live, state === 'live' && css.isLive, state === 'down' && css.isDown)}>
+      <span className={css.dot} />
+      {label}
+    </span>
   )
 }

@@ -1,15 +1,93 @@
-import type { ReactNode } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from 'react'
+import { adminApi, read } from '../client.ts'
+import { useKeys } from '../keys.ts'
+import type { LiveState } from '../live.ts'
+import { Announcer } from '../parts/announcer.tsx'
+import { Button } from '../parts/button.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { actingFor } from '../scope.ts'
+import { text } from '../texts/text.ts'
+import { useLiveUpdates } from './live-updates.tsx'
 import { Nav } from './nav.tsx'
+import { hasCompany } from './screens.ts'
+import { useSession } from './session-context.ts'
 import css from './shell.module.css'
+
+const KeysDialog = lazy(() => import('./keys-dialog.tsx').then(({ KeysDialog: component }) => ({ default: component })))
 
 /** The navigation beside the screen; below it on a small window. */
 export function Shell({ children }: { children: ReactNode }) {
+  return hasCompany(useSession()) ? <LiveFrame>{children}</LiveFrame> : <Frame state={undefined}>{children}</Frame>
+}
+
+/** Only a company has a stream. */
+const LiveFrame = ({ children }: { children: ReactNode }) => <Frame state={useLiveUpdates()}>{children}</Frame>
+
+function Frame({ state, children }: { state: LiveState | undefined; children: ReactNode }) {
+  const [areKeysShown, showKeys] = useState(false)
+  const navigate = useNavigate()
+  useKeys({
+    '?': () => showKeys(true),
+    'g i': () => navigate({ to: '/inbox/{-$chatId}', params: {} }),
+    'g w': () => navigate({ to: '/receivers/{-$id}', params: {} }),
+    'g p': () => navigate({ to: '/phone' }),
+  })
   return (
     <div className={css.shell}>
-      <Nav />
+      <a href="#content" className={css.skip}>
+        {text.nav.skip}
+      </a>
+      <Nav state={state} onKeys={() => showKeys(true)} />
       <main id="content" className={css.main} tabIndex={-1}>
-        {children}
+        <Strip state={state} />
+        {actingFor !== undefined && <ActingBanner companyId={actingFor} />}
+        <div className={css.screen}>{children}</div>
       </main>
+      <Announcer />
+      {areKeysShown && (
+        <Suspense>
+          <KeysDialog onClose={() => showKeys(false)} />
+        </Suspense>
+      )}
     </div>
   )
+}
+
+/** Says when the page is offline or not live. */
+function Strip({ state }: { state: LiveState | undefined }) {
+  const isOnline = useSyncExternalStore(watchNetwork, () => navigator.onLine)
+  if (isOnline && state !== 'down') return null
+  return (
+    <p className={css.strip} role="status">
+      <Icon name="offline" />
+      {isOnline ? text.live.strip : text.live.offline}
+    </p>
+  )
+}
+
+function ActingBanner({ companyId }: { companyId: number }) {
+  const { data: companies } = useQuery({
+    queryKey: ['companies'],
+    queryFn: () => read(adminApi.GET('/admin/v1/companies')),
+  })
+  const name = companies?.find(({ id }) => id === companyId)?.name ?? text.acting.thisCompany(companyId)
+  return (
+    <div className={css.banner} role="status">
+      <span>{text.acting.banner(name)}</span>
+      <Button look="quiet" onClick={() => location.assign('/console/companies')}>
+        {text.acting.leave}
+      </Button>
+    </div>
+  )
+}
+
+function watchNetwork(listener: () => void): () => void {
+  addEventListener('online', listener)
+  addEventListener('offline', listener)
+  return () => {
+    removeEventListener('online', listener)
+    removeEventListener('offline', listener)
+  }
 }

@@ -68,7 +68,8 @@ export function phone(digits: string): string {
   const plain = digits.replace(/^\+/, '')
   const country = /^(1|7|2[07]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|\d{3})/.exec(plain)?.[0] ?? ''
   const rest = plain.slice(country.length)
-  const groups = rest.match(/.{1,3}(?=.{3}|$)|.{1,4}$/g) ?? [rest]
+  // Groups of three, the last of three or four.
+  const groups = rest.match(/\d{3}(?=\d{3})|\d+$/g) ?? [rest]
   return `+${country} ${groups.join(' ')}`.trim()
 }
 

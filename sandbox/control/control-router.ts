@@ -1,5 +1,6 @@
 import { type Answer, jsonAnswer, type Received } from '../answer.ts'
 import type { ControlRoute } from '../control-routes.ts'
+import { streamWorld } from '../phone-page/stream.ts'
 import { BadInput } from './bad-input.ts'
 import type { ControlDeps } from './control-deps.ts'
 
@@ -13,6 +14,7 @@ export function createControlRouter(routes: ControlRoute[]): ControlRouter {
     if (fault !== undefined) return jsonAnswer({ error: { message: fault } }, 403)
     if (!isJsonOrEmpty(request)) return jsonAnswer({ error: { message: NOT_JSON } }, 415)
     const [path = '', query = ''] = request.url.split('?', 2)
+    if (path === '/sandbox/stream' && request.method === 'GET') return streamWorld(deps, new URLSearchParams(query))
     for (const { route, pattern } of matchers) {
       const match = route.method === request.method && pattern.exec(path)
       if (match) return answer(route, deps, request, { ...match.groups }, new URLSearchParams(query))

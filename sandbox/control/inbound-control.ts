@@ -41,8 +41,23 @@ const parseGenerated = parserOf(Generated)
 
 /** `POST /sandbox/inbound`: a customer writes. */
 export async function sendInbound(deps: ControlDeps, { body }: ControlCall) {
-  const { wamids, ...posted } = await post(deps, [readInbound(deps, body, '')])
+  const item = readInbound(deps, body, '')
+  const { wamids, ...posted } = await post(deps, [item])
+  keepLine(deps, item, wamids[0] ?? '')
   return { wamid: wamids[0], ...posted }
+}
+
+/** Shows the line on the phone page. */
+function keepLine(
+  { world, clock }: ControlDeps,
+  { number, written: { from = '', type, ...content } }: Item,
+  wamid: string,
+): void {
+  const { body } = Object(content[type])
+  const text = typeof body === 'string' ? body : `[${type}]`
+  const message = { wamid, phoneNumberId: number.id, from, text, at: clock.now() }
+  world.written.add(message)
+  world.feed.publish({ type: 'written', message })
 }
 
 /** `POST /sandbox/inbound/batch`: many customers write, all in one body: an array of messages, or how many to make up. */

@@ -26,6 +26,7 @@ const parseBehaviour = parserOf(
 export function changeReceiver({ world }: ControlDeps, { params, body }: ControlCall) {
   const receiver = world.receivers.get(params.name ?? '')
   receiver.behaviour = { ...calmReceiver(), ...parseBehaviour(body) }
+  world.feed.publish({ type: 'request', receiver: params.name ?? '' })
   return receiver.behaviour
 }
 

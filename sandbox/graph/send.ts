@@ -125,6 +125,7 @@ function accept(
   const gupshup = gupshupAppId === undefined ? undefined : { id: randomUUID(), appId: gupshupAppId }
   const message = { wamid: ids.wamid(), phoneNumberId, to, body, at: clock.now(), ...(gupshup && { gupshup }) }
   world.messages.add(message)
+  world.feed.publish({ type: 'message', wamid: message.wamid })
   if (world.behaviour.autoStatus) announce(message)
   return message
 }

@@ -31,6 +31,7 @@ export async function startMailServer(
         (raw) => {
           const from = envelope.mailFrom === false ? '' : envelope.mailFrom.address
           world.mails.add({ from, to: envelope.rcptTo.map(({ address }) => address), raw, at: clock.now() })
+          world.feed.publish({ type: 'email' })
           done(null, 'OK: kept in the sandbox')
         },
         (error: Error) => done(error),

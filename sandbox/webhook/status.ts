@@ -11,6 +11,7 @@ export type StatusDetails = { timestamp?: string | undefined; errors?: unknown[]
 
 /** One item of `statuses` about a message that we accepted, with its own callback data and price. */
 export function statusOf(world: World, message: Accepted, status: string, at: Date, details: StatusDetails): Status {
+  keepStatus(world, message.wamid, status)
   const request: SendRequest & { biz_opaque_callback_data?: string } = JSON.parse(message.body)
   const category = categoryOf(world, message.phoneNumberId, request)
   return {
@@ -25,6 +26,16 @@ export function statusOf(world: World, message: Accepted, status: string, at: Da
     ...(status !== 'failed' && { pricing: pricingOf(category) }),
     ...errorsOf(status, details.errors),
   }
+}
+
+/** Statuses are kept for the phone page only, so for few messages. */
+const STATUSES_KEPT = 1_000
+
+function keepStatus({ statuses, feed }: World, wamid: string, status: string): void {
+  const [oldest] = statuses.keys()
+  if (statuses.size >= STATUSES_KEPT && oldest !== undefined) statuses.delete(oldest)
+  statuses.set(wamid, status)
+  feed.publish({ type: 'status', wamid, status })
 }
 
 /** A status for an id that we know nothing of: other tools on the same number make such. */

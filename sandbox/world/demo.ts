@@ -19,6 +19,9 @@ export const DEMO_NUMBERS: PhoneNumber[] = [
   },
 ]
 
+/** The receiver that a first start registers for the demo company; the service has the same secret. */
+export const DEMO_RECEIVER = { name: 'demo', secret: 'demo-secret-of-16-or-more' }
+
 /** The demo account's templates: every category, both parameter formats, and one for each reason not to be sendable. */
 export const demoTemplates = (): Template[] =>
   [

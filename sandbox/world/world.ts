@@ -3,6 +3,7 @@ import type { Clock } from '../clock.ts'
 import { createReceiverShelf, type ReceiverShelf } from '../receivers/receiver.ts'
 import type { Account, PhoneNumber } from './account.ts'
 import { DEMO_ACCOUNT, DEMO_NUMBERS, demoTemplates } from './demo.ts'
+import type { createFeed, WrittenLine } from './feed.ts'
 import { createMediaShelf, type MediaShelf } from './media-shelf.ts'
 import { Ring } from './ring.ts'
 import { createTemplateBook, type TemplateBook } from './template-book.ts'
@@ -27,6 +28,11 @@ export type World = {
   numbers: Map<string, PhoneNumber>
   templates: TemplateBook
   messages: Ring<Accepted>
+  /** What customers wrote through the control address. */
+  written: Ring<WrittenLine>
+  /** The last status of messages, by wamid; of the newest ones only. */
+  statuses: Map<string, string>
+  feed: ReturnType<typeof createFeed>
   mails: Ring<Received>
   media: MediaShelf
   behaviour: Behaviour
@@ -34,7 +40,9 @@ export type World = {
   receivers: ReceiverShelf
 }
 
-export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: Clock }
+export type WorldOptions = { messageLimit: number; autoStatus: boolean; clock: Clock; feed: World['feed'] }
+
+const WRITTEN_KEPT = 1_000
 
 /** The world at the start: the demo account, its two numbers and its templates; nothing sent yet. */
 export const createWorld = (options: WorldOptions): World => ({
@@ -42,6 +50,9 @@ export const createWorld = (options: WorldOptions): World => ({
   numbers: new Map(DEMO_NUMBERS.map((number) => [number.id, { ...number }])),
   templates: createTemplateBook(demoTemplates()),
   messages: new Ring<Accepted>(options.messageLimit),
+  written: new Ring<WrittenLine>(WRITTEN_KEPT),
+  statuses: new Map(),
+  feed: options.feed,
   mails: new Ring<Received>(options.messageLimit),
   media: createMediaShelf(),
   behaviour: calmBehaviour(options.autoStatus),

@@ -9,6 +9,7 @@ import { createEmailTemplate, listEmailTemplates } from '../emails/email-templat
 import { isLoopback } from '../http/client-address.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
+import { createRegistration, listCompanyRegistrations, updateRegistration } from '../webhooks/registration.ts'
 import type { OperatorDeps } from './operator.ts'
 
 /** The demo's first data; the sandbox knows the same number and account. */
@@ -38,6 +39,7 @@ export async function openDemo(
   const token = await keyOf(deps, id, join(dataDir, TOKEN_FILE))
   await connectDemoNumber(deps, id, sandboxUrl)
   await setUpDemoEmail(deps, id)
+  await registerDemoReceiver(deps, id, sandboxUrl)
   return { companyId: id, token }
 }
 
@@ -90,6 +92,22 @@ async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<vo
   })
 }
 
+/** The sandbox's receiver gets what the demo's customer writes, signed with a secret that the sandbox knows, too. */
+async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
+  const receiver = demoReceiver(sandboxUrl)
+  const known = await listCompanyRegistrations(deps, companyId)
+  const stale = known.find(({ name, url }) => name === receiver.name && url !== receiver.url)
+  if (known.length === 0) await createRegistration(deps, companyId, receiver)
+  else if (stale) await updateRegistration(deps, companyId, stale.id, { url: receiver.url })
+}
+
+const demoReceiver = (sandboxUrl: string) => ({
+  name: 'Demo receiver',
+  url: `${sandboxUrl}/sandbox/receivers/demo`,
+  events: ['whatsapp.message.received'],
+  secret: 'demo-secret-of-16-or-more',
+})
+
 /** Lets the demo's customer write, and waits until that has opened the window for a text to him: seconds at most. */
 export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const before = deps.clock.now()
@@ -139,8 +157,7 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }
   ]
   const customerWrites = `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'`
   const receiver = `${sandboxUrl}/sandbox/receivers/demo`
-  const events = ['whatsapp.message.received']
-  const registration = { name: 'Demo receiver', url: receiver, events, secret: 'demo-secret-of-16-or-more' }
+  const registration = demoReceiver(sandboxUrl)
   return [
     `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
     `Token:    ${token}`,

@@ -1,0 +1,66 @@
+import type { ReactNode } from 'react'
+import type { Message } from '../api.ts'
+import { classes } from '../parts/classes.ts'
+import { Icon } from '../parts/icon.tsx'
+import { time, utc } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './bubble.module.css'
+import { Media } from './media.tsx'
+import { Ticks } from './ticks.tsx'
+
+type Props = { message: Message; isGroup: boolean; isFirst: boolean }
+
+/** A message as the customer or the business wrote it. Everything in it is text, whatever it looks like. */
+export function Bubble({ message, isGroup, isFirst }: Props) {
+  const { direction, media, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
+  const isOut = direction === 'outbound'
+  return (
+    <div className={classes(css.row, isOut && css.out)} data-message={message.id}>
+      {isFirst && (isOut || isGroup) && senderName && <p className={css.sender}>{senderName}</p>}
+      <div className={classes(css.bubble, status === 'failed' && css.failed, status === 'unknown' && css.unknown)}>
+        {media && revokedAt === null && <Media message={message} />}
+        <Words message={message} />
+        <span className={css.meta}>
+          {editedAt !== null && <span>{text.conversation.edited}</span>}
+          {timestampIso !== null && (
+            <time dateTime={timestampIso} title={utc(timestampIso)}>
+              {time(timestampIso)}
+            </time>
+          )}
+          {isOut && <Ticks status={status} />}
+        </span>
+        {reaction && (
+          <span className={css.reaction} role="img" aria-label={text.conversation.reaction(reaction)}>
+            {reaction}
+          </span>
+        )}
+      </div>
+      {status === 'failed' && <Fault>{faultOf(message)}</Fault>}
+      {status === 'unknown' && <Fault isUnknown>{text.ticks.unknown}</Fault>}
+    </div>
+  )
+}
+
+function Words({ message: { text: words, media, type, revokedAt } }: { message: Message }) {
+  if (words === null || (media !== null && words === `[${type}]`)) return null
+  return (
+    <span className={classes(css.words, revokedAt !== null && css.revoked)} dir="auto">
+      {words}
+    </span>
+  )
+}
+
+/** A line below a bubble that says what is wrong with it. */
+export function Fault({ isUnknown = false, children }: { isUnknown?: boolean; children: ReactNode }) {
+  return (
+    <div className={classes(css.fault, isUnknown && css.unsure)}>
+      <Icon name={isUnknown ? 'unknown' : 'alert'} size={14} />
+      <span>{children}</span>
+    </div>
+  )
+}
+
+const faultOf = ({ error }: Message): string =>
+  [error?.title ?? text.ticks.failed, error?.details === error?.title ? null : error?.details]
+    .filter((part) => part)
+    .join(': ')

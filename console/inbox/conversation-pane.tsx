@@ -1,0 +1,137 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useState } from 'react'
+import type { Conversation, ConversationChange } from '../api.ts'
+import { api, read } from '../client.ts'
+import { useKeys } from '../keys.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { Menu, MenuChoice } from '../parts/menu.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { useSession } from '../shell/session-context.ts'
+import { text } from '../texts/text.ts'
+import { Composer } from './composer.tsx'
+import { ContactPane } from './contact-pane.tsx'
+import css from './conversation-pane.module.css'
+import { conversationQuery } from './conversation-queries.ts'
+import { nameOf } from './conversation-row.tsx'
+import { applyConversation } from './live-inbox.ts'
+import { Thread } from './thread.tsx'
+
+/** One conversation: its state, its messages, the answer, and the contact. */
+export function ConversationPane({ chatId }: { chatId: number }) {
+  const { data: record, error, refetch } = useQuery(conversationQuery(chatId))
+  const [areDetailsOpen, openDetails] = useState(false)
+  if (record === undefined) {
+    if (error === null) return <Skeleton rows={5} />
+    return <Failure error={error} retry={refetch} missing={{ title: text.conversation.notFound }} />
+  }
+  return (
+    <div className={css.pane} data-details={areDetailsOpen}>
+      <article className={css.conversation} aria-label={nameOf(record)}>
+        <Head record={record} areDetailsOpen={areDetailsOpen} onDetails={() => openDetails(!areDetailsOpen)} />
+        <Thread record={record} />
+        <Composer record={record} />
+      </article>
+      <ContactPane record={record} onClose={() => openDetails(false)} />
+    </div>
+  )
+}
+
+type HeadProps = { record: Conversation; areDetailsOpen: boolean; onDetails: () => void }
+
+function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  const { name: me } = useSession()
+  const { change, error } = useChange(record)
+  useRead(record, change)
+  const toggle = (status: 'closed' | 'snoozed') => change({ status: record.status === status ? 'open' : status })
+  useKeys({
+    e: () => toggle('closed'),
+    s: () => toggle('snoozed'),
+    a: () => change({ assignee: record.assignee === me ? null : me }),
+  })
+  return (
+    <header className={css.head}>
+      <IconButton
+        icon="back"
+        label={text.back}
+        className={css.back}
+        onClick={() => navigate({ params: { chatId: undefined }, search: (kept) => kept })}
+      />
+      <div className={css.title}>
+        <h2 className={css.name}>
+          <bdi>{nameOf(record)}</bdi>
+        </h2>
+        <p className={css.about}>{aboutOf(record)}</p>
+      </div>
+      {error && (
+        <span role="alert" className={css.fault}>
+          {faultText(error)}
+        </span>
+      )}
+      {record.assignee && <Badge>{record.assignee === me ? text.contact.mine(me) : record.assignee}</Badge>}
+      <Menu
+        align="end"
+        trigger={
+          <Button isMenu aria-label={`${text.conversation.status}: ${text.status[record.status]}`}>
+            {text.status[record.status]}
+          </Button>
+        }
+      >
+        <MenuChoice
+          label={text.conversation.status}
+          value={record.status}
+          choices={STATUSES}
+          onChange={(status) => change({ status })}
+        />
+      </Menu>
+      <IconButton
+        icon="panel"
+        label={text.conversation.details}
+        className={css.details}
+        aria-expanded={areDetailsOpen}
+        onClick={onDetails}
+      />
+    </header>
+  )
+}
+
+const STATUSES = [
+  { value: 'open', label: text.status.open },
+  { value: 'snoozed', label: text.status.snoozed },
+  { value: 'closed', label: text.status.closed },
+] as const
+
+const aboutOf = ({ contact, sender, groupId }: Conversation): string =>
+  [contact.name !== null && contact.phone !== null ? text.phoneNumber(contact.phone) : groupId, sender.phoneName]
+    .filter((part) => part !== null && part !== '')
+    .join(' · ')
+
+/** Changes the conversation, and shows the answer everywhere. */
+export function useChange({ chatId }: Conversation) {
+  const client = useQueryClient()
+  const { mutate, error } = useMutation({
+    mutationFn: async (body: ConversationChange) => {
+      const params = { path: { chatId } }
+      return (await read(api.PATCH('/public/v1/whatsapp/conversations/{chatId}', { params, body }))).data
+    },
+    onSuccess: (record) => applyConversation(client, record),
+  })
+  return { change: mutate, error }
+}
+
+/** A conversation that is open in a visible window is read. */
+function useRead({ unreadMessages }: Conversation, change: (body: ConversationChange) => void): void {
+  const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
+  useEffect(() => {
+    const look = () => setVisible(document.visibilityState === 'visible')
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [])
+  useEffect(() => {
+    if (isVisible && unreadMessages > 0) change({ unreadMessages: 0 })
+  }, [isVisible, unreadMessages, change])
+}

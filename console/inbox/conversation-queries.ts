@@ -1,0 +1,79 @@
+import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import type { Conversation } from '../api.ts'
+import { api, read } from '../client.ts'
+import type { InboxSearch } from '../routes.tsx'
+
+/** The filters of a list as the API takes them. */
+export type Filter = {
+  status?: Conversation['status']
+  unread?: true
+  channelId?: number
+  assignee?: string
+  search?: string
+}
+
+export const PAGE_ROWS = 100
+export const FILTERED_ROWS = 50
+
+/** The filter of an address. Without a status the inbox shows what is open. */
+export function filterOf({ status = 'open', channelId, unread, mine, search }: InboxSearch, me: string): Filter {
+  return {
+    ...(status !== 'all' && { status }),
+    ...(channelId !== undefined && { channelId }),
+    ...(unread && { unread }),
+    ...(mine && { assignee: me }),
+    ...(search !== undefined && { search }),
+  }
+}
+
+export type ConversationPages = InfiniteData<Conversation[]>
+
+/** The conversations that match a filter, from the latest backwards. */
+export const filteredQuery = (filter: Filter) =>
+  infiniteQueryOptions({
+    queryKey: ['conversations', filter],
+    queryFn: async ({ pageParam: before, signal }) => {
+      const query = { ...filter, ...(before !== undefined && { before }), pageSize: FILTERED_ROWS }
+      return (await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))).data
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < FILTERED_ROWS ? undefined : page.at(-1)?.chatId.toString()),
+  })
+
+/** Open conversations with unread messages, one page of them: the number beside the screen's name. */
+export const unreadQuery = queryOptions({
+  queryKey: ['unread'],
+  queryFn: async ({ signal }) => {
+    const query = { status: 'open', unread: true, pageSize: FILTERED_ROWS } as const
+    return (await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))).data
+  },
+})
+
+export type NumberedPage = { data: Conversation[]; pagination: { totalRecords: number | null } }
+
+/** A page of all conversations, by its number from 1. */
+export const numberedQuery = (page: number) =>
+  queryOptions({
+    queryKey: ['conversation-pages', page],
+    queryFn: async ({ signal }): Promise<NumberedPage> =>
+      read(api.GET('/public/v1/whatsapp/conversations', { params: { query: { page, pageSize: PAGE_ROWS } }, signal })),
+  })
+
+export const conversationQuery = (chatId: number) =>
+  queryOptions({
+    queryKey: ['conversation', chatId],
+    queryFn: async ({ signal }) =>
+      (await read(api.GET('/public/v1/whatsapp/conversations/{chatId}', { params: { path: { chatId } }, signal })))
+        .data,
+  })
+
+/** Whether a record belongs to a filtered list; undefined when only the server can say. */
+export function matches(record: Conversation, { status, unread, channelId, assignee, search }: Filter) {
+  if (search !== undefined) return undefined
+  return (
+    (status === undefined || record.status === status) &&
+    (unread === undefined || record.unreadMessages > 0) &&
+    (channelId === undefined || record.sender.channelId === channelId) &&
+    (assignee === undefined || record.assignee === assignee)
+  )
+}

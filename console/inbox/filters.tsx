@@ -1,0 +1,81 @@
+import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
+import { useKeys } from '../keys.ts'
+import { Chip } from '../parts/chip.tsx'
+import { SearchField } from '../parts/search-field.tsx'
+import { Select } from '../parts/select.tsx'
+import type { InboxSearch } from '../routes.tsx'
+import { text } from '../texts/text.ts'
+import css from './filters.module.css'
+import { useNumbers } from './numbers.ts'
+
+const SEARCH_PAUSE_MS = 250
+
+const STATUSES = [
+  { value: 'open', label: text.status.open },
+  { value: 'snoozed', label: text.status.snoozed },
+  { value: 'closed', label: text.status.closed },
+  { value: 'all', label: text.inbox.anyStatus },
+] as const
+
+/** The search and the filters of the list; the address holds them. */
+export function Filters({ search }: { search: InboxSearch }) {
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  const known = useNumbers()
+  const set = (change: { [Key in keyof InboxSearch]: InboxSearch[Key] | undefined }) =>
+    navigate({ search: (kept) => definedOnly({ ...kept, ...change }), replace: true })
+  const numbers = known.map(({ channelId, phoneNumber }) => ({ value: String(channelId), label: phoneNumber }))
+  return (
+    <div className={css.filters}>
+      <Search value={search.search ?? ''} onChange={(words) => set({ search: words || undefined })} />
+      <fieldset className={css.row} aria-label={text.inbox.filters}>
+        <Select
+          label={text.inbox.status}
+          value={search.status ?? 'open'}
+          choices={STATUSES}
+          onChange={(status) => set({ status: status === 'open' ? undefined : status })}
+        />
+        {(numbers.length > 1 || search.channelId !== undefined) && (
+          <Select
+            label={text.inbox.number}
+            value={String(search.channelId ?? '')}
+            choices={[{ value: '', label: text.inbox.anyNumber }, ...numbers]}
+            onChange={(id) => set({ channelId: id === '' ? undefined : Number(id) })}
+          />
+        )}
+        <Chip isOn={search.unread === true} onChange={(isOn) => set({ unread: isOn || undefined })}>
+          {text.inbox.unread}
+        </Chip>
+        <Chip isOn={search.mine === true} onChange={(isOn) => set({ mine: isOn || undefined })}>
+          {text.inbox.mine}
+        </Chip>
+      </fieldset>
+    </div>
+  )
+}
+
+/** The address follows when typing pauses. */
+function Search({ value, onChange }: { value: string; onChange: (words: string) => void }) {
+  const [words, setWords] = useState(value)
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => setWords(value), [value])
+  useEffect(() => {
+    if (words.trim() === value) return
+    const timer = setTimeout(() => onChange(words.trim()), SEARCH_PAUSE_MS)
+    return () => clearTimeout(timer)
+  }, [words, value, onChange])
+  useKeys({ '/': () => field.current?.focus() })
+  return <SearchField ref={field} label={text.inbox.search} value={words} onChange={setWords} />
+}
+
+/** Without the members that are undefined. */
+function definedOnly(search: { [Key in keyof InboxSearch]: InboxSearch[Key] | undefined }): InboxSearch {
+  const { status, channelId, unread, mine, search: words } = search
+  return {
+    ...(status && { status }),
+    ...(channelId && { channelId }),
+    ...(unread && { unread }),
+    ...(mine && { mine }),
+    ...(words && { search: words }),
+  }
+}

@@ -1,0 +1,41 @@
+import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query'
+import type { Message } from '../api.ts'
+import { api, read } from '../client.ts'
+
+const PAGE_MESSAGES = 50
+
+export type MessagePages = InfiniteData<Message[]>
+
+/** The messages of a conversation, from the newest backwards. */
+export const messagesQuery = (chatId: number) =>
+  infiniteQueryOptions({
+    queryKey: ['messages', chatId],
+    queryFn: async ({ pageParam: before, signal }) => {
+      const query = { pageSize: PAGE_MESSAGES, ...(before !== undefined && { before }) }
+      const params = { path: { chatId }, query }
+      return (await read(api.GET('/public/v1/whatsapp/conversations/{chatId}/messages', { params, signal }))).data
+    },
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => (page.length < PAGE_MESSAGES ? undefined : page.at(-1)?.id.toString()),
+  })
+
+/** The pages with a message that is new or changed; each message stands there once. */
+export function withMessage(pages: MessagePages, message: Message): MessagePages {
+  const isKnown = pages.pages.some((page) => page.some(({ id }) => id === message.id))
+  if (isKnown) return mapPages(pages, (page) => page.map((one) => (one.id === message.id ? message : one)))
+  const [first = [], ...others] = pages.pages
+  const oldest = first.at(-1)
+  // An older message that was not loaded comes with its page.
+  if (oldest !== undefined && message.id < oldest.id) return pages
+  return { ...pages, pages: [[...first, message].sort((one, other) => other.id - one.id), ...others] }
+}
+
+function mapPages(pages: MessagePages, map: (page: Message[]) => Message[]): MessagePages {
+  return { ...pages, pages: pages.pages.map(map) }
+}
+
+/** From the oldest to the newest; pages may overlap after a refetch. */
+export function inOrder(pages: MessagePages | undefined): Message[] {
+  const byId = new Map((pages?.pages ?? []).flat().map((message) => [message.id, message]))
+  return [...byId.values()].sort((one, other) => one.id - other.id)
+}

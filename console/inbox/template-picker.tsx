@@ -1,0 +1,139 @@
+import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useRef, useState } from 'react'
+import type { Conversation, Template } from '../api.ts'
+import { api, read } from '../client.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { TextField } from '../parts/field.tsx'
+import { SearchField } from '../parts/search-field.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { text } from '../texts/text.ts'
+import { newKey } from './draft.ts'
+import { inOrder, messagesQuery } from './message-queries.ts'
+import { sendMessage } from './outbox.ts'
+import { contentOf, previewOf, type Slot, slotsOf } from './template-form.ts'
+import css from './template-picker.module.css'
+
+const templatesQuery = queryOptions({
+  queryKey: ['templates'],
+  queryFn: async ({ signal }) => (await read(api.GET('/public/v1/templates/whatsapp', { signal }))).data,
+})
+
+/** Chooses an approved template, fills it, shows how it looks, and sends it. */
+export function TemplatePicker({ record, onClose }: { record: Conversation; onClose: () => void }) {
+  const { data, error, refetch } = useQuery(templatesQuery)
+  const [chosen, choose] = useState<Template>()
+  const approved = data?.filter(({ status }) => status === 'APPROVED')
+  return (
+    <Dialog title={chosen ? chosen.name : text.templates.title} isOpen onClose={onClose} size="large">
+      {chosen ? (
+        <Form template={chosen} record={record} onBack={() => choose(undefined)} onDone={onClose} />
+      ) : approved === undefined ? (
+        error ? (
+          <Failure
+            error={error}
+            retry={refetch}
+            missing={{ title: text.templates.none, text: text.templates.noneText }}
+          />
+        ) : (
+          <Skeleton rows={4} />
+        )
+      ) : (
+        <Choice templates={approved} onChoose={choose} />
+      )}
+    </Dialog>
+  )
+}
+
+function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (template: Template) => void }) {
+  const [words, setWords] = useState('')
+  if (templates.length === 0)
+    return <Empty icon="template" title={text.templates.none} text={text.templates.noneText} />
+  const wanted = words.trim().toLowerCase()
+  const found = templates.filter(
+    (one) => one.name.toLowerCase().includes(wanted) || previewOf(one, [], {}).body.toLowerCase().includes(wanted),
+  )
+  return (
+    <>
+      <SearchField label={text.templates.search} value={words} onChange={setWords} />
+      {found.length === 0 && <Empty icon="search" title={text.templates.noMatch} />}
+      <ul className={css.list}>
+        {found.map((one) => (
+          <li key={`${one.id} ${one.language}`}>
+            <button type="button" className={css.choice} onClick={() => onChoose(one)}>
+              <span className={css.name}>{one.name}</span>
+              <Badge>{one.language}</Badge>
+              <span className={css.category}>{text.templates.categories(one.category)}</span>
+              <span className={css.body} dir="auto">
+                {previewOf(one, [], {}).body}
+              </span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+type FormProps = { template: Template; record: Conversation; onBack: () => void; onDone: () => void }
+
+function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
+  const client = useQueryClient()
+  const slots = slotsOf(template)
+  const [values, setValues] = useState<Record<string, string>>({})
+  const [isMissing, setMissing] = useState(false)
+  const key = useRef(newKey())
+  const preview = previewOf(template, slots, values)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (slots.some(({ id }) => !values[id]?.trim())) return setMissing(true)
+    const afterId = inOrder(client.getQueryData(messagesQuery(chatId).queryKey)).at(-1)?.id ?? 0
+    sendMessage({ key: key.current, chatId, content: contentOf(template, slots, values), words: preview.body, afterId })
+    onDone()
+  }
+  return (
+    <form onSubmit={submit} className={css.form} noValidate>
+      <div className={css.fields}>
+        {slots.map((slot, index) => (
+          <TextField
+            key={slot.id}
+            label={labelOf(slot)}
+            value={values[slot.id] ?? ''}
+            autoFocus={index === 0}
+            maxLength={1_024}
+            dir="auto"
+            fault={isMissing && !values[slot.id]?.trim() ? text.templates.missing : undefined}
+            onChange={(event) => setValues({ ...values, [slot.id]: event.target.value })}
+          />
+        ))}
+        {slots.length === 0 && <p className={css.none}>{text.templates.noParameters}</p>}
+        <div className={css.actions}>
+          <Button look="quiet" icon="back" onClick={onBack}>
+            {text.back}
+          </Button>
+          <Button type="submit" look="primary" icon="send">
+            {text.templates.send}
+          </Button>
+        </div>
+      </div>
+      <section aria-label={text.templates.preview} className={css.preview}>
+        <div className={css.bubble} dir="auto">
+          {preview.header && <p className={css.header}>{preview.header}</p>}
+          <p className={css.words}>{preview.body}</p>
+          {preview.footer && <p className={css.footer}>{preview.footer}</p>}
+        </div>
+        {preview.buttons.map((label) => (
+          <p key={label} className={css.button}>
+            {label}
+          </p>
+        ))}
+      </section>
+    </form>
+  )
+}
+
+const labelOf = ({ part, name, media }: Slot): string =>
+  media === null ? text.templates.parameter(text.templates.parts[part], name) : text.templates.mediaLink

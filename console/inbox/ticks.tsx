@@ -1,0 +1,27 @@
+import type { Message } from '../api.ts'
+import { classes } from '../parts/classes.ts'
+import { Icon, type IconName } from '../parts/icon.tsx'
+import { text } from '../texts/text.ts'
+import css from './ticks.module.css'
+
+const ICONS: Record<Message['status'], IconName> = {
+  received: 'check',
+  pending: 'clock',
+  sent: 'check',
+  delivered: 'checks',
+  read: 'checks',
+  failed: 'alert',
+  unknown: 'unknown',
+}
+
+/** What became of an outbound message: a shape, and for `read` a word, so that color is never the only sign. */
+export function Ticks({ status }: { status: Message['status'] }) {
+  const label = status === 'unknown' ? text.ticks.unknownShort : text.ticks[status]
+  return (
+    <span className={classes(css.ticks, css[status])} title={label} data-status={status}>
+      <span className={css.hidden}>{label}</span>
+      {status === 'read' && <span aria-hidden="true">{text.ticks.readWord}</span>}
+      <Icon name={ICONS[status]} size={14} />
+    </span>
+  )
+}

@@ -1,0 +1,10 @@
+import type { ReactNode } from 'react'
+import css from './badge.module.css'
+import { classes } from './classes.ts'
+
+export type Tone = 'plain' | 'accent' | 'good' | 'warn' | 'bad'
+
+/** A state in a word; the color repeats what the word says. */
+export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
+  return <span className={classes(css.badge, css[tone])}>{children}</span>
+}

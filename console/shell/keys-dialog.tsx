@@ -1,0 +1,82 @@
+import { useState } from 'react'
+import { areKeysOn, setKeysOn } from '../keys.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { text } from '../texts/text.ts'
+import css from './keys-dialog.module.css'
+
+const { keys } = text
+const SEND = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘ Enter' : 'Ctrl Enter'
+const GROUPS: { title: string; rows: [string, string][] }[] = [
+  {
+    title: keys.groups.move,
+    rows: [
+      ['j', keys.next],
+      ['k', keys.previous],
+      ['Enter', keys.open],
+      ['u', keys.back],
+      ['/', keys.search],
+      ['Esc', keys.escape],
+      ['?', keys.help],
+    ],
+  },
+  {
+    title: keys.groups.act,
+    rows: [
+      ['r', keys.write],
+      ['t', keys.template],
+      [SEND, keys.send],
+      ['e', keys.close],
+      ['s', keys.snooze],
+      ['a', keys.assign],
+    ],
+  },
+  {
+    title: keys.groups.go,
+    rows: [
+      ['g i', keys.goInbox],
+      ['g w', keys.goReceivers],
+      ['g p', keys.goPhone],
+    ],
+  },
+]
+
+/** Every shortcut, and the switch that turns single keys off. */
+export function KeysDialog({ onClose }: { onClose: () => void }) {
+  const [isOn, setOn] = useState(areKeysOn)
+  return (
+    <Dialog title={keys.title} isOpen onClose={onClose} size="large">
+      <div className={css.groups}>
+        {GROUPS.map(({ title, rows }) => (
+          <section key={title}>
+            <h3 className={css.title}>{title}</h3>
+            <dl className={css.rows}>
+              {rows.map(([key, label]) => (
+                <div key={key} className={css.row}>
+                  <dt>{label}</dt>
+                  <dd>
+                    {key.split(' ').map((part) => (
+                      <kbd key={part} className={css.key}>
+                        {part}
+                      </kbd>
+                    ))}
+                  </dd>
+                </div>
+              ))}
+            </dl>
+          </section>
+        ))}
+      </div>
+      <label className={css.switch}>
+        <input
+          type="checkbox"
+          checked={isOn}
+          onChange={({ target }) => {
+            setKeysOn(target.checked)
+            setOn(target.checked)
+          }}
+        />
+        {keys.use}
+      </label>
+    </Dialog>
+  )
+}

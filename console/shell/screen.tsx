@@ -1,0 +1,37 @@
+import { type ReactNode, useEffect, useRef } from 'react'
+import { Empty } from '../parts/empty.tsx'
+import { text } from '../texts/text.ts'
+import css from './screen.module.css'
+import { hasCompany } from './screens.ts'
+import { useSession } from './session-context.ts'
+
+type Props = { title: string; permission?: string; children: ReactNode }
+
+/**
+ * A screen: it names the window, takes the focus at its heading after a navigation, and names the permission that a
+ * session lacks.
+ */
+export function Screen({ title, permission, children }: Props) {
+  const session = useSession()
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · ${text.product}`
+    heading.current?.focus()
+  }, [title])
+  const needsCompany = permission !== undefined && !hasCompany(session)
+  const isRefused = permission !== undefined && session.kind === 'company' && !session.permissions.includes(permission)
+  return (
+    <>
+      <h1 ref={heading} tabIndex={-1} className={css.heading}>
+        {title}
+      </h1>
+      {needsCompany ? (
+        <Empty icon="companies" title={text.acting.noCompany} text={text.acting.noCompanyText} />
+      ) : isRefused ? (
+        <Empty icon="lock" title={text.failure.forbiddenTitle} text={text.failure.forbidden(permission)} />
+      ) : (
+        children
+      )}
+    </>
+  )
+}

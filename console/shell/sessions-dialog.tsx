@@ -1,0 +1,70 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Badge } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { endSession, type OtherSession, sessionsQuery } from '../session.ts'
+import { full } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './sessions-dialog.module.css'
+
+/** The sessions of the company, each of which can be ended. */
+export function SessionsDialog({ onClose }: { onClose: () => void }) {
+  const { data, error, refetch } = useQuery(sessionsQuery)
+  return (
+    <Dialog title={text.sessions.title} intro={text.sessions.intro} isOpen onClose={onClose} size="large">
+      {data === undefined ? (
+        error ? (
+          <Failure error={error} retry={refetch} />
+        ) : (
+          <Skeleton />
+        )
+      ) : (
+        <ul className={css.list}>
+          {data.data.map((session) => (
+            <Row key={session.id} session={session} />
+          ))}
+        </ul>
+      )}
+    </Dialog>
+  )
+}
+
+function Row({ session }: { session: OtherSession }) {
+  const client = useQueryClient()
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => endSession(session.id),
+    onSettled: () => client.invalidateQueries({ queryKey: sessionsQuery.queryKey }),
+  })
+  return (
+    <li className={css.row}>
+      <div className={css.main}>
+        <p className={css.name}>
+          <bdi>{session.name}</bdi>
+        </p>
+        <p className={css.about} title={session.agent ?? ''}>
+          {browserOf(session.agent)} · {text.sessions.signedIn(full(session.createdAt))} ·{' '}
+          {text.sessions.seen(full(session.seenAt))}
+        </p>
+      </div>
+      {session.isCurrent ? (
+        <Badge tone="accent">{text.sessions.this}</Badge>
+      ) : (
+        <Button isBusy={isPending} onClick={() => mutate()} aria-label={`${text.sessions.end}: ${session.name}`}>
+          {text.sessions.end}
+        </Button>
+      )}
+    </li>
+  )
+}
+
+/** The browser and system that a `User-Agent` names, as far as people know them. */
+function browserOf(agent: string | null): string {
+  const browser = /(Edg|OPR|Firefox|Chrome|Safari)/.exec(agent ?? '')?.[1]
+  const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent ?? '')?.[1]
+  return (
+    [browser?.replace('Edg', 'Edge').replace('OPR', 'Opera'), system].filter(Boolean).join(', ') ||
+    text.sessions.browser
+  )
+}
