@@ -43,7 +43,11 @@ test('posts to SANDBOX_WEBHOOK_URL, signed with SANDBOX_APP_SECRET', async () =>
   const child = start({ SANDBOX_WEBHOOK_URL: receiver.url, SANDBOX_APP_SECRET: 'shh' })
   const { url } = await readAddress(child)
   const body = JSON.stringify({ phoneNumberId: '100000000000001', from: '1', type: 'text', text: { body: 'Hi' } })
-  const answer = await fetch(`${url}/sandbox/inbound`, { method: 'POST', body })
+  const answer = await fetch(`${url}/sandbox/inbound`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
   expect(await answer.json()).toMatchObject({ delivered: true, statusCode: 200 })
   expect(receiver.events[0]?.headers).toHaveProperty('x-hub-signature-256')
   expect(await (await fetch(`${url}/sandbox/behaviour`)).json()).toMatchObject({ autoStatus: true })
