@@ -12,7 +12,7 @@ import { Root } from './shell/root.tsx'
 import { homeOf } from './shell/screens.ts'
 import { useSession } from './shell/session-context.ts'
 
-/** What the address says beside the path: the company that an operator acts for. */
+/** The search parameters of every address: the company that an operator acts for. */
 type Scope = { as?: number }
 /** The filters of the inbox. */
 export type InboxSearch = {

@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { ApiError, errorOf } from './client.ts'
 
-/** Who is signed in (`GET /console/api/session`). */
+/** The session that is signed in (`GET /console/api/session`). */
 export type Session = {
   kind: 'operator' | 'company'
   name: string
@@ -14,7 +14,7 @@ type Rule = 'strict' | 'provider'
 
 const ADDRESS = '/console/api/session'
 
-/** The session; null when nobody is signed in. */
+/** The session; null without one. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async (): Promise<Session | null> => {
@@ -38,7 +38,7 @@ export async function signOut(): Promise<void> {
   await send(ADDRESS, 'DELETE')
 }
 
-/** Another session of the company; for an operator of everybody. */
+/** Another session of the company; for an operator of every company. */
 export type OtherSession = {
   id: number
   kind: Session['kind']

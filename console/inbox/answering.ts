@@ -9,7 +9,7 @@ const notify = () => {
   for (const listener of listeners) listener()
 }
 
-/** Somebody types an answer in a conversation. */
+/** Shows that another agent types an answer in a conversation. */
 export function showAnswering(chatId: number, name: string): void {
   clearTimeout(names.get(chatId)?.timer)
   const timer = setTimeout(() => {

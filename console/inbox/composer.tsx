@@ -124,7 +124,7 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
   )
 }
 
-/** Tells the other agents, at most every 3 s, that somebody is answering. */
+/** Tells the other agents, at most every 3 s, that this agent is answering. */
 function useAnsweringSignal(chatId: number): () => void {
   const nextAt = useRef(0)
   useEffect(() => {

@@ -22,7 +22,7 @@ const contactQuery = (id: number) =>
       (await read(api.GET('/public/v1/contacts/{id}', { params: { path: { id } }, signal }))).data,
   })
 
-/** Who the customer is, which number the business uses, and who answers. */
+/** The customer, the number of the business, and the assignee. */
 export function ContactPane({ record, onClose }: { record: Conversation; onClose: () => void }) {
   const { contact, sender } = record
   const { data, error, refetch } = useQuery({ ...contactQuery(contact.id), enabled: record.groupId === null })
@@ -58,7 +58,9 @@ function Assignee({ record }: { record: Conversation }) {
   return (
     <Fact label={text.contact.assignee}>
       <span className={css.assignee}>
-        <bdi>{record.assignee === null ? text.contact.nobody : isMine ? text.contact.mine(me) : record.assignee}</bdi>
+        <bdi>
+          {record.assignee === null ? text.contact.notAssigned : isMine ? text.contact.mine(me) : record.assignee}
+        </bdi>
         <Button onClick={() => change({ assignee: isMine ? null : me })}>
           {isMine ? text.contact.unassign : text.contact.assign}
         </Button>

@@ -15,7 +15,7 @@ export type Outgoing = {
   key: string
   chatId: number
   content: MessageContent
-  /** What the bubble shows. */
+  /** The text of the bubble. */
   words: string
   at: number
   /** The newest message when it was sent: its record comes after that. */

@@ -4,7 +4,7 @@ import { Icon, type IconName } from './icon.tsx'
 
 type Props = { icon: IconName; title: string; text?: ReactNode; children?: ReactNode }
 
-/** What is missing, why, and the one action that adds it. */
+/** A description of the missing content and the one action that adds it. */
 export function Empty({ icon, title, text, children }: Props) {
   return (
     <div className={css.empty}>

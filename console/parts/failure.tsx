@@ -15,7 +15,7 @@ type Props = {
   missing?: { title: string; text?: string } | undefined
 }
 
-/** What went wrong, in words, with the request id to copy and a way to try again. */
+/** The failure in words, with the request id to copy and a way to try again. */
 export function Failure({ error, retry, missing }: Props) {
   const fault = error instanceof ApiError ? error : new ApiError('', { status: 500 })
   if (fault.status === 404 && missing !== undefined) {

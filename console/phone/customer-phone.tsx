@@ -95,7 +95,7 @@ function Writer() {
   )
 }
 
-/** What the customer sees is read. */
+/** Marks messages that are in view as read. */
 function useRead(lines: Line[] | undefined): void {
   const told = useRef(new Set<string>())
   useEffect(() => {

@@ -21,7 +21,7 @@ const ANSWERS = [
   { value: '500', label: '500' },
 ] as const
 
-/** What the demo's receiver got: each request with its signature checked, and how it answers from now on. */
+/** The requests of the demo's receiver, each with its signature checked, and the choice how it answers from now on. */
 export function ReceiverView() {
   const received = useSandbox<Received>(`receiver=${RECEIVER}`, 'requests')
   const [chosen, choose] = useState<string>()

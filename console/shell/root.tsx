@@ -10,7 +10,7 @@ import { signInCode } from './sign-in-code.ts'
 
 /**
  * Signed in, the shell with the screen; else the sign-in page at the same address, so that signing in returns to it. A
- * link signs in even when somebody is signed in already.
+ * link signs in even when a session exists already.
  */
 export function Root() {
   const [code, setCode] = useState(signInCode)

@@ -16,7 +16,7 @@ const THEMES = [
   { value: 'system', label: text.menu.system, icon: 'screen' },
 ] as const
 
-/** Who is signed in; the theme, the shortcuts, the sessions, and signing out. */
+/** The name of the session; the theme, the shortcuts, the sessions, and signing out. */
 export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () => void }) {
   const client = useQueryClient()
   const [theme, setTheme] = useState(readTheme)

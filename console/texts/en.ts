@@ -206,7 +206,7 @@ export const en = {
     assignee: 'Assignee',
     assign: 'Assign to me',
     unassign: 'Unassign',
-    nobody: 'Not assigned',
+    notAssigned: 'Not assigned',
     mine: (name: string) => `${name} (you)`,
     since: 'Contact since',
     group: 'This is a WhatsApp group.',

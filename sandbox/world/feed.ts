@@ -1,4 +1,4 @@
-/** What happens in the world: shown by the phone page. */
+/** An event in the world, which the phone page shows. */
 export type Happening =
   | { type: 'written'; message: WrittenLine }
   | { type: 'message'; wamid: string }

@@ -28,7 +28,7 @@ export type World = {
   numbers: Map<string, PhoneNumber>
   templates: TemplateBook
   messages: Ring<Accepted>
-  /** What customers wrote through the control address. */
+  /** The lines that customers wrote through the control address. */
   written: Ring<WrittenLine>
   /** The last status of messages, by wamid; of the newest ones only. */
   statuses: Map<string, string>
