@@ -31,6 +31,8 @@ export type Config = {
   /** Absent on the embedded default, where one is made and kept in `dataDir`. */
   readonly adminToken: string | undefined
   readonly logLevel: string
+  /** The range of company ids of this installation. */
+  readonly cell: number
   /** Days that envelopes, deliveries and attempts are kept. */
   readonly deliveryLogDays: number
   /** How long a process that is asked to stop goes on answering, so that proxies can use others. */
@@ -132,6 +134,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
     adminToken: read.secret('ADMIN_TOKEN', 32),
     logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
     stopDelayMs: read.integer('STOP_DELAY_MS', 1_000, 0, 60_000),
+    cell: read.integer('CELL', 0, 0, 999),
     deliveryLogDays: read.integer('DELIVERY_LOG_DAYS', 30, 1, 3_650),
     serviceName: read.matching('SERVICE_NAME', 'Service', /^[A-Za-z][A-Za-z0-9]{0,31}$/, '1 to 32 letters and digits'),
     apiKeyPrefix: read.matching(

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import { migrate } from '../db/migrate.ts'
@@ -12,10 +13,12 @@ export function migrateCommand(program: Command, readSettings: () => Config): vo
     .command('migrate')
     .description('bring the schema of the database to this version, and end')
     .action(async () => {
-      const database = await joinDatabase(readSettings())
+      const config = readSettings()
+      const database = await joinDatabase(config)
       const { db, stop } = openPool(database.url, { max: 1 })
       try {
         const applied = await migrate(db, undefined, (message) => console.error(message))
+        await joinCell(db, config.cell)
         for (const name of applied) console.log(`Applied ${name}`)
         console.log('The schema is up to date')
       } finally {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
+import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migrate.ts'
@@ -51,12 +52,13 @@ export async function prepare(config: Config, log: Log, components: Components):
 }
 
 /** On a connection of its own, since a migration may take as long as it needs. */
-async function prepareSchema(url: string, { migrate: mayMigrate }: Config, log: Log): Promise<void> {
+async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config, log: Log): Promise<void> {
   const { db, stop } = openPool(url, { max: 1 })
   const warn = (message: string) => log.warn({}, message)
   try {
     await (mayMigrate ? migrate(db, undefined, warn) : checkSchema(db, undefined, warn))
     await makeDeliveryDays(db)
+    await joinCell(db, cell)
   } finally {
     await stop()
   }

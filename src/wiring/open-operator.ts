@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { systemClock } from '../clock.ts'
+import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
@@ -24,6 +25,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
   const cipher = createCipher(encryptionKeys)
   const optOutKey = await prepareSecrets(database.url, cipher)
   const { db, stop } = openPool(database.url, { optOutKey })
+  await joinCell(db, config.cell)
   const { blobStore, stop: closeBlobStore } = await openBlobStore(config)
   const deps = createDeps({
     config: { ...config, adminToken },
