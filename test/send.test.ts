@@ -91,7 +91,7 @@ describe('every type reaches the provider with the body that it wants', () => {
     const { body } = await send({ recipient, type: 'sticker', media: { providerMediaId } })
     expect((await receivedBy(body.data.wamid)).sticker).toEqual({ id: providerMediaId })
     const refused = await send({ recipient, type: 'sticker', media: { providerMediaId: '42' } })
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Media 42 does not exist')])
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('Invalid parameter')])
   })
 
   test('media that the provider holds are noted for copying with the outcome, media behind a link are not', async () => {
