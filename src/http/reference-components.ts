@@ -1,5 +1,5 @@
 import { isRecord } from './record.ts'
-import { addExample } from './reference-examples.ts'
+import { addExample, type Brevity, titlesIn } from './reference-examples.ts'
 import { showForm } from './reference-forms.ts'
 import {
   COMMON_COMPONENTS,
@@ -36,8 +36,11 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   const components: Components = { schemas: {}, parameters: { ...COMMON_COMPONENTS.parameters } }
   const errors: SharedErrors = new Map()
   for (const [method, operation] of operationsOf(document.paths)) completeOperation(method, operation, errors)
+  const answers = operationsOf(document.paths).flatMap(([, { responses = {} }]) => mediaOf({ responses }))
+  const shown = new Set(answers.flatMap(([, { schema }]) => titlesIn(schema)))
   for (const [, operation] of [...operationsOf(document.paths), ...operationsOf(document.webhooks)]) {
-    for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, operation.deprecated)
+    const brevity = { isShort: operation.deprecated ?? false, shown }
+    for (const [type, media] of mediaOf(operation)) completeMedia(type, media, components, brevity)
     // The shape has the description already.
     delete operation.requestBody?.description
     if (operation.parameters !== undefined) {
@@ -46,7 +49,8 @@ export function completeDocument(document: ReferenceDocument): ReferenceDocument
   }
   const responses = Object.fromEntries([...errors.values()].map(({ name, response }) => [name, response]))
   for (const { content = {} } of Object.values(responses)) {
-    for (const [type, media] of Object.entries(content)) completeMedia(type, media, components)
+    for (const [type, media] of Object.entries(content))
+      completeMedia(type, media, components, { isShort: false, shown })
   }
   shareResponses(operationsOf(document.paths), responses)
   for (const [, operation] of operationsOf(document.paths)) {
@@ -95,10 +99,10 @@ function mediaOf({ requestBody, responses = {} }: Operation): [string, Media][] 
   return [requestBody?.content, ...contents].flatMap((content) => Object.entries(content ?? {}))
 }
 
-function completeMedia(type: string, media: Media, components: Components, isShort = false): void {
+function completeMedia(type: string, media: Media, components: Components, brevity: Brevity): void {
   if (isRecord(media.schema) && 'x-shown-as' in media.schema) media.schema = media.schema['x-shown-as']
   showForm(type, media)
-  addExample(media, isShort)
+  addExample(media, brevity)
   // The response has the description already.
   if (isRecord(media.schema) && media.schema.title === undefined) delete media.schema.description
   media.schema = referTo(media.schema, components)
