@@ -437,6 +437,8 @@ export type DeliveryDetails = {
   }
   /** The latest attempts, the newest first, at most 100. */
   attempts: Array<{
+    /** The id of the attempt, by which `redeliver` repeats the delivery. */
+    id: number
     attempt: number
     /** Counts from 1; each redelivery begins another round. */
     round: number

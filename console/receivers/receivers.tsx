@@ -1,11 +1,102 @@
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useParams } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Registration } from '../api.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { classes } from '../parts/classes.ts'
 import { Empty } from '../parts/empty.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
 import { Screen } from '../shell/screen.tsx'
 import { text } from '../texts/text.ts'
+import { ReceiverForm } from './receiver-form.tsx'
+import { ReceiverPane } from './receiver-pane.tsx'
+import { receiversQuery } from './receiver-queries.ts'
+import css from './receivers.module.css'
 
+/** The receivers of the company, and beside them the deliveries of the one that is open. */
 export function Receivers() {
+  const { id } = useParams({ from: '/receivers/{-$id}' })
   return (
     <Screen title={text.receivers.title} permission="WhatsApp">
-      <Empty icon="receivers" title={text.receivers.title} text={text.receivers.intro} />
+      <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
+        <List />
+        <div className={css.pane}>
+          {id === undefined ? (
+            <Empty icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />
+          ) : (
+            <ReceiverPane key={id} id={Number(id)} />
+          )}
+        </div>
+      </div>
     </Screen>
+  )
+}
+
+function List() {
+  const { data, error, refetch } = useQuery(receiversQuery)
+  const [isAdding, add] = useState(false)
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  return (
+    <section className={css.side} aria-label={text.receivers.title}>
+      <header className={css.head}>
+        <h2>{text.receivers.title}</h2>
+        <Button icon="plus" onClick={() => add(true)}>
+          {text.receivers.add}
+        </Button>
+      </header>
+      {data === undefined ? (
+        error ? (
+          <Failure error={error} retry={refetch} />
+        ) : (
+          <Skeleton rows={4} />
+        )
+      ) : data.length === 0 ? (
+        <Empty icon="receivers" title={text.receivers.none} text={text.receivers.noneText}>
+          <Button look="primary" icon="plus" onClick={() => add(true)}>
+            {text.receivers.add}
+          </Button>
+        </Empty>
+      ) : (
+        <ul className={css.list}>
+          {data.map((one) => (
+            <li key={one.id}>
+              <Row receiver={one} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {isAdding && (
+        <ReceiverForm
+          onClose={() => add(false)}
+          onDone={({ id }) => {
+            add(false)
+            void navigate({ params: { id: String(id) } })
+          }}
+        />
+      )}
+    </section>
+  )
+}
+
+function Row({ receiver: { id, name, url, status } }: { receiver: Registration }) {
+  return (
+    <Link
+      from="/receivers/{-$id}"
+      params={{ id: String(id) }}
+      search={{}}
+      className={css.row ?? ''}
+      activeProps={{ className: css.active ?? '' }}
+      activeOptions={{ includeSearch: false }}
+    >
+      <span className={css.name}>
+        <bdi>{name}</bdi>
+        {status === 'inactive' && <Badge>{text.receivers.inactive}</Badge>}
+      </span>
+      <span className={css.url} dir="ltr">
+        {url}
+      </span>
+    </Link>
   )
 }

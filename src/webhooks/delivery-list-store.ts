@@ -111,6 +111,7 @@ const upTo = (db: Db, at: Date) => {
 const dayOf = (at: Date): number => Math.floor(at.getTime() / DAY_MS)
 
 export type DeliveryAttempt = {
+  id: number
   attempt: number
   round: number
   statusCode: number | null
@@ -141,7 +142,7 @@ export async function findDelivery(
   `
   if (envelope === undefined) return undefined
   const recorded = await db<DeliveryAttempt[]>`
-    select attempt, round, status_code, response, error_message, duration_ms, sent_at
+    select id, attempt, round, status_code, response, error_message, duration_ms, sent_at
     from (
       (
         select id, attempt, round, status_code, response, error_message, duration_ms, sent_at

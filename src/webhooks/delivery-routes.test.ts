@@ -131,7 +131,7 @@ describe('GET …/registrations/{id}/deliveries/{deliveryId}', () => {
       'X-Service-Signature': signatureOf(SECRET, text),
       'X-Service-Delivery': 'w1',
     })
-    const sent = { attempt: 1, durationMs: 3, sentAt: '2026-01-01T00:00:00.000Z' }
+    const sent = { id: expect.any(Number), attempt: 1, durationMs: 3, sentAt: '2026-01-01T00:00:00.000Z' }
     expect(body.data.attempts).toEqual([
       { ...sent, round: 2, statusCode: 200, response: 'ok', errorMessage: null },
       { ...sent, round: 1, statusCode: 500, response: 'sorry', errorMessage: 'no' },

@@ -66,6 +66,7 @@ const DeliveryDetailsRecord = Type.Object(
     }),
     attempts: Type.Array(
       Type.Object({
+        id: Type.Integer({ description: 'The id of the attempt, by which `redeliver` repeats the delivery.' }),
         attempt: Type.Integer(),
         round: Type.Integer({ description: 'Counts from 1; each redelivery begins another round.' }),
         statusCode: nullableInteger('The status of the answer.'),
@@ -85,6 +86,7 @@ const DeliveryDetailsRecord = Type.Object(
       requestHeaders: { 'Content-Type': 'application/json' },
       attempts: [
         {
+          id: 5120,
           attempt: 5,
           round: 1,
           statusCode: 500,

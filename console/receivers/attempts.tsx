@@ -1,0 +1,35 @@
+import type { DeliveryDetails } from '../api.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { duration, full, timeWithSeconds, utc } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './attempts.module.css'
+
+type Attempt = DeliveryDetails['attempts'][number]
+
+/** The attempts, the newest first. */
+export function Attempts({ attempts, isDead }: { attempts: Attempt[]; isDead: boolean }) {
+  if (attempts.length === 0) return null
+  return (
+    <ol className={css.attempts} aria-label={text.deliveries.attemptsLabel}>
+      {attempts.map((attempt, index) => (
+        <li key={attempt.id} className={css.attempt}>
+          <span className={css.number}>{attempt.attempt}</span>
+          <time dateTime={attempt.sentAt} title={`${full(attempt.sentAt)} · ${utc(attempt.sentAt)}`}>
+            {timeWithSeconds(attempt.sentAt)}
+          </time>
+          <span>
+            <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
+          </span>
+          <span className={css.soft}>{duration(attempt.durationMs)}</span>
+          <span className={css.reason}>
+            {isDead && index === 0 ? `${text.deliveries.deadLettered} · ` : ''}
+            {attempt.errorMessage ?? ''}
+          </span>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const toneOf = ({ statusCode }: Attempt): Tone =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300 ? 'good' : 'bad'

@@ -1,0 +1,146 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useCallback, useState } from 'react'
+import type { Delivery } from '../api.ts'
+import { Badge, type Tone } from '../parts/badge.tsx'
+import { Button } from '../parts/button.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { List } from '../parts/list.tsx'
+import { Select } from '../parts/select.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import type { ReceiverSearch } from '../routes.tsx'
+import { isSameDay, moment, timeWithSeconds, utc } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './deliveries.module.css'
+import { deliveriesQuery } from './receiver-queries.ts'
+import { RedeliverDialog } from './redeliver-dialog.tsx'
+
+const ROW_PX = 44
+export const DEFAULT_HOURS = 24
+
+export const TONES: Record<Delivery['status'], Tone> = {
+  pending: 'warn',
+  delivered: 'good',
+  dead: 'bad',
+  skipped: 'plain',
+}
+
+const STATUSES = [
+  { value: 'all', label: text.deliveries.all },
+  { value: 'pending', label: text.deliveries.pending },
+  { value: 'delivered', label: text.deliveries.delivered },
+  { value: 'dead', label: text.deliveries.dead },
+] as const
+const PERIODS = Object.entries(text.deliveries.sinceHours).map(([value, label]) => ({ value, label }))
+
+/** The deliveries of a period, by status. */
+export function Deliveries({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
+  const { status, hours = DEFAULT_HOURS } = search
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const [isRedelivering, redeliver] = useState(false)
+  const set = (change: ReceiverSearch, drop: keyof ReceiverSearch) =>
+    navigate({
+      search: ({ [drop]: _, delivery: __, ...kept }) => ({ ...kept, ...change }),
+      replace: true,
+    })
+  const canRedeliver = status === undefined || status === 'dead'
+  return (
+    <section className={css.deliveries} aria-label={text.deliveries.list}>
+      <div className={css.bar}>
+        <Tabs
+          label={text.deliveries.list}
+          value={status ?? 'all'}
+          choices={STATUSES}
+          onChange={(chosen) => set(chosen === 'all' ? {} : { status: chosen }, 'status')}
+        />
+        <Select
+          label={text.deliveries.since}
+          value={String(hours)}
+          choices={PERIODS}
+          onChange={(chosen) => set(Number(chosen) === DEFAULT_HOURS ? {} : { hours: Number(chosen) }, 'hours')}
+        />
+      </div>
+      <Rows receiverId={receiverId} filter={{ hours, ...(status && { status }) }} />
+      <div className={css.foot}>
+        <Button icon="refresh" disabled={!canRedeliver} onClick={() => redeliver(true)}>
+          {text.deliveries.redeliverThese}
+        </Button>
+      </div>
+      {isRedelivering && (
+        <RedeliverDialog
+          receiverId={receiverId}
+          hours={hours}
+          isOnlyDead={status === 'dead'}
+          onClose={() => redeliver(false)}
+        />
+      )}
+    </section>
+  )
+}
+
+function Rows({ receiverId, filter }: { receiverId: number; filter: { status?: Delivery['status']; hours: number } }) {
+  const query = useInfiniteQuery(deliveriesQuery(receiverId, filter))
+  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  const rows = data?.pages.flatMap((page) => page.data) ?? []
+  const onView = useCallback(
+    (_first: number, last: number) => {
+      if (hasNextPage && !isFetchingNextPage && last >= rows.length - 1) void fetchNextPage()
+    },
+    [hasNextPage, isFetchingNextPage, fetchNextPage, rows.length],
+  )
+  if (data === undefined) {
+    return <div className={css.rows}>{error ? <Failure error={error} retry={refetch} /> : <Skeleton rows={6} />}</div>
+  }
+  if (rows.length === 0) {
+    const title = filter.status ? text.deliveries.noMatch : text.deliveries.none
+    return (
+      <div className={css.rows}>
+        <Empty icon="receivers" title={title} text={filter.status ? undefined : text.deliveries.noneText} />
+      </div>
+    )
+  }
+  return (
+    <div className={css.rows}>
+      <List
+        label={text.deliveries.list}
+        count={rows.length}
+        rowPx={ROW_PX}
+        keyOf={(index) => rows[index]?.id ?? index}
+        onView={onView}
+      >
+        {(index) => {
+          const row = rows[index]
+          return row && <Row delivery={row} />
+        }}
+      </List>
+    </div>
+  )
+}
+
+function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdAt } }: { delivery: Delivery }) {
+  const isToday = isSameDay(new Date(createdAt), new Date())
+  return (
+    <Link
+      from="/receivers/{-$id}"
+      search={(kept) => ({ ...kept, delivery: id })}
+      params={(kept) => kept}
+      className={css.row ?? ''}
+      activeProps={{ className: css.active ?? '' }}
+      data-delivery={id}
+    >
+      <time dateTime={createdAt} title={utc(createdAt)} className={css.time}>
+        {isToday ? timeWithSeconds(createdAt) : moment(createdAt)}
+      </time>
+      <span className={css.status}>
+        <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
+      </span>
+      <span className={css.soft}>{text.deliveries.attempts(attempts)}</span>
+      <span className={css.code}>{lastStatusCode ?? text.none}</span>
+      <span className={css.wamid} dir="ltr">
+        {wamid}
+      </span>
+    </Link>
+  )
+}

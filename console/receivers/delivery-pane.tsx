@@ -1,0 +1,135 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate } from '@tanstack/react-router'
+import type { DeliveryDetails } from '../api.ts'
+import { api, read } from '../client.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
+import { CopyButton } from '../parts/copy-button.tsx'
+import { Empty } from '../parts/empty.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { JsonView } from '../parts/json-view.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import type { ReceiverSearch } from '../routes.tsx'
+import { full } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import { Attempts } from './attempts.tsx'
+import { TONES } from './deliveries.tsx'
+import css from './delivery-pane.module.css'
+import { deliveryQuery } from './receiver-queries.ts'
+
+const VIEWS = [
+  { value: 'payload', label: text.deliveries.payload },
+  { value: 'headers', label: text.deliveries.headers },
+  { value: 'answer', label: text.deliveries.answer },
+] as const
+
+/** One delivery: its attempts, and what was sent and answered. */
+export function DeliveryPane({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
+  const { delivery: deliveryId = 0 } = search
+  const query = { ...deliveryQuery(receiverId, deliveryId), enabled: deliveryId !== 0 }
+  const { data: details, error, refetch } = useQuery(query)
+  if (deliveryId === 0) {
+    return <Empty icon="receivers" title={text.deliveries.choose} text={text.deliveries.chooseText} />
+  }
+  if (details === undefined) {
+    if (error === null) return <Skeleton rows={5} />
+    const missing = { title: text.deliveries.notFound, text: text.deliveries.notFoundText }
+    return <Failure error={error} retry={refetch} missing={missing} />
+  }
+  return (
+    <article className={css.delivery} aria-label={text.deliveries.title(details.delivery.id)}>
+      <Head receiverId={receiverId} details={details} />
+      <Attempts attempts={details.attempts} isDead={details.delivery.status === 'dead'} />
+      <Content details={details} view={search.view ?? 'payload'} />
+    </article>
+  )
+}
+
+function Head({ receiverId, details }: { receiverId: number; details: DeliveryDetails }) {
+  const { id, wamid, status, nextAttemptAt } = details.delivery
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const { mutate, isPending, error, isSuccess } = useRedeliver(receiverId, details)
+  return (
+    <header className={css.head}>
+      <IconButton
+        icon="back"
+        label={text.back}
+        className={css.back}
+        onClick={() => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })}
+      />
+      <div className={css.title}>
+        <h3 className={css.name}>
+          {text.deliveries.title(id)} <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
+        </h3>
+        <p className={css.about} dir="ltr">
+          {nextAttemptAt === null ? wamid : text.deliveries.next(full(nextAttemptAt))}
+        </p>
+        {error && (
+          <p role="alert" className={css.fault}>
+            {faultText(error)}
+          </p>
+        )}
+        {isSuccess && (
+          <p role="status" className={css.done}>
+            {text.deliveries.redelivered}
+          </p>
+        )}
+      </div>
+      <CopyButton value={location.href} label={text.deliveries.copyLink} />
+      <Button icon="refresh" isBusy={isPending} disabled={details.attempts.length === 0} onClick={() => mutate()}>
+        {text.deliveries.redeliver}
+      </Button>
+    </header>
+  )
+}
+
+function useRedeliver(receiverId: number, { delivery: { id }, attempts }: DeliveryDetails) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: () => {
+      const path = { id: receiverId, logId: attempts[0]?.id ?? 0 }
+      const header = { 'Idempotency-Key': `redeliver-${id}-${attempts.length}` }
+      return read(
+        api.POST('/public/v1/webhooks/registrations/{id}/logs/{logId}/redeliver', { params: { path, header } }),
+      )
+    },
+    onSuccess: () => client.invalidateQueries({ queryKey: ['deliveries', receiverId] }),
+  })
+}
+
+function Content({ details, view }: { details: DeliveryDetails; view: 'payload' | 'headers' | 'answer' }) {
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const { source, none } = sourceOf(details, view)
+  return (
+    <div className={css.content}>
+      <div className={css.bar}>
+        <Tabs
+          label={text.json.label}
+          value={view}
+          choices={VIEWS}
+          onChange={(chosen) =>
+            navigate({
+              search: ({ view: _, ...kept }) => (chosen === 'payload' ? kept : { ...kept, view: chosen }),
+              replace: true,
+            })
+          }
+        />
+        {source !== null && <CopyButton value={source} label={text.copy} />}
+      </div>
+      <div className={css.view}>
+        {source === null ? <p className={css.none}>{none}</p> : <JsonView key={view} source={source} label={view} />}
+      </div>
+    </div>
+  )
+}
+
+function sourceOf({ payload, requestHeaders, attempts }: DeliveryDetails, view: 'payload' | 'headers' | 'answer') {
+  if (view === 'payload') return { source: payload, none: text.deliveries.removed }
+  if (view === 'headers') {
+    const hasHeaders = Object.keys(requestHeaders).length > 0
+    return { source: hasHeaders ? JSON.stringify(requestHeaders) : null, none: text.deliveries.noHeaders }
+  }
+  return { source: attempts[0]?.response || null, none: text.deliveries.noAnswer }
+}

@@ -1,0 +1,102 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useId, useState } from 'react'
+import type { Registration } from '../api.ts'
+import { ApiError, api, read } from '../client.ts'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { TextField } from '../parts/field.tsx'
+import { text } from '../texts/text.ts'
+import css from './receiver-form.module.css'
+import { receiversQuery } from './receiver-queries.ts'
+
+type Props = { receiver?: Registration; onClose: () => void; onDone: (receiver: Registration) => void }
+type Values = { name: string; url: string; secret: string }
+
+/** Adds a receiver, or changes one. A secret is only ever written. */
+export function ReceiverForm({ receiver, onClose, onDone }: Props) {
+  const client = useQueryClient()
+  const form = useId()
+  const [values, setValues] = useState<Values>({ name: receiver?.name ?? '', url: receiver?.url ?? '', secret: '' })
+  const [key] = useState(() => crypto.randomUUID())
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => store(receiver, values, key),
+    onSuccess: async (stored) => {
+      await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
+      onDone(stored)
+    },
+  })
+  const faults = error instanceof ApiError ? error.fields : []
+  const field = (name: keyof Values) => ({
+    value: values[name],
+    onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
+    fault: faults.find(({ path }) => path.startsWith(name))?.message,
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isPending) mutate()
+  }
+  return (
+    <Dialog
+      title={receiver ? text.receivers.editTitle : text.receivers.newTitle}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button type="submit" form={form} look="primary" isBusy={isPending}>
+            {receiver ? text.save : text.receivers.create}
+          </Button>
+        </>
+      }
+    >
+      <form id={form} onSubmit={submit} className={css.form} noValidate>
+        <TextField
+          label={text.receivers.name}
+          hint={text.receivers.nameHint}
+          maxLength={200}
+          autoFocus
+          {...field('name')}
+        />
+        <TextField
+          label={text.receivers.url}
+          hint={text.receivers.urlHint}
+          inputMode="url"
+          dir="ltr"
+          {...field('url')}
+        />
+        <TextField
+          label={text.receivers.secret}
+          hint={receiver?.hasSecret ? text.receivers.secretKept : text.receivers.secretHint}
+          type="password"
+          autoComplete="new-password"
+          {...field('secret')}
+        />
+        {error && faults.length === 0 && (
+          <p role="alert" className={css.fault}>
+            {faultText(error)}
+          </p>
+        )}
+      </form>
+    </Dialog>
+  )
+}
+
+function store(receiver: Registration | undefined, { name, url, secret }: Values, key: string): Promise<Registration> {
+  const body = { name: name.trim(), url: url.trim(), ...(secret !== '' && { secret }) }
+  if (receiver) {
+    const params = { path: { id: receiver.id } }
+    return read(api.PUT('/public/v1/webhooks/registrations/{id}', { params, body }))
+  }
+  const params = { header: { 'Idempotency-Key': `${key}-${fingerprint(JSON.stringify(body))}` } }
+  return read(
+    api.POST('/public/v1/webhooks/registrations', { params, body: { ...body, events: ['whatsapp.message.received'] } }),
+  )
+}
+
+/** Another body needs another key: the service refuses a key that comes back with something else. */
+function fingerprint(words: string): string {
+  let hash = 0
+  for (const character of words) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) | 0
+  return (hash >>> 0).toString(36)
+}

@@ -1,0 +1,132 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { Registration } from '../api.ts'
+import { api, read } from '../client.ts'
+import { Badge } from '../parts/badge.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
+import { classes } from '../parts/classes.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Failure } from '../parts/failure.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { Menu, MenuItem, MenuLine } from '../parts/menu.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
+import { text } from '../texts/text.ts'
+import { Deliveries } from './deliveries.tsx'
+import { DeliveryPane } from './delivery-pane.tsx'
+import { ReceiverForm } from './receiver-form.tsx'
+import css from './receiver-pane.module.css'
+import { receiverQuery, receiversQuery } from './receiver-queries.ts'
+import { TestResult, useTest } from './test-result.tsx'
+
+/** One receiver: its state, its deliveries, and the delivery that is open. */
+export function ReceiverPane({ id }: { id: number }) {
+  const { data: receiver, error, refetch } = useQuery(receiverQuery(id))
+  const search = useSearch({ from: '/receivers/{-$id}' })
+  const test = useTest(id)
+  if (receiver === undefined) {
+    if (error === null) return <Skeleton rows={5} />
+    return <Failure error={error} retry={refetch} missing={{ title: text.receivers.notFound }} />
+  }
+  return (
+    <div className={css.pane}>
+      <Head receiver={receiver} onTest={test.run} isTesting={test.isRunning} />
+      <TestResult test={test} />
+      <div className={classes(css.body, search.delivery !== undefined && css.isOpen)}>
+        <Deliveries receiverId={id} search={search} />
+        <div className={css.delivery}>
+          <DeliveryPane receiverId={id} search={search} />
+        </div>
+      </div>
+    </div>
+  )
+}
+
+type HeadProps = { receiver: Registration; onTest: () => void; isTesting: boolean }
+
+function Head({ receiver, onTest, isTesting }: HeadProps) {
+  const { id, name, url, method, status, hasSecret } = receiver
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const [dialog, open] = useState<'edit' | 'remove'>()
+  const { mutate: setStatus, error } = useStatus(id)
+  const close = () => open(undefined)
+  return (
+    <header className={css.head}>
+      <IconButton
+        icon="back"
+        label={text.back}
+        className={css.back}
+        onClick={() => navigate({ params: { id: undefined }, search: {} })}
+      />
+      <div className={css.title}>
+        <h2 className={css.name}>
+          <bdi>{name}</bdi>
+          <Badge tone={status === 'active' ? 'good' : 'plain'}>{text.receivers[status]}</Badge>
+          <Badge tone={hasSecret ? 'plain' : 'warn'}>
+            {hasSecret ? text.receivers.signed : text.receivers.unsigned}
+          </Badge>
+        </h2>
+        <p className={css.url} dir="ltr">
+          {method} {url}
+        </p>
+        {error && <p role="alert">{faultText(error)}</p>}
+      </div>
+      <Button icon="test" isBusy={isTesting} onClick={onTest}>
+        {text.receivers.test}
+      </Button>
+      <Menu align="end" trigger={<IconButton icon="more" label={text.more} />}>
+        <MenuItem icon="edit" onClick={() => open('edit')}>
+          {text.receivers.edit}
+        </MenuItem>
+        <MenuItem icon="refresh" onClick={() => setStatus(status === 'active' ? 'inactive' : 'active')}>
+          {status === 'active' ? text.receivers.pause : text.receivers.resume}
+        </MenuItem>
+        <MenuLine />
+        <MenuItem icon="close" isDanger onClick={() => open('remove')}>
+          {text.receivers.remove}
+        </MenuItem>
+      </Menu>
+      {dialog === 'edit' && <ReceiverForm receiver={receiver} onClose={close} onDone={close} />}
+      {dialog === 'remove' && <RemoveDialog receiver={receiver} onClose={close} />}
+    </header>
+  )
+}
+
+function useStatus(id: number) {
+  const client = useQueryClient()
+  return useMutation({
+    mutationFn: (status: Registration['status']) =>
+      read(api.PUT('/public/v1/webhooks/registrations/{id}', { params: { path: { id } }, body: { status } })),
+    onSuccess: () => client.invalidateQueries({ queryKey: receiversQuery.queryKey }),
+  })
+}
+
+function RemoveDialog({ receiver: { id, name }, onClose }: { receiver: Registration; onClose: () => void }) {
+  const client = useQueryClient()
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => read(api.DELETE('/public/v1/webhooks/registrations/{id}', { params: { path: { id } } })),
+    onSuccess: async () => {
+      await navigate({ params: { id: undefined }, search: {} })
+      await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
+    },
+  })
+  return (
+    <Dialog
+      title={text.receivers.removeTitle}
+      intro={text.receivers.removeText(name)}
+      isOpen
+      onClose={onClose}
+      actions={
+        <>
+          <Button onClick={onClose}>{text.cancel}</Button>
+          <Button look="danger" isBusy={isPending} onClick={() => mutate()}>
+            {text.receivers.remove}
+          </Button>
+        </>
+      }
+    >
+      {error && <p role="alert">{faultText(error)}</p>}
+    </Dialog>
+  )
+}

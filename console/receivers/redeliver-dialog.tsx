@@ -1,0 +1,74 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { api, read } from '../client.ts'
+import { announce } from '../parts/announcer.tsx'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { text } from '../texts/text.ts'
+import { sinceOf } from './receiver-queries.ts'
+
+const ADDRESS = '/public/v1/webhooks/registrations/{id}/redeliver'
+
+type Props = { receiverId: number; hours: number; isOnlyDead: boolean; onClose: () => void }
+
+/** Says how many deliveries the filter means before it enqueues them: the range that was counted is the one that is sent. */
+export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Props) {
+  const client = useQueryClient()
+  const [range] = useState(() => ({ since: sinceOf(hours), until: new Date().toISOString() }))
+  const [key] = useState(() => crypto.randomUUID())
+  const path = { id: receiverId }
+  const body = { ...range, onlyDeadLettered: isOnlyDead }
+  const counted = useQuery({
+    queryKey: ['redelivery', receiverId, body],
+    queryFn: () => read(api.POST(ADDRESS, { params: { path }, body: { ...body, dryRun: true } })),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const {
+    mutate,
+    data: done,
+    error,
+    isPending,
+  } = useMutation({
+    mutationFn: () => read(api.POST(ADDRESS, { params: { path, header: { 'Idempotency-Key': key } }, body })),
+    onSuccess: ({ count }) => {
+      announce(text.deliveries.redeliverDone(count))
+      void client.invalidateQueries({ queryKey: ['deliveries', receiverId] })
+    },
+  })
+  const fault = error ?? counted.error
+  const found = counted.data?.count
+  const words =
+    done !== undefined
+      ? text.deliveries.redeliverDone(done.count)
+      : found === undefined
+        ? text.deliveries.counting
+        : found === 0
+          ? text.deliveries.redeliverNone
+          : text.deliveries.redeliverCount(found)
+  return (
+    <Dialog
+      title={text.deliveries.redeliverTitle}
+      isOpen
+      onClose={onClose}
+      intro={fault ? undefined : words}
+      actions={
+        <>
+          <Button onClick={onClose}>{done === undefined ? text.cancel : text.close}</Button>
+          {done === undefined && (
+            <Button look="primary" icon="refresh" disabled={!found} isBusy={isPending} onClick={() => mutate()}>
+              {text.deliveries.redeliverNow(found ?? 0)}
+            </Button>
+          )}
+        </>
+      }
+    >
+      {fault ? <p role="alert">{faultText(fault)}</p> : <p>{periodOf(hours, isOnlyDead)}</p>}
+    </Dialog>
+  )
+}
+
+function periodOf(hours: number, isOnlyDead: boolean): string {
+  const period = new Map(Object.entries(text.deliveries.sinceHours)).get(String(hours)) ?? ''
+  return text.deliveries.redeliverFrom(period, isOnlyDead ? text.deliveries.dead : text.deliveries.all)
+}

@@ -1,0 +1,51 @@
+import { useMutation } from '@tanstack/react-query'
+import type { TestDelivery } from '../api.ts'
+import { api, read } from '../client.ts'
+import { Badge } from '../parts/badge.tsx'
+import { IconButton } from '../parts/button.tsx'
+import { faultText } from '../parts/failure-text.ts'
+import { duration } from '../texts/format.ts'
+import { text } from '../texts/text.ts'
+import css from './test-result.module.css'
+
+type Test = {
+  run: () => void
+  isRunning: boolean
+  result: TestDelivery | undefined
+  error: unknown
+  forget: () => void
+}
+
+/** Sends one sample to the receiver. */
+export function useTest(id: number): Test {
+  const { mutate, isPending, data, error, reset } = useMutation({
+    mutationFn: async () => {
+      const params = { path: { id }, header: { 'Idempotency-Key': crypto.randomUUID() } }
+      return (await read(api.POST('/public/v1/webhooks/registrations/{id}/test', { params }))).data
+    },
+  })
+  return { run: mutate, isRunning: isPending, result: data, error, forget: reset }
+}
+
+/** What the receiver answered to the sample. */
+export function TestResult({ test: { result, error, forget } }: { test: Test }) {
+  if (result === undefined && !error) return null
+  const { statusCode = null, errorMessage = null, response = null, durationMs = 0 } = result ?? {}
+  const isGood = errorMessage === null && statusCode !== null && statusCode < 300
+  return (
+    <section className={css.result} aria-label={text.receivers.testTitle} role="status">
+      <div className={css.line}>
+        <Badge tone={isGood ? 'good' : 'bad'}>{statusCode ?? text.receivers.noAnswer}</Badge>
+        <span className={css.words}>
+          {result === undefined
+            ? faultText(error)
+            : statusCode === null
+              ? errorMessage
+              : text.receivers.testAnswer(duration(durationMs))}
+        </span>
+        <IconButton icon="close" label={text.close} onClick={forget} />
+      </div>
+      {result && statusCode !== null && <pre className={css.answer}>{response || text.receivers.emptyAnswer}</pre>}
+    </section>
+  )
+}
