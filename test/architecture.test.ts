@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
-import { dirname, join, normalize } from 'node:path'
+import { basename, dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
@@ -145,6 +145,38 @@ describe('imports go down only', () => {
     expect(UPPER.every((room) => rank(room) >= 2)).toBe(true)
   })
 
+  test('http imports no feature', () => {
+    expect(offenders(({ file, target }) => roomOf(file) === 'http' && FEATURES.includes(roomOf(target)))).toEqual([])
+  })
+
+  test('only main imports process', () => {
+    expect(
+      offenders(
+        ({ file, target }) =>
+          roomOf(target) === 'process' &&
+          target.startsWith('src/') &&
+          roomOf(file) !== 'process' &&
+          file !== 'src/main.ts',
+      ),
+    ).toEqual([])
+  })
+
+  test('no file imports itself through others, types included', () => {
+    const targets = Map.groupBy(imports, ({ file }) => file)
+    const done = new Set<string>()
+    const cycleFrom = (file: string, path: readonly string[]): readonly string[] | undefined => {
+      if (path.includes(file)) return [...path.slice(path.indexOf(file)), file]
+      if (done.has(file)) return undefined
+      for (const { target } of targets.get(file) ?? []) {
+        const cycle = cycleFrom(target, [...path, file])
+        if (cycle !== undefined) return cycle
+      }
+      done.add(file)
+      return undefined
+    }
+    expect(files.map((file) => cycleFrom(file, [])?.join(' → ')).filter((cycle) => cycle !== undefined)).toEqual([])
+  })
+
   test('src and sandbox know nothing of each other', () => {
     expect(offenders(({ file, target }) => file.startsWith('src/') && target.startsWith('sandbox/'))).toEqual([])
     expect(offenders(({ file, target }) => file.startsWith('sandbox/') && target.startsWith('src/'))).toEqual([])
@@ -171,4 +203,18 @@ describe('the console is apart from the service', () => {
 test('no file says by its name that it says nothing', () => {
   const names = /(^|\/)(utils?|helpers?|common|types|service|repository|controller|dto|index)\.ts$/
   expect(files.filter((file) => names.test(file))).toEqual([])
+})
+
+test('each exported name and each file name means one thing', () => {
+  const declared = files
+    .filter((file) => file.startsWith('src/'))
+    .flatMap((file) => {
+      const text = readFileSync(join(ROOT, file), 'utf8')
+      const names = [...text.matchAll(/^export (?:async )?(?:function\*?|const|type|class) (\w+)/gm)].map(
+        ([, name]) => name,
+      )
+      return [...new Set(names), basename(file)].map((name) => ({ name, file }))
+    })
+  const shared = [...Map.groupBy(declared, ({ name }) => name)].filter(([, uses]) => uses.length > 1)
+  expect(shared.map(([name, uses]) => `${name}: ${uses.map(({ file }) => file).join(', ')}`)).toEqual([])
 })

@@ -1,6 +1,16 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/caller.ts'
-import type { ApiKey } from './api-key.ts'
+
+/** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
+export type ApiKey = {
+  readonly clientId: string
+  readonly name: string
+  readonly permissions: readonly Permission[]
+  /** Browser origins that may use the key; none: no browser may. */
+  readonly allowedOrigins: readonly string[]
+  readonly expiresAt: Date | null
+  readonly createdAt: Date
+}
 
 type ApiKeyValues = {
   clientId: string

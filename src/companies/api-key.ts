@@ -5,18 +5,13 @@ import type { Db } from '../db/connect.ts'
 import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { PERMISSIONS, type Permission } from '../http/caller.ts'
 import { newApiSecret, newClientId } from '../ids.ts'
-import { insertApiKey, markAllApiKeysRevoked, markApiKeyRevoked, selectApiKeys } from './api-key-admin-store.ts'
-
-/** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
-export type ApiKey = {
-  readonly clientId: string
-  readonly name: string
-  readonly permissions: readonly Permission[]
-  /** Browser origins that may use the key; none: no browser may. */
-  readonly allowedOrigins: readonly string[]
-  readonly expiresAt: Date | null
-  readonly createdAt: Date
-}
+import {
+  type ApiKey,
+  insertApiKey,
+  markAllApiKeysRevoked,
+  markApiKeyRevoked,
+  selectApiKeys,
+} from './api-key-admin-store.ts'
 
 export type NewApiKey = {
   name: string

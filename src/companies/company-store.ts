@@ -1,5 +1,13 @@
 import type { Db } from '../db/connect.ts'
-import type { Company } from './company.ts'
+
+/** A company of this installation: no other company sees its data. */
+export type Company = {
+  readonly id: number
+  readonly name: string
+  /** Requests per minute that all its keys may make together. */
+  readonly rateLimitPerMinute: number
+  readonly createdAt: Date
+}
 
 type CompanyValues = { name: string; rateLimitPerMinute: number }
 

@@ -1,15 +1,13 @@
 import type { Db } from '../db/connect.ts'
 import { companyNotFound, type FieldFault, validationError } from '../errors.ts'
-import { findCompany, insertCompany, markCompanyRemoved, selectCompanies, updateCompanyRow } from './company-store.ts'
-
-/** A company of this installation: no other company sees its data. */
-export type Company = {
-  readonly id: number
-  readonly name: string
-  /** Requests per minute that all its keys may make together. */
-  readonly rateLimitPerMinute: number
-  readonly createdAt: Date
-}
+import {
+  type Company,
+  findCompany,
+  insertCompany,
+  markCompanyRemoved,
+  selectCompanies,
+  updateCompanyRow,
+} from './company-store.ts'
 
 export type NewCompany = { name: string; rateLimitPerMinute?: number }
 export type CompanyChange = { name?: string; rateLimitPerMinute?: number }

@@ -1,4 +1,4 @@
-import type { ConversationStatus } from './conversation-store.ts'
+export type ConversationStatus = 'open' | 'closed' | 'snoozed'
 
 /** The contacts that a search matches: by their ids, or by texts of which `search_text` holds one. */
 export type ContactMatches = { readonly ids: readonly number[] } | { readonly texts: readonly string[] }

@@ -1,8 +1,43 @@
 import type postgres from '#postgres'
 import type { Db } from '../db/connect.ts'
 import type { Cursor } from '../http/paging.ts'
-import { type ContactMatches, type ConversationFilter, MAX_EXAMINED } from './conversation-filter.ts'
-import type { Conversation } from './conversation-store.ts'
+import {
+  type ContactMatches,
+  type ConversationFilter,
+  type ConversationStatus,
+  MAX_EXAMINED,
+} from './conversation-filter.ts'
+
+export type Conversation = {
+  id: number
+  /** The customer's identity; `#` and an id: a group; `~` and an id: found through aliases alone. */
+  customer: string
+  /** The connected number, as displayed, and its name. */
+  senderId: number
+  phoneNumber: string
+  phoneName: string
+  contactId: number
+  contactPhone: string | null
+  firstName: string | null
+  lastName: string | null
+  profileName: string | null
+  /** The provider's user id of the customer. */
+  userId: string | null
+  groupId: string | null
+  status: ConversationStatus
+  unreadMessages: number
+  messageCount: number
+  /** Messages up to this seq are deleted. */
+  expiredCount: number
+  lastText: string | null
+  lastDirection: 'inbound' | 'outbound' | null
+  lastMessageAt: Date | null
+  /** Opens the 24-hour window. */
+  lastInboundAt: Date | null
+  assignee: string | null
+  createdAt: Date
+  updatedAt: Date
+}
 
 /** How many conversations the company has, without counting them. */
 export async function readConversationTotal(db: Db, companyId: number): Promise<number> {

@@ -14,12 +14,13 @@ import {
 } from '../http/paging.ts'
 import { type ContactMatches, type ConversationFilter, MAX_FILTERED_OFFSET } from './conversation-filter.ts'
 import {
+  type Conversation,
   listConversations,
   listConversationsFrom,
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
-import { type Conversation, findConversation } from './conversation-store.ts'
+import { findConversation } from './conversation-store.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
 const MAX_ASSIGNEE = 100

@@ -1,38 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import { listConversationsByIds } from './conversation-list-store.ts'
-
-export type ConversationStatus = 'open' | 'closed' | 'snoozed'
-
-export type Conversation = {
-  id: number
-  /** The customer's identity; `#` and an id: a group; `~` and an id: found through aliases alone. */
-  customer: string
-  /** The connected number, as displayed, and its name. */
-  senderId: number
-  phoneNumber: string
-  phoneName: string
-  contactId: number
-  contactPhone: string | null
-  firstName: string | null
-  lastName: string | null
-  profileName: string | null
-  /** The provider's user id of the customer. */
-  userId: string | null
-  groupId: string | null
-  status: ConversationStatus
-  unreadMessages: number
-  messageCount: number
-  /** Messages up to this seq are deleted. */
-  expiredCount: number
-  lastText: string | null
-  lastDirection: 'inbound' | 'outbound' | null
-  lastMessageAt: Date | null
-  /** Opens the 24-hour window. */
-  lastInboundAt: Date | null
-  assignee: string | null
-  createdAt: Date
-  updatedAt: Date
-}
+import type { ConversationStatus } from './conversation-filter.ts'
+import { type Conversation, listConversationsByIds } from './conversation-list-store.ts'
 
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
   const [conversation] = await listConversationsByIds(db, companyId, [id])

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import { storeWaitingStatuses } from './waiting-status-store.ts'
+import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {
@@ -103,20 +103,6 @@ function recordBatch(tx: Db, records: readonly InboundRecord[], before: number, 
 }
 
 const toSeconds = (date: Date): number => date.getTime() / 1_000
-
-export type StatusRecord = {
-  companyId: number
-  senderId: number
-  wamid: string | null
-  /** The provider's own id of the message, where it has one beside the wamid. */
-  providerMessageId: string | null
-  /** Our own message id, as it travelled with the send. */
-  messageId: number | null
-  /** Null: only the wamid is told. */
-  status: 'sent' | 'delivered' | 'read' | 'failed' | null
-  occurredAt: Date | null
-  error: { code: number | null; title: string | null; details: string | null } | null
-}
 
 /**
  * Keeps the statuses of our own messages as events and moves the messages forward: any order, repeated or not, ends in

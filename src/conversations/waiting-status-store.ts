@@ -1,5 +1,18 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import type { StatusRecord } from './record-store.ts'
+
+export type StatusRecord = {
+  companyId: number
+  senderId: number
+  wamid: string | null
+  /** The provider's own id of the message, where it has one beside the wamid. */
+  providerMessageId: string | null
+  /** Our own message id, as it travelled with the send. */
+  messageId: number | null
+  /** Null: only the wamid is told. */
+  status: 'sent' | 'delivered' | 'read' | 'failed' | null
+  occurredAt: Date | null
+  error: { code: number | null; title: string | null; details: string | null } | null
+}
 
 /** Waiting statuses that one call applies at most. */
 const BATCH = 500

@@ -6,7 +6,6 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { giveToFolderOwner } from '../ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
-import type { Account } from './embedded-account.ts'
 
 /** Where the embedded server keeps its things, as absolute paths. */
 export type DataFolder = { path: string; cluster: string; log: string }
@@ -140,7 +139,10 @@ export const socketLock = (folder: DataFolder): string => `${socketFolder(folder
  * Creates the socket's folder. Every user that can enter it is superuser of the database, so a folder that other users
  * own or can enter is refused.
  */
-export async function openSocketFolder(folder: DataFolder, account: Account): Promise<string> {
+export async function openSocketFolder(
+  folder: DataFolder,
+  account: { owner: { uid: number; gid: number } | undefined },
+): Promise<string> {
   const path = socketFolder(folder)
   if (path === folder.cluster) return path
   await mkdir(path, { mode: 0o700 }).catch((error) => {

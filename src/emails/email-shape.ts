@@ -2,9 +2,8 @@ import { Type } from 'typebox'
 import { nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
 import type { Accepted } from './email.ts'
 import type { EmailRecord } from './email-store.ts'
-import type { EmailTemplate } from './email-template.ts'
 import { rateOf } from './email-template.ts'
-import type { EmailTemplateCounts } from './email-template-store.ts'
+import type { EmailTemplate, EmailTemplateCounts } from './email-template-store.ts'
 import { MAX_EMAIL_HEADERS, MAX_HEADER_LENGTH } from './header-text.ts'
 
 const Address = (description: string) => Type.String({ minLength: 1, maxLength: 254, description })

@@ -1,5 +1,26 @@
 import type { Db } from '../db/connect.ts'
-import type { EmailTemplate } from './email-template.ts'
+
+/** `MARKETING` needs consent and adds an unsubscribe link; the others are alike. */
+export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
+
+export type EmailCategory = (typeof EMAIL_CATEGORIES)[number]
+
+/** A template of email: its parts are Liquid. */
+export type EmailTemplate = {
+  /** On the wire the `transactionalId`. */
+  readonly id: number
+  /** `tmpl_…`, on the wire the `id`. */
+  readonly uid: string
+  readonly name: string
+  readonly subject: string
+  readonly html: string
+  readonly text: string | null
+  readonly category: EmailCategory
+  /** The variables of the parts, in the order of first appearance. */
+  readonly variables: readonly string[]
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
 
 export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html' | 'text' | 'category' | 'variables'>
 

@@ -2,6 +2,8 @@ import type { Db, Pool } from '../db/connect.ts'
 import { type FieldFault, transactionalNotFound, validationError } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import {
+  type EmailCategory,
+  type EmailTemplate,
   type EmailTemplateCounts,
   type EmailTemplateValues,
   findEmailTemplate,
@@ -13,27 +15,6 @@ import {
   updateEmailTemplateRow,
 } from './email-template-store.ts'
 import { parseTemplate, templateFaults } from './liquid.ts'
-
-/** `MARKETING` needs consent and adds an unsubscribe link; the others are alike. */
-export const EMAIL_CATEGORIES = ['TRANSACTIONAL', 'UTILITY', 'AUTHENTICATION', 'MARKETING'] as const
-export type EmailCategory = (typeof EMAIL_CATEGORIES)[number]
-
-/** A template of email: its parts are Liquid. */
-export type EmailTemplate = {
-  /** On the wire the `transactionalId`. */
-  readonly id: number
-  /** `tmpl_…`, on the wire the `id`. */
-  readonly uid: string
-  readonly name: string
-  readonly subject: string
-  readonly html: string
-  readonly text: string | null
-  readonly category: EmailCategory
-  /** The variables of the parts, in the order of first appearance. */
-  readonly variables: readonly string[]
-  readonly createdAt: Date
-  readonly updatedAt: Date
-}
 
 export type NewEmailTemplate = {
   name: string

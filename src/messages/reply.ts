@@ -1,4 +1,4 @@
-import type { Conversation } from '../conversations/conversation-store.ts'
+import type { Conversation } from '../conversations/conversation-list-store.ts'
 import { badRequest } from '../errors.ts'
 import { phoneIdentity } from '../text/phone.ts'
 import { CONTACT_SOURCE, parseContent, type SendRequest } from './send-request.ts'

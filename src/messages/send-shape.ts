@@ -1,5 +1,4 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import type { SendContent } from './send-request.ts'
 
 export const MEDIA_KINDS = ['image', 'video', 'audio', 'document', 'sticker'] as const
 
@@ -86,7 +85,12 @@ const common = {
 }
 
 /** The body for one `type`, as the reference shows it: closed, so that fields of another type do not fit. */
-const bodyOf = (title: string, type: SendContent['type'], content: Record<string, TSchema>, example: object) =>
+const bodyOf = (
+  title: string,
+  type: 'text' | 'template' | (typeof MEDIA_KINDS)[number],
+  content: Record<string, TSchema>,
+  example: object,
+) =>
   Type.Object(
     { ...common, type: Type.Literal(type), ...content },
     { title, additionalProperties: false, example: { recipient: '393331234567', type, ...example } },

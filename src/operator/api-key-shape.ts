@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { ApiKey } from '../companies/api-key.ts'
+import type { ApiKey } from '../companies/api-key-admin-store.ts'
 import { PERMISSIONS } from '../http/caller.ts'
 import { orNull, plainText } from './shape.ts'
 

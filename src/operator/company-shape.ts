@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Company } from '../companies/company.ts'
+import type { Company } from '../companies/company-store.ts'
 import { plainText } from './shape.ts'
 
 const Name = plainText({ maxLength: 200, description: 'The name, without blanks at its ends.' })

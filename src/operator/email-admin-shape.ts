@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { type EmailSettings, shownSmtpUrl } from '../emails/email-settings.ts'
-import { EMAIL_CATEGORIES, type EmailTemplate } from '../emails/email-template.ts'
+import { EMAIL_CATEGORIES, type EmailTemplate } from '../emails/email-template-store.ts'
 import { nullableText } from '../http/shapes.ts'
 import { orNull, plainText, secretText } from './shape.ts'
 

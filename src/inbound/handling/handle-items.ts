@@ -1,11 +1,7 @@
 import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { type MessageChange, recordMessageChanges } from '../../conversations/message-change-store.ts'
-import {
-  type InboundRecord,
-  recordInbound,
-  recordStatuses,
-  type StatusRecord,
-} from '../../conversations/record-store.ts'
+import { type InboundRecord, recordInbound, recordStatuses } from '../../conversations/record-store.ts'
+import type { StatusRecord } from '../../conversations/waiting-status-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type {
   ChangeItem,
