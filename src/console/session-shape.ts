@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Session } from '../http/session.ts'
+import type { Session } from '../http/console-session.ts'
 import { Timestamp } from '../http/shapes.ts'
 import { DEFAULT_LINK_SECONDS, MOST_LINK_SECONDS, type SignInLink } from './sign-in-link.ts'
 

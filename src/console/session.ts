@@ -7,7 +7,7 @@ import type { Db } from '../db/connect.ts'
 import { sessionNotFound, signInRefused } from '../errors.ts'
 import { type ApiKeys, createTokenCheck } from '../http/authenticate.ts'
 import type { Permission } from '../http/caller.ts'
-import type { Session, Sessions } from '../http/session.ts'
+import type { Session, Sessions } from '../http/console-session.ts'
 import { newApiSecret, newClientId, parseId } from '../ids.ts'
 import { createSessionCookie } from './session-cookie.ts'
 import {

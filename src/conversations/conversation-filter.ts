@@ -1,7 +1,7 @@
 export type ConversationStatus = 'open' | 'closed' | 'snoozed'
 
 /** The contacts that a search matches: by their ids, or by texts of which `search_text` holds one. */
-export type ContactMatches = { readonly ids: readonly number[] } | { readonly texts: readonly string[] }
+export type MatchedContacts = { readonly ids: readonly number[] } | { readonly texts: readonly string[] }
 
 /** The conversations that a list shows: those that fit every member. */
 export type ConversationFilter = {
@@ -9,7 +9,7 @@ export type ConversationFilter = {
   readonly isUnread?: boolean | undefined
   readonly senderId?: number | undefined
   readonly assignee?: string | undefined
-  readonly contacts?: ContactMatches | undefined
+  readonly contacts?: MatchedContacts | undefined
 }
 
 /** The records that a filtered list pages through; cursors go on beyond them. */

@@ -2,10 +2,10 @@ import type postgres from '#postgres'
 import type { Db } from '../db/connect.ts'
 import type { Cursor } from '../http/paging.ts'
 import {
-  type ContactMatches,
   type ConversationFilter,
   type ConversationStatus,
   MAX_EXAMINED,
+  type MatchedContacts,
 } from './conversation-filter.ts'
 
 export type Conversation = {
@@ -186,7 +186,7 @@ function fits(db: Db, { status, isUnread, senderId, assignee }: ConversationFilt
 function sourceOf(
   db: Db,
   companyId: number,
-  contacts: ContactMatches | undefined,
+  contacts: MatchedContacts | undefined,
   listed: Fragment,
 ): { from: Fragment; and?: Fragment } {
   if (contacts === undefined) return { from: db`conversation_activity` }

@@ -12,7 +12,7 @@ import {
   unknownCursor,
   withoutPages,
 } from '../http/paging.ts'
-import { type ContactMatches, type ConversationFilter, MAX_FILTERED_OFFSET } from './conversation-filter.ts'
+import { type ConversationFilter, MAX_FILTERED_OFFSET, type MatchedContacts } from './conversation-filter.ts'
 import {
   type Conversation,
   listConversations,
@@ -44,7 +44,7 @@ export const ConversationQuery = Type.Object({
 type ConversationQuery = Static<typeof ConversationQuery>
 
 /** Finds the contacts that a search matches; undefined when it holds nothing to search for. */
-export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<ContactMatches | undefined>
+export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<MatchedContacts | undefined>
 
 /**
  * One page of the list, newest activity first. With a filter nothing is counted: a page says whether another follows.

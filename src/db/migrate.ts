@@ -6,8 +6,8 @@ import { messageOf, StartError } from '../start-error.ts'
 import { MIGRATE_LOCK } from './advisory-locks.ts'
 import type { Db, Pool } from './connect.ts'
 import { isDatabaseDown } from './failure.ts'
-import { explainRefusal } from './refusal.ts'
 import { differFromFiles, readSqlObjects, replaceSqlObjects, type SqlObject } from './sql-object.ts'
+import { explainRefusal } from './start-refusal.ts'
 import { checkTables } from './table-check-store.ts'
 
 /** The folders of the schema: numbered migrations of tables, and the rooms whose `sql/` folders hold functions. */

@@ -6,9 +6,9 @@ import { requestedHost } from './address-rule.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import type { ConsoleMark } from './console-address.ts'
+import type { Session, Sessions } from './console-session.ts'
 import { createForgeryRule } from './forgery-rule.ts'
 import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
-import type { Session, Sessions } from './session.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
 

@@ -16,10 +16,10 @@ import { type ApiKeys, createTokenCheck } from './authenticate.ts'
 import type { Caller, Permission } from './caller.ts'
 import { clientAddress, isForwarded, isLoopback, trustedProxies } from './client-address.ts'
 import { consoleMark } from './console-address.ts'
+import type { Sessions } from './console-session.ts'
 import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
 import { type RequestLimiter, setRateLimitHeaders } from './rate-limit.ts'
-import type { Sessions } from './session.ts'
 import { isUnreadable } from './unreadable-address.ts'
 
 export type AdmitDeps = {

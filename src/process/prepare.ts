@@ -4,10 +4,9 @@ import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migrate.ts'
-import { checkSecrets } from '../secrets/check-secrets.ts'
-import { ensureServiceSecret } from '../secrets/secret-store.ts'
-import { type Cipher, createCipher, ensureDataSecret } from '../secrets/secrets.ts'
+import { createCipher } from '../secrets/secrets.ts'
 import { makeDeliveryDays } from '../webhooks/delivery-day-store.ts'
+import { prepareSecrets, readSecrets } from '../wiring/prepare-secrets.ts'
 import { type SandboxProcess, startSandboxProcess } from '../wiring/sandbox-process.ts'
 import type { Components, Log } from './components.ts'
 
@@ -62,31 +61,4 @@ async function prepareSchema(url: string, { migrate: mayMigrate, cell }: Config,
   } finally {
     await stop()
   }
-}
-
-/**
- * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.
- *
- * @throws StartError when a key is missing
- */
-export async function prepareSecrets(url: string, cipher: Cipher): Promise<string> {
-  const { db, stop } = openPool(url, { max: 1 })
-  try {
-    await checkSecrets(db, cipher)
-    return await ensureServiceSecret(db, cipher, 'opt-out key')
-  } finally {
-    await stop()
-  }
-}
-
-/** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
-export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
-  const kept = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
-  const adminToken = config.adminToken ?? (await kept('admin-token', () => randomBytes(32).toString('hex')))
-  const encryptionKeys =
-    config.encryptionKeys.length > 0
-      ? config.encryptionKeys
-      : [await kept('encryption-key', () => randomBytes(32).toString('base64'))]
-  const adminTokenFile = config.adminToken === undefined ? resolve(join(config.dataDir, 'admin-token')) : undefined
-  return { adminToken, adminTokenFile, encryptionKeys }
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
-import { explainRefusal } from '../db/refusal.ts'
+import { explainRefusal } from '../db/start-refusal.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { createComponents } from './components.ts'

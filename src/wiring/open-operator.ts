@@ -4,16 +4,14 @@ import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
-import { prepareSecrets, readSecrets } from '../process/prepare.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { createMailer, createProviders } from './adapters.ts'
 import { createDeps } from './deps.ts'
 import { openBlobStore } from './open-blob-store.ts'
 import { createOperatorDeps } from './operator-deps.ts'
+import { prepareSecrets, readSecrets } from './prepare-secrets.ts'
 
 type ClosableOperator = OperatorDeps & { close(): Promise<void> }
-
-export type OpenOperator = () => Promise<ClosableOperator>
 
 /**
  * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createRoles } from '../../test/roles.ts'
 import { connect } from './connect.ts'
 import { checkSchema, migrate } from './migrate.ts'
-import { explainRefusal } from './refusal.ts'
+import { explainRefusal } from './start-refusal.ts'
 
 function open(url: string) {
   const db = connect(url, { max: 1 })

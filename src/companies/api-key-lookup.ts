@@ -1,0 +1,81 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
+import type { Db } from '../db/connect.ts'
+import type { ApiKeys } from '../http/authenticate.ts'
+import type { Caller } from '../http/caller.ts'
+import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
+
+/** How long a key is cached: a revoked one stops working on every process within this time. */
+const KEY_TTL_MS = 3_000
+const MAX_CACHED_KEYS = 10_000
+// The scheme in any letter case.
+const BEARER = '[Bb][Ee][Aa][Rr][Ee][Rr]'
+
+/** The cached row of a client id; an unknown client id is cached as well. */
+type CachedKey = { key: LiveApiKey | undefined; caller: Caller | undefined }
+
+/** Reads API keys (spec: Authentication), each at most once in three seconds however many requests carry it. */
+export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: Db; clock: Clock }): ApiKeys {
+  const token = new RegExp(`^${BEARER} +${deps.config.apiKeyPrefix}-([a-z0-9]{16})-([A-Za-z0-9]{43})$`)
+  const keys = createCache(MAX_CACHED_KEYS, async (clientId): Promise<CachedKey> => {
+    const key = await findApiKey(deps.db, clientId)
+    return { key, caller: key && toCaller(key) }
+  })
+  const origins = createCache(1, async () => new Set(await listLiveOrigins(deps.db)))
+
+  return {
+    async findCaller(authorization) {
+      const [, clientId = '', secret = ''] = token.exec(authorization ?? '') ?? []
+      const known = clientId === '' ? undefined : await keys.read(clientId)
+      // Compared in any case, so that an unknown client takes the time of a wrong key.
+      const isRight = isSecretOf(secret, known?.key?.digest ?? NO_DIGEST)
+      const expiresAt = known?.key?.expiresAt ?? null
+      if (!isRight || (expiresAt !== null && expiresAt <= deps.clock.now())) return undefined
+      return known?.caller
+    },
+    async isLiveOrigin(origin) {
+      return (await origins.read('all')).has(origin)
+    },
+    drop(clientId) {
+      keys.drop(clientId)
+      origins.drop('all')
+    },
+  }
+}
+
+const NO_DIGEST = Buffer.alloc(32)
+
+const isSecretOf = (secret: string, digest: Buffer): boolean => {
+  const given = hash('sha256', secret, 'buffer')
+  return given.length === digest.length && timingSafeEqual(given, digest)
+}
+
+const toCaller = (key: LiveApiKey): Caller =>
+  Object.freeze({
+    companyId: key.companyId,
+    clientId: key.clientId,
+    keyName: key.name,
+    permissions: key.permissions,
+    allowedOrigins: key.allowedOrigins,
+    rateLimitPerMinute: key.rateLimitPerMinute,
+  })
+
+/** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */
+function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {
+  const cache = new LRUCache<string, Value>({
+    max,
+    ttl: KEY_TTL_MS,
+    fetchMethod: (key) => read(key),
+    ignoreFetchAbort: true,
+  })
+  return {
+    async read(key: string): Promise<Value> {
+      return cache.get(key) ?? (await cache.forceFetch(key))
+    },
+    drop: (key: string): void => {
+      cache.delete(key)
+    },
+  }
+}

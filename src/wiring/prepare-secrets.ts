@@ -1,0 +1,34 @@
+import { randomBytes } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import type { Config } from '../config.ts'
+import { openPool } from '../db/database.ts'
+import { checkSecrets } from '../secrets/check-secrets.ts'
+import { ensureServiceSecret } from '../secrets/secret-store.ts'
+import { type Cipher, ensureDataSecret } from '../secrets/secrets.ts'
+
+/**
+ * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.
+ *
+ * @throws StartError when a key is missing
+ */
+export async function prepareSecrets(url: string, cipher: Cipher): Promise<string> {
+  const { db, stop } = openPool(url, { max: 1 })
+  try {
+    await checkSecrets(db, cipher)
+    return await ensureServiceSecret(db, cipher, 'opt-out key')
+  } finally {
+    await stop()
+  }
+}
+
+/** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
+export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
+  const kept = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
+  const adminToken = config.adminToken ?? (await kept('admin-token', () => randomBytes(32).toString('hex')))
+  const encryptionKeys =
+    config.encryptionKeys.length > 0
+      ? config.encryptionKeys
+      : [await kept('encryption-key', () => randomBytes(32).toString('base64'))]
+  const adminTokenFile = config.adminToken === undefined ? resolve(join(config.dataDir, 'admin-token')) : undefined
+  return { adminToken, adminTokenFile, encryptionKeys }
+}
