@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'
-import type { Sessions } from './session.ts'
+import type { Sessions } from './console-session.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
