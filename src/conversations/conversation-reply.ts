@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timestamp } from '../http/shapes.ts'
-import type { Conversation, Message } from './conversation-store.ts'
+import type { Conversation } from './conversation-list-store.ts'
+import type { Message } from './conversation-store.ts'
 import type { MessageDetails } from './message-details-store.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
