@@ -1,5 +1,3 @@
-import { randomBytes } from 'node:crypto'
-import { join, resolve } from 'node:path'
 import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
