@@ -638,6 +638,14 @@ create table migrations (
   constraint migrations_pkey PRIMARY KEY (name)
 );
 
+create table missed_template_events (
+  company_id bigint not null,
+  waba_account_id text not null,
+  at timestamp with time zone not null,
+  constraint missed_template_events_pkey PRIMARY KEY (company_id, waba_account_id),
+  constraint missed_template_events_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+
 create table opt_outs (
   company_id bigint not null,
   channel text not null,

@@ -210,3 +210,12 @@ create table templates (
 );
 comment on table templates is 'Lifetime: until the provider no longer lists it';
 create index templates_by_external_id on templates (company_id, external_id);
+
+-- The last event of a business account about a template that was unknown: a sync that reads the list meanwhile reads it again.
+create table missed_template_events (
+  company_id bigint not null references companies (id),
+  waba_account_id text not null,
+  at timestamptz not null,
+  primary key (company_id, waba_account_id)
+);
+comment on table missed_template_events is 'Lifetime: kept; one row for each account';

@@ -1,5 +1,6 @@
 import type { Db, Json } from '../db/connect.ts'
 import type { TemplateStatus } from './template.ts'
+import { lockTemplates, noteMissedEvent } from './template-store.ts'
 
 /** A provider's change of a template; absent members stay. */
 export type TemplateEvent = {
@@ -18,12 +19,21 @@ export type TemplateEvent = {
 
 /**
  * Applies template events (spec: template `status`). A template is found by the provider's id, else by account, name
- * and language; an event about none that we know changes nothing, since the next sync brings it. In order: of several
- * events about one template the last one counts.
+ * and language; an event about none that we know is noted, so that a sync that is running reads the list again, and the next
+ * sync brings it otherwise. In order: of several events about one template the last one counts.
  */
 export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent[]): Promise<void> {
   for (const event of events) {
-    await tx`
+    if (await applyEvent(tx, event)) continue
+    // A sync that is writing its list may be adding the template.
+    await lockTemplates(tx, event.companyId, event.wabaAccountId)
+    if (!(await applyEvent(tx, event))) await noteMissedEvent(tx, event.companyId, event.wabaAccountId)
+  }
+}
+
+/** Returns whether there is such a template. */
+async function applyEvent(tx: Db, event: TemplateEvent): Promise<boolean> {
+  const changed = await tx`
       update templates template
       set
         status = coalesce(${event.status ?? null}, template.status),
@@ -49,8 +59,8 @@ export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent
             and (${event.externalId}::text is null or template.external_id is null)
           )
         )
-    `
-  }
+  `
+  return changed.count > 0
 }
 
 /** The reason belongs to the state: an approval clears it. */

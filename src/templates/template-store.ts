@@ -80,19 +80,34 @@ export async function readListTime(db: Db): Promise<string> {
   return row.at
 }
 
+/** Locks the templates of an account until the transaction ends: their list is written by one at a time. */
+export async function lockTemplates(tx: Db, companyId: number, wabaAccountId: string): Promise<void> {
+  await tx`select pg_advisory_xact_lock(advisory_key('templates', ${`${companyId}:${wabaAccountId}`}))`
+}
+
+/** Notes that an event of the account named a template that is unknown. The caller holds `lockTemplates`. */
+export async function noteMissedEvent(tx: Db, companyId: number, wabaAccountId: string): Promise<void> {
+  await tx`
+    insert into missed_template_events (company_id, waba_account_id, at)
+    values (${companyId}, ${wabaAccountId}, clock_timestamp())
+    on conflict (company_id, waba_account_id) do update set at = excluded.at
+  `
+}
+
 /**
  * Makes the account's templates equal to the provider's list: new ones come, changed ones change, absent ones go.
  * A template that an event changed after `listedAt`, when the list was asked for, stays as it is. A family keeps its id
- * for ever, whatever becomes of its languages.
+ * for ever, whatever becomes of its languages. Returns whether an event after `listedAt` named a template that was unknown
+ * then: the list may be older than the event.
  */
 export async function replaceTemplates(
   db: Db,
   companyId: number,
   wabaAccountId: string,
   { templates, listedAt }: { templates: readonly SyncedTemplate[]; listedAt: string },
-): Promise<void> {
+): Promise<boolean> {
   const list = db.json(templates as unknown as Json)
-  await db`select pg_advisory_xact_lock(advisory_key('templates', ${`${companyId}:${wabaAccountId}`}))`
+  await lockTemplates(db, companyId, wabaAccountId)
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
     select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name
@@ -151,4 +166,10 @@ export async function replaceTemplates(
       excluded.components, excluded.quality_score, excluded.rejected_reason, excluded.namespace, excluded.partner_id
     )
   `
+  const missed = await db`
+    select
+    from missed_template_events
+    where (company_id, waba_account_id) = (${companyId}, ${wabaAccountId}) and at >= ${listedAt}::timestamptz
+  `
+  return missed.length > 0
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
@@ -9,7 +10,7 @@ import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
 import { createTemplateCache } from './template-cache.ts'
 import { applyTemplateEvents } from './template-event-store.ts'
-import { listTemplates } from './template-store.ts'
+import { listTemplates, lockTemplates, readListTime, replaceTemplates } from './template-store.ts'
 import { type SyncDeps, syncTemplates } from './template-sync.ts'
 
 const dispatcher = createProviderAgent()
@@ -88,4 +89,52 @@ it('brings what the provider has when the event came before the sync', async () 
   list = [{ id: 'id-one', name: 'one', status: 'REJECTED' }]
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one REJECTED'])
+})
+
+it('reads the list again when an event about an unknown template arrived while it was read', async () => {
+  let reads = 0
+  duringAnswer = async () => {
+    reads += 1
+    if (reads > 1) return
+    await tell('one', 'APPROVED')
+    list = list.map((one) => (one.name === 'one' ? { ...one, status: 'APPROVED' } : one))
+  }
+  await syncTemplates(deps, companyId)
+  expect([reads, await statuses()]).toEqual([2, ['one APPROVED', 'two PENDING']])
+  await syncTemplates(deps, companyId)
+  expect(reads).toBe(3)
+})
+
+it('reads the list three times at most when each time an unknown template is named', async () => {
+  let reads = 0
+  duringAnswer = async () => {
+    reads += 1
+    await tell(`unknown${reads}`, 'APPROVED')
+  }
+  await syncTemplates(deps, companyId)
+  expect([reads, await statuses()]).toEqual([3, ['one PENDING', 'two PENDING']])
+})
+
+it('applies an event about a template that a sync is adding in the same moment', async () => {
+  let told: Promise<unknown> | undefined
+  await db.begin(async (tx) => {
+    await lockTemplates(tx, companyId, 'WABA1')
+    told = tell('one', 'APPROVED')
+    const waiting = () =>
+      tx`select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`
+    while ((await waiting()).length === 0);
+    await replaceTemplates(tx, companyId, 'WABA1', {
+      templates: [
+        {
+          ...{ externalId: 'id-one', name: 'one', language: 'en_US', status: 'PENDING', ownStatus: 'PENDING' },
+          ...{ category: 'UTILITY', parameterFormat: 'POSITIONAL', components: [], qualityScore: null },
+          ...{ rejectedReason: '', namespace: null, partnerId: null, createdBy: null, modifiedBy: null },
+          newFamilyId: `tmpl_${companyId}`,
+        },
+      ],
+      listedAt: await readListTime(tx),
+    })
+  })
+  await told
+  expect(await statuses()).toEqual(['one APPROVED'])
 })

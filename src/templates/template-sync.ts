@@ -6,6 +6,9 @@ import type { ProviderName } from '../providers/provider-name.ts'
 import { templateStatusOf } from './template.ts'
 import { readListTime, replaceTemplates } from './template-store.ts'
 
+/** Reads of one account's list in a sync, while events about unknown templates arrive. */
+const MAX_READS = 3
+
 export type SyncDeps = {
   db: Pool
   providers: Providers
@@ -16,7 +19,8 @@ export type SyncDeps = {
 /**
  * Reads the templates of every business account that the company has a number on and makes our list equal to them.
  * Answers how many there are. An account that cannot be read leaves its templates as they were; a template that an event
- * changed while the list was read stays as the event left it.
+ * changed while the list was read stays as the event left it. When an event named a template that was unknown, the list is read
+ * again, at most three times in all.
  * @throws {AppError} 503 `service_unavailable` in the provider's words
  */
 export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
@@ -32,6 +36,17 @@ async function syncAccount(
   companyId: number,
   sender: SenderAccess & { provider: ProviderName },
 ): Promise<number> {
+  for (let read = 1; ; read += 1) {
+    const { count, isOutdated } = await readAccount(deps, companyId, sender)
+    if (!isOutdated || read === MAX_READS) return count
+  }
+}
+
+async function readAccount(
+  deps: SyncDeps,
+  companyId: number,
+  sender: SenderAccess & { provider: ProviderName },
+): Promise<{ count: number; isOutdated: boolean }> {
   const provider = deps.providers[sender.provider]
   if (provider === undefined) throw serviceUnavailable(`No adapter for the provider ${sender.provider}`)
   const listedAt = await readListTime(deps.db)
@@ -45,6 +60,8 @@ async function syncAccount(
     // A word that we don't know must not make a template sendable.
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
-  await deps.db.begin((tx) => replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt }))
-  return templates.length
+  const isOutdated = await deps.db.begin((tx) =>
+    replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt }),
+  )
+  return { count: templates.length, isOutdated }
 }
