@@ -1,6 +1,6 @@
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
 import chromium from '@sparticuz/chromium'
 import { chromium as playwright } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
@@ -96,7 +96,10 @@ test.skipIf(!existsSync(new URL('../console/dist/index.html', import.meta.url)))
     const asked: string[] = []
     page.on('request', (request) => asked.push(`${request.url()} ${request.headers().referer ?? ''}`))
     const complaints: string[] = []
-    page.on('console', (message) => message.text().includes('Content Security Policy') && complaints.push(message.text()))
+    page.on(
+      'console',
+      (message) => message.text().includes('Content Security Policy') && complaints.push(message.text()),
+    )
     const link = await createLink()
     await page.goto(link)
     await page.waitForFunction("fetch('/console/api/session').then(({ status }) => status === 200)")
