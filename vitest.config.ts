@@ -14,6 +14,12 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    coverage: {
+      include: ['src/**/*.ts'],
+      exclude: ['**/*.test.ts'],
+      reporter: ['text-summary', 'html'],
+      reportsDirectory: 'coverage',
+    },
     projects: [
       { extends: true, test: { name: 'unit', include: files.unit, isolate: false, maxWorkers: 1, ...order(0) } },
       {
