@@ -120,9 +120,11 @@ it('applies an event about a template that a sync is adding in the same moment',
   await db.begin(async (tx) => {
     await lockTemplates(tx, companyId, 'WABA1')
     told = tell('one', 'APPROVED')
-    const waiting = () =>
-      tx`select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()`
-    while ((await waiting()).length === 0);
+    // Not in the transaction, which sees the activity of its first look for ever.
+    const waiting = () => db`
+      select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()
+    `
+    while ((await waiting()).length === 0) await sleep(5)
     await replaceTemplates(tx, companyId, 'WABA1', {
       templates: [
         {
