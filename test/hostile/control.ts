@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const NEEDED = ['bin', 'src', 'sandbox', 'migrations', 'package.json']
+const NEEDED = ['bin', 'src', 'sandbox', 'migrations', 'packages', 'package.json']
 
 /** A guard of the service: the text that makes it, and the text without it. */
 export type Guard = { name: string; file: string; text: string; without: string }

@@ -41,7 +41,13 @@ const BODIES: Record<string, unknown> = {
 }
 
 /** Ids in bodies and queries: where they go, and what they name. */
-const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string, own: Company) => Request }[] = [
+const IN_REQUESTS: {
+  name: string
+  thing: ThingName
+  /** An id that does not exist, where that must be at the same place of a list. */
+  missingAt?: (id: string) => string
+  build: (id: string, own: Company) => Request
+}[] = [
   {
     name: 'template.id of a send',
     thing: 'templateFamily',
@@ -72,6 +78,8 @@ const IN_REQUESTS: { name: string; thing: ThingName; build: (id: string, own: Co
   {
     name: 'cursor of delivery logs',
     thing: 'log',
+    // The list grows meanwhile: a later id shows further attempts.
+    missingAt: (id) => String(Number(id) + 1),
     build: (id, { things }) => get(`/public/v1/webhooks/registrations/${things.registration.living}/logs?before=${id}`),
   },
   {
@@ -98,9 +106,11 @@ export async function askForForeign(world: World, client: Client, contract: Cont
     if (operation.credential === 'adminToken') await askOperator(world, client, tally, operation)
     else await askWithKeys(world, client, tally, operation)
   }
-  for (const { name, thing, build } of IN_REQUESTS) {
-    for (const id of idsOf(world, thing, name))
-      await compare(world, client, tally, name, id, MISSING[thing], (value) => build(value, world.own))
+  for (const { name, thing, missingAt, build } of IN_REQUESTS) {
+    for (const id of idsOf(world, thing, name)) {
+      const missing = missingAt?.(id) ?? MISSING[thing]
+      await compare(world, client, tally, name, id, missing, (value) => build(value, world.own))
+    }
   }
 }
 
