@@ -137,10 +137,35 @@ describe('sender', () => {
     expect((await parley(['sender', 'list', id])).out).not.toContain('webhookSteps')
   })
 
-  it('takes secrets from standard input, a line each, and never prints them', async () => {
+  it('says each check, and that a number is connected without one', async () => {
+    const { err, code } = await parley(['sender', 'connect', await newCompany(), ...number()])
+    expect(code).toBe(0)
+    expect(err).toMatch(
+      /^credential: NOT CHECKED, meta could not be reached \(.+\)\. The number is connected without checks; /,
+    )
+    expect(err).toMatch(/^number: \+1 555 \d+, Acme \(as given\)$/m)
+    expect(err).toMatch(/^templates: \d+ read from the provider$/m)
+    expect(err).toMatch(/^events: NOT SIGNED, .*give --app-secret or --webhook-secret$/m)
+    expect(err).toMatch(/^verify token: NOT SET, .*set WHATSAPP_VERIFY_TOKEN/m)
+  })
+
+  it('refuses two secrets on standard input without their names', async () => {
+    const given = number({ 'access-token': '-', 'app-secret': '-' })
+    for (const lines of ['EAAfrominput\nsecretfrominput\n', 'access-token=EAAfrominput\ntoken=secretfrominput\n']) {
+      const { err, code } = await parley(['sender', 'connect', await newCompany(), ...given], lines)
+      expect(code).toBe(1)
+      expect(err).toContain('must name its 2 secrets, in the lines access-token=… and app-secret=…')
+      expect(err).not.toContain('frominput')
+    }
+  })
+
+  it('takes two secrets from standard input by their names, in any order, and never prints them', async () => {
     const id = await newCompany()
     const given = number({ 'access-token': '-', 'app-secret': '-' })
-    const { out, code } = await parley(['sender', 'connect', id, ...given], 'EAAfrominput\nsecretfrominput\n')
+    const { out, code } = await parley(
+      ['sender', 'connect', id, ...given],
+      'app-secret=secretfrominput\naccess-token=EAAfrominput\n',
+    )
     expect(code).toBe(0)
     expect(out).not.toContain('frominput')
     const [sender] = await createSenderCache({ db, cipher: operatorDeps(db).cipher, ttlMs: 1 }).listFor(Number(id))

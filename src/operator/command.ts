@@ -86,7 +86,11 @@ export function withNone(options: Options, names: readonly string[]): Options {
   return { ...options, ...Object.fromEntries(away.map((name) => [name, null])) }
 }
 
-/** Options given as `-` are read from standard input, a line each, so that no secret stands in a shell's history. */
+/**
+ * Options given as `-` are read from standard input, so that no secret stands in a shell's history. A single one is the first
+ * line; of several, each has a line `access-token=…`.
+ * @throws {AppError} 422 when a line has no name, or a name that was not asked for
+ */
 export async function withSecrets(
   options: Options,
   names: readonly string[],
@@ -94,6 +98,20 @@ export async function withSecrets(
 ): Promise<Options> {
   const asked = names.filter((name) => options[name] === '-')
   if (asked.length === 0) return options
-  const lines = (await text(stdin)).split('\n')
-  return { ...options, ...Object.fromEntries(asked.map((name, index) => [name, lines[index]?.trim() ?? ''])) }
+  const lines = (await text(stdin)).split('\n').map((line) => line.trim())
+  if (asked.length === 1 && asked[0] !== undefined) return { ...options, [asked[0]]: lines[0] ?? '' }
+  const given = lines.filter((line) => line !== '').map((line) => toNamedSecret(line, asked))
+  return { ...options, ...Object.fromEntries(asked.map((name) => [name, ''])), ...Object.fromEntries(given) }
 }
+
+function toNamedSecret(line: string, asked: readonly string[]): [name: string, secret: string] {
+  const [, flag, secret = ''] = /^([a-z-]+)=(.*)$/.exec(line) ?? []
+  const name = asked.find((one) => toFlag(one) === flag)
+  if (name !== undefined) return [name, secret]
+  const wanted = asked.map((one) => `${toFlag(one)}=…`).join(' and ')
+  throw validationError([
+    { path: 'standard input', message: `must name its ${asked.length} secrets, in the lines ${wanted}` },
+  ])
+}
+
+const toFlag = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

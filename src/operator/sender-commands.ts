@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { PROVIDER_NAMES } from '../providers/provider-name.ts'
 import type { SenderRecord } from '../senders/sender.ts'
-import { connectSender, listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
+import { listSenders, removeSender, updateSender } from '../senders/sender-admin.ts'
 import {
   commandGroup,
   type OpenOperator,
@@ -12,6 +12,7 @@ import {
   withSecrets,
 } from './command.ts'
 import type { Row } from './command-output.ts'
+import { connectWithChecks } from './connect-with-checks.ts'
 import { companyNamed, type OperatorDeps, senderIdNamed } from './operator.ts'
 import { NewSenderBody, SenderChangeBody, toSenderReply } from './sender-shape.ts'
 
@@ -45,7 +46,10 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
     run(command, async (deps) => {
       const { id } = await companyNamed(deps.db, company)
       const body = parseOptions(NewSenderBody, await toBody(options, stdin))
-      return toReply(deps, await connectSender(deps, id, body))
+      const { connected, checks } = await connectWithChecks(deps, id, body)
+      const say = command.configureOutput().writeErr
+      for (const check of checks) say?.(`${check}\n`)
+      return toReply(deps, connected)
     }),
   )
 

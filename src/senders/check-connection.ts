@@ -20,7 +20,7 @@ export type Checked = { number: ProviderNumber | undefined; unreachable: string 
  */
 export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
   const listed = await deps.providers[connection.provider]?.listNumbers(connection)
-  if (listed === undefined) return { number: undefined, unreachable: 'there is no adapter for it' }
+  if (listed === undefined) return unchecked(deps, 'there is no adapter for it')
   if (listed.kind === 'fetched') {
     const number = listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
     // A provider that tells a number without its id neither confirms nor denies.
@@ -32,8 +32,12 @@ export async function checkConnection(deps: ConnectionDeps, connection: Connecti
     const path = listed.isDenied || isPermission(listed.error.code) ? 'accessToken' : 'wabaAccountId'
     throw validationError([{ path, message: `is refused by the provider: ${words}` }])
   }
-  deps.onUnchecked(words)
-  return { number: undefined, unreachable: words }
+  return unchecked(deps, words)
+}
+
+function unchecked(deps: ConnectionDeps, reason: string): Checked {
+  deps.onUnchecked(reason)
+  return { number: undefined, unreachable: reason }
 }
 
 const notListed = () =>
