@@ -9,6 +9,7 @@ import type { OpenOperator } from './operator/command.ts'
 import { operatorCommands } from './operator/command-line.ts'
 import { greetingOf, letCustomerWrite, openConsoleLinks, openDemo } from './operator/first-run.ts'
 import { databaseCommand } from './process/database-command.ts'
+import { doctorCommand } from './process/doctor-command.ts'
 import { runUntilStopped } from './process/lifecycle.ts'
 import { migrateCommand } from './process/migrate-command.ts'
 import type { Build } from './process/serve.ts'
@@ -19,7 +20,8 @@ import { messageOf, StartError } from './start-error.ts'
 import { VERSION } from './version.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
-import { openOperator } from './wiring/open-operator.ts'
+import { examine } from './wiring/doctor.ts'
+import { type OpenOperator, openOperator, openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 
@@ -60,6 +62,7 @@ function createBuild(config: Config): { build: Build; openOwnOperator: OpenOpera
 
 migrateCommand(program, () => readConfig(process.env))
 databaseCommand(program, () => readConfig(process.env))
+doctorCommand(program, () => readConfig(process.env), examine)
 operatorCommands(program, () => openOperator(readConfig(process.env)))
 
 function greeting({ address, adminTokenFile }: Running, config: Config): string {

@@ -22,7 +22,7 @@ export function runCommands(commands: string, folder: string, env: Record<string
   const path = mkdtempSync(join(tmpdir(), 'parley-path-'))
   try {
     symlinkSync(join(ROOT, 'bin', 'parley'), join(path, 'parley'))
-    const { status, stdout, stderr } = spawnSync('bash', ['-euc', commands], {
+    const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-euc', commands], {
       cwd: folder,
       env: { ...env, PATH: `${path}:${env.PATH ?? process.env.PATH}` },
       encoding: 'utf8',

@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+import { type Config, ConfigError } from '../config.ts'
+import type { Finding } from '../wiring/doctor-finding.ts'
+
+/**
+ * `parley doctor`: looks at settings, database, disk, mail server, bucket, Redis, providers and webhook, and says what is
+ * wrong and what to do. Exit code 1 when something fails, 0 with warnings only.
+ */
+export function doctorCommand(
+  program: Command,
+  readSettings: () => Config,
+  examine: (config: Config) => Promise<Finding[]>,
+): void {
+  program
+    .command('doctor')
+    .description('check settings, database, disk, mail server, bucket, Redis, providers and webhook')
+    .option('--json', 'print the findings as JSON, for machines')
+    .action(async ({ json }: { json?: true }) => {
+      const findings = await findingsOf(readSettings, examine)
+      const lines = findings.map(({ status, name, words }) => `${status.padEnd(4)}  ${name}: ${words}`)
+      console.log(json ? JSON.stringify(findings, null, 2) : lines.join('\n'))
+      if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1
+    })
+}
+
+async function findingsOf(
+  readSettings: () => Config,
+  examine: (config: Config) => Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await examine(readSettings())
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.faults.map((words) => ({ name: 'settings', status: 'fail', words }))
+  }
+}

@@ -1,0 +1,95 @@
+import { systemClock } from '../clock.ts'
+import { listCompanies } from '../companies/company.ts'
+import type { Config } from '../config.ts'
+import type { Pool } from '../db/connect.ts'
+import { joinDatabase, openPool } from '../db/database.ts'
+import { checkSchema } from '../db/migrate.ts'
+import { readServerFacts, type ServerFacts } from '../db/server-fact-store.ts'
+import { explainRefusal } from '../db/start-refusal.ts'
+import { checkSecrets } from '../secrets/check-secrets.ts'
+import { type Cipher, createCipher } from '../secrets/secrets.ts'
+import { createSenderCache } from '../senders/sender-cache.ts'
+import { messageOf } from '../start-error.ts'
+import { createProviders } from './adapters.ts'
+import { type Finding, finding } from './doctor-finding.ts'
+import { readSecrets } from './prepare-secrets.ts'
+
+const CLOCK_MS = 1_000
+/** Connections of one process: for requests, for workers, and one more while it starts. */
+const CONNECTIONS = 15
+/** Numbers whose credential is tried at most. */
+const MAX_NUMBERS = 50
+
+/** The database, what is stored in it, and the providers whose credentials are in it. */
+export async function checkDatabase(config: Config): Promise<Finding[]> {
+  const database = await joinDatabase(config)
+  const { db, stop } = openPool(database.url, { max: 1 })
+  try {
+    const findings = describeServer(await readServerFacts(db), config.databaseUrl === undefined)
+    const schema = await attempt('schema', 'of this version, and this role may read and write it', () =>
+      checkSchema(db),
+    )
+    if (schema.status === 'fail') return [...findings, schema]
+    const cipher = createCipher((await readSecrets(config)).encryptionKeys)
+    const secrets = await attempt('secrets', 'ENCRYPTION_KEY reads all of them', () => checkSecrets(db, cipher))
+    const numbers = secrets.status === 'fail' ? [] : await checkNumbers(db, cipher, config)
+    return [...findings, schema, secrets, ...numbers]
+  } finally {
+    await stop()
+    await database.stop()
+  }
+}
+
+const attempt = (name: string, words: string, work: () => Promise<void>): Promise<Finding> =>
+  work().then(
+    () => finding(name, words),
+    (error) => finding(name, messageOf(explainRefusal(error) ?? error), 'fail'),
+  )
+
+function describeServer(facts: ServerFacts, isEmbedded: boolean): Finding[] {
+  const apartMs = Math.abs(facts.now.getTime() - systemClock.now().getTime())
+  const free = facts.maxConnections - facts.connections
+  return [
+    finding('database', `PostgreSQL ${facts.version}, time zone ${facts.timeZone}`),
+    facts.fsync && facts.fullPageWrites && facts.synchronousCommit !== 'off'
+      ? finding('durability', 'fsync, full_page_writes and synchronous_commit are on')
+      : finding(
+          'durability',
+          'what is acknowledged can be lost: turn fsync, full_page_writes and synchronous_commit on',
+          'fail',
+        ),
+    facts.standbys > 0 || isEmbedded
+      ? finding('replication', isEmbedded ? 'embedded: back up DATA_DIR' : `standbys connected: ${facts.standbys}`)
+      : finding('replication', 'no standby is connected: a lost disk loses everything since the last backup', 'warn'),
+    free >= CONNECTIONS
+      ? finding('connections', `${facts.connections} of ${facts.maxConnections} are open`)
+      : finding('connections', `only ${free} of ${facts.maxConnections} are free: raise max_connections`, 'warn'),
+    apartMs < CLOCK_MS
+      ? finding('clock', 'the same as the database’s, within 1 s')
+      : finding('clock', `${Math.round(apartMs / 1000)} s from the database’s: run NTP on both machines`, 'warn'),
+  ]
+}
+
+/** Tries the credential of each connected number at its provider, and sends nothing. */
+async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<Finding[]> {
+  const providers = createProviders(config)
+  const cache = createSenderCache({ db, cipher, ttlMs: 1 })
+  const companies = await listCompanies(db)
+  const senders = []
+  for (const { id } of companies) {
+    if (senders.length < MAX_NUMBERS) senders.push(...(await cache.listFor(id)))
+  }
+  return Promise.all(
+    senders.slice(0, MAX_NUMBERS).map(async (sender) => {
+      const name = `number ${sender.phoneNumber}`
+      const listed = await providers[sender.provider]?.listNumbers(sender)
+      if (listed === undefined) return finding(name, `there is no adapter for ${sender.provider}`, 'fail')
+      if (listed.kind === 'fetched') return finding(name, `${sender.provider} accepts its credential`)
+      const { code, title, details } = listed.error
+      const words = [code, title, details].filter((part) => part !== null).join(': ')
+      return listed.isRefused
+        ? finding(name, `${sender.provider} refuses its credential (${words}): run parley sender update`, 'fail')
+        : finding(name, `${sender.provider} cannot be reached (${words})`, 'fail')
+    }),
+  )
+}

@@ -1,0 +1,8 @@
+/** `fail`: the service does not work like this. `warn`: it works, and something will be missed one day. */
+export type Finding = { name: string; status: 'ok' | 'warn' | 'fail'; words: string }
+
+export const finding = (name: string, words: string, status: Finding['status'] = 'ok'): Finding => ({
+  name,
+  status,
+  words,
+})

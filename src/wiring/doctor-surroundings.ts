@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { access, constants, mkdir, statfs } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Config } from '../config.ts'
+import { verifyServer } from '../mailers/smtp/verify-server.ts'
+import { newStorageKey } from '../media/blob-store.ts'
+import { codeOf, messageOf } from '../start-error.ts'
+import { type Finding, finding } from './doctor-finding.ts'
+import { openBlobStore } from './open-blob-store.ts'
+
+const GIBIBYTE = 1024 ** 3
+const TIMEOUT_MS = 5_000
+
+export async function checkDisk(dataDir: string): Promise<Finding[]> {
+  const path = resolve(dataDir)
+  await mkdir(path, { recursive: true, mode: 0o700 })
+  await access(path, constants.W_OK | constants.X_OK)
+  const { bavail, bsize } = await statfs(path)
+  const free = (bavail * bsize) / GIBIBYTE
+  const words = `${free.toFixed(1)} GiB are free in ${path}`
+  return [free < 1 ? finding('disk', `${words}: make room for media and the database`, 'warn') : finding('disk', words)]
+}
+
+export async function checkRedis(url: string): Promise<Finding[]> {
+  const { Redis } = await import('ioredis')
+  const redis = new Redis(url, { lazyConnect: true, connectTimeout: TIMEOUT_MS, retryStrategy: () => null })
+  let reason = ''
+  redis.on('error', (error) => {
+    reason = messageOf(error)
+  })
+  try {
+    await redis.connect()
+    await redis.ping()
+    return [finding('redis', 'answers')]
+  } catch (error) {
+    throw new Error(`REDIS_URL cannot be used (${reason || messageOf(error)}): start Redis, or correct REDIS_URL`, {
+      cause: error,
+    })
+  } finally {
+    redis.disconnect()
+  }
+}
+
+/** Stores an object, reads it and removes it. */
+export async function checkBucket(config: Config): Promise<Finding[]> {
+  const { blobStore, stop } = await openBlobStore(config)
+  const key = newStorageKey(1)
+  const bytes = randomBytes(16)
+  try {
+    await blobStore.put(key, Readable.from([bytes]), { mimeType: 'application/octet-stream', maxBytes: bytes.length })
+    const read = await blobStore.open(key)
+    const isSame = read !== undefined && bytes.equals(Buffer.concat(await read.toArray()))
+    await blobStore.remove(key)
+    return [
+      isSame
+        ? finding('bucket', 'stores, reads and removes')
+        : finding('bucket', 'returns other bytes than were stored', 'fail'),
+    ]
+  } catch (error) {
+    throw new Error(`MEDIA_BUCKET_URL cannot be used (${messageOf(error)}): correct it, or the rights of its key`, {
+      cause: error,
+    })
+  } finally {
+    await stop()
+  }
+}
+
+export async function checkMailServer(url: string): Promise<Finding[]> {
+  if (!/^smtps?:/.test(url)) return [finding('mail server', 'not tried: it is no SMTP server')]
+  try {
+    await verifyServer(url, TIMEOUT_MS)
+    return [finding('mail server', 'answers and accepts the login')]
+  } catch (error) {
+    throw new Error(
+      `SMTP_URL cannot be used (${messageOf(error)}): correct SMTP_URL, or name a private CA in NODE_EXTRA_CA_CERTS`,
+      { cause: error },
+    )
+  }
+}
+
+export async function checkName(hostname: string): Promise<Finding[]> {
+  const { address } = await lookup(hostname).catch((error) => {
+    throw new Error(
+      `${hostname} of BASE_URL is not known to DNS (${codeOf(error)}): add its record, or correct BASE_URL`,
+    )
+  })
+  return [finding('dns', `${hostname} is ${address}`)]
+}
+
+/** Asks as a provider does that verifies the webhook. From inside a network this may work where from outside it does not. */
+export async function checkWebhook({ baseUrl, whatsappVerifyToken }: Config): Promise<Finding[]> {
+  if (whatsappVerifyToken === undefined) {
+    return [finding('webhook', 'WHATSAPP_VERIFY_TOKEN is not set: no provider can register the webhook', 'warn')]
+  }
+  const challenge = randomBytes(8).toString('hex')
+  const query = new URLSearchParams({
+    'hub.mode': 'subscribe',
+    'hub.verify_token': whatsappVerifyToken,
+    'hub.challenge': challenge,
+  })
+  const address = `${baseUrl}/public/v1/webhooks/whatsapp`
+  const answer = await fetch(`${address}?${query}`, {
+    redirect: 'manual',
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  }).catch((error) => {
+    const cause = error instanceof Error && error.cause !== undefined ? messageOf(error.cause) : messageOf(error)
+    throw new Error(
+      `${address} cannot be reached from here (${cause}): start the service and its proxy, or correct BASE_URL`,
+    )
+  })
+  if (answer.ok && (await answer.text()) === challenge)
+    return [finding('webhook', `${address} answers a provider's check`)]
+  throw new Error(
+    `${address} answers ${answer.status} to a provider's check: is BASE_URL this service, and is its proxy in TRUST_PROXY?`,
+  )
+}
