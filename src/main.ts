@@ -21,7 +21,7 @@ import { VERSION } from './version.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
 import { examine } from './wiring/doctor.ts'
-import { type OpenOperator, openOperator, openOperator } from './wiring/open-operator.ts'
+import { openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
 

@@ -1,0 +1,126 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../bench/free-port.ts'
+import { blocksOf, runCommands } from './docs-commands.ts'
+import { startOwnServer } from './own-server.ts'
+import { dataFolder, startParley } from './parley-process.ts'
+
+const TIMEOUT = 180_000
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const blocks = blocksOf('deploy.md')
+const block = (name: string): string => blocks.get(name) ?? expect.fail(`docs/deploy.md has no block ${name}`)
+const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+/** These need the network beyond packages, or the package that test/package.test.ts installs. */
+const ELSEWHERE = ['root-node', 'root-install']
+const IN_ORDER = ['files', 'database', 'settings', 'migrate', 'ready', 'backup', 'alerts']
+
+/** A folder whose global packages are Parley, as `npm install --global` leaves them. */
+function machine() {
+  const folder = dataFolder()
+  const modules = join(folder, 'prefix', 'lib', 'node_modules')
+  mkdirSync(modules, { recursive: true })
+  symlinkSync(ROOT, join(modules, 'parley'))
+  return { folder, env: { HOME: folder, npm_config_prefix: join(folder, 'prefix') } }
+}
+
+test(
+  'the commands of docs/deploy.md lead to a running service with backups and alerts',
+  async (context) => {
+    const server = await startOwnServer()
+    if (server === undefined) return context.skip('this machine has no PostgreSQL server with pg_dump')
+    onTestFinished(() => server.stop())
+    const { folder, env } = machine()
+    const [port, data] = [String(await freePort()), join(folder, 'data')]
+    const host = new URL(server.adminUrl).host
+    const own = {
+      ...env,
+      PATH: `${server.programs}:${process.env.PATH}`,
+      ADMIN_URL: server.adminUrl,
+      DATABASE_HOST: host,
+      DATA_DIR: data,
+    }
+    const run = (name: string, more: Record<string, string> = {}) =>
+      runCommands(`${block('files')}\n${block(name).replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)}`, folder, {
+        ...own,
+        ...more,
+      })
+    run('database')
+    run('settings')
+    expect(run('migrate')).toContain('The schema is up to date')
+    const lines = readFileSync(join(folder, 'parley.env'), 'utf8').trim().split('\n')
+    const settings = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s))) as Record<string, string>
+    const parley = await startParley({ ...settings, DATA_DIR: data, PORT: port })
+    expect(run('ready')).toContain('{"status":"ok"}')
+    run('backup')
+    const token = { METRICS_TOKEN: settings.METRICS_TOKEN ?? '' }
+    if (has('promtool')) expect(run('alerts', token)).toContain('parley_build_info{version=')
+    expect(await parley.signal('SIGTERM')).toBe(0)
+    expect([...blocks.keys()].filter((name) => !name.startsWith('root-'))).toEqual(IN_ORDER)
+  },
+  TIMEOUT,
+)
+
+const isRoot = process.getuid?.() === 0
+const canOverlay =
+  isRoot &&
+  spawnSync('unshare', ['--mount', 'sh', '-c', 'mount -t tmpfs none /mnt']).status === 0 &&
+  has('nginx') &&
+  has('systemd-analyze')
+
+/** Changes to these folders are seen by the commands alone and are gone afterwards. */
+const PRIVATE = ['etc', 'usr/local', 'var']
+
+test.skipIf(!canOverlay)('the commands of docs/deploy.md that need root set up the unit and the proxy', () => {
+  const { folder, env } = machine()
+  const shims = join(folder, 'shims')
+  mkdirSync(shims)
+  const certificate = '/etc/letsencrypt/live/api.example.com'
+  const programs = {
+    // There is no systemd to talk to, and no network for a certificate.
+    systemctl: 'echo "systemctl $*" >> "$HOME/called"',
+    certbot: `mkdir -p ${certificate}; openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=api.example.com -keyout ${certificate}/privkey.pem -out ${certificate}/fullchain.pem 2>/dev/null`,
+  }
+  for (const [name, text] of Object.entries(programs))
+    writeFileSync(join(shims, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  writeFileSync(join(folder, 'parley.env'), 'MIGRATE=off\n')
+  const mounts = PRIVATE.map((path) => {
+    const upper = join(folder, path.replace('/', '-'))
+    return `mkdir -p ${upper} ${upper}.work; mount -t overlay overlay -o lowerdir=/${path},upperdir=${upper},workdir=${upper}.work /${path}`
+  })
+  const checks = [
+    'stat -c "%a %U:%G" /etc/parley/parley.env',
+    'systemd-analyze verify --man=no /etc/systemd/system/parley.service 2>&1 | grep parley.service || true',
+    'ls /etc/nginx/conf.d/parley.conf',
+  ]
+  const commands = [
+    ...mounts,
+    `export PATH=${shims}:$PATH`,
+    block('files'),
+    block('root-unit'),
+    block('root-certificate'),
+    ...checks,
+  ]
+  const script = join(folder, 'commands.sh')
+  writeFileSync(script, commands.join('\n'))
+  const said = runCommands(`unshare --mount bash -eu ${script}`, folder, env)
+  expect(said).toContain('640 root:parley\n/etc/nginx/conf.d/parley.conf')
+  expect(readFileSync(join(folder, 'called'), 'utf8')).toBe(
+    'systemctl daemon-reload\nsystemctl enable --now parley\nsystemctl reload nginx\n',
+  )
+  const covered = ['root-packages', 'root-unit', 'root-certificate', ...ELSEWHERE]
+  expect([...blocks.keys()].filter((name) => name.startsWith('root-') && !covered.includes(name))).toEqual([])
+})
+
+test.skipIf(!isRoot || !has('apt-get'))('the packages of docs/deploy.md are Debian’s', () => {
+  const install =
+    block('root-packages')
+      .split('\n')
+      .find((line) => line.includes(' install ')) ?? ''
+  const names = install.split(' ').slice(install.split(' ').indexOf('--yes') + 1)
+  expect(names.length).toBeGreaterThan(3)
+  const { stdout } = spawnSync('apt-cache', ['policy', ...names], { encoding: 'utf8' })
+  for (const name of names) expect(stdout).toContain(`${name}:\n`)
+})
