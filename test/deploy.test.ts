@@ -251,7 +251,7 @@ describe('deploy/kubernetes.yaml', () => {
 type Document = { apiVersion: string; kind: string } & Record<string, unknown>
 type Validate = { (document: unknown): boolean; errors?: object[] | null }
 
-/** What the schema of the API refuses, and members that it never looks at, which the API would refuse too. */
+/** The faults that the schema of the API finds, and members that it ignores and the API would refuse. */
 async function faultsOf(document: Document): Promise<string[]> {
   const [version = '', group = 'core'] = document.apiVersion.split('/').reverse()
   const [Group, Version] = [group, version].map((word) => word.charAt(0).toUpperCase() + word.slice(1))

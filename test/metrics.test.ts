@@ -65,7 +65,7 @@ function toSelector(node: SyntaxNode, of: (node: SyntaxNode) => string): Selecto
   return { text: of(node), name: of(node.getChild('Identifier') ?? expect.fail(of(node))), matchers }
 }
 
-/** What a scrape itself adds. */
+/** Metrics that a scrape itself adds. */
 const TARGET = ['job', 'instance']
 
 const fits =

@@ -6,7 +6,7 @@ export const COMPANIES_PER_CELL = 1_000_000
 
 type Range = { first: number; last: number; isUsed: boolean; isOwner: boolean }
 
-/** What `last` is before a cell is assigned: the default of PostgreSQL. */
+/** The value of `last` before a cell is assigned: the default of PostgreSQL. */
 const UNASSIGNED_LAST = 9_223_372_036_854_775_807n
 
 /**

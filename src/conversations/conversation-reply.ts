@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timestamp } from '../http/shapes.ts'
 import type { Conversation } from './conversation-list-store.ts'
 import type { Message } from './conversation-store.ts'
-import type { MessageDetails } from './message-details-store.ts'
+import type { StoredMessageDetails } from './message-details-store.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
@@ -247,7 +247,7 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
 })
 
 export const toMessageDetails = (
-  details: MessageDetails,
+  details: StoredMessageDetails,
   companyId: number,
   mediaAddress: MediaAddress,
 ): MessageDetailsRecord => ({

@@ -16,7 +16,7 @@ export type MessageDelivery = {
   attempts: number
 }
 
-export type MessageDetails = { message: Message; statuses: ReportedStatus[]; deliveries: MessageDelivery[] }
+export type StoredMessageDetails = { message: Message; statuses: ReportedStatus[]; deliveries: MessageDelivery[] }
 
 /** A message of a conversation with the statuses that the provider reported and its deliveries to receivers. */
 export async function findMessageDetails(
@@ -24,7 +24,7 @@ export async function findMessageDetails(
   companyId: number,
   conversationId: number,
   id: number,
-): Promise<MessageDetails | undefined> {
+): Promise<StoredMessageDetails | undefined> {
   const [message] = await listMessagesByIds(db, companyId, [id])
   if (message === undefined || message.conversationId !== conversationId) return undefined
   const statuses = await db<ReportedStatus[]>`

@@ -109,7 +109,7 @@ const ListQuery = Type.Object({
 
 export type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; serviceName: string }
 
-/** What became of each message that a receiver is to get (console: section 5). */
+/** The state of each delivery to a receiver (console: section 5). */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncTypebox {
   const config = { permissions: ['WhatsApp'] as const }
 
