@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { startConsole } from '../../test/console-client.ts'
 import { ADMIN_TOKEN, eventually } from '../../test/service.ts'
 import type { Db } from '../db/connect.ts'
+import { expireData } from '../wiring/expire-data.ts'
 import { createSessions } from './session.ts'
 
 const lines: Record<string, unknown>[] = []
@@ -349,6 +350,21 @@ describe('a sign-in link', () => {
     await db`update sign_in_links set expires_at = now() where company_id = ${own.companyId}`
     expect((await create(own.key.token, { name: 'Mara' })).status).toBe(201)
   })
+})
+
+test('what has ended or expired is deleted, and nothing else', async () => {
+  const own = await createCompany({ isConnected: false })
+  await signIn(own.key.token)
+  await signIn(own.key.token)
+  for (const name of ['stays', 'goes']) await createLink(own.companyId, { name })
+  await db`
+    update console_sessions set idle_until = now()
+    where id = (select max(id) from console_sessions where company_id = ${own.companyId})`
+  await db`update sign_in_links set expires_at = now() where company_id = ${own.companyId} and name = 'goes'`
+  await expireData(deps, new AbortController().signal)
+  expect(await db`select from console_sessions where company_id = ${own.companyId}`).toHaveLength(1)
+  const links = await db`select name from sign_in_links where company_id = ${own.companyId}`
+  expect(links).toEqual([{ name: 'stays' }])
 })
 
 test('without the console its addresses and prefix are unknown', async () => {
