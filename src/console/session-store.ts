@@ -59,10 +59,15 @@ export async function insertSession(
     )
     insert into console_sessions (digest, company_id, client_id, name, permissions, agent, idle_until, ends_at)
     select
-      ${digest}, company_id, client_id, name, permissions, ${agent},
-      now() + make_interval(secs => case when company_id is null then ${operator.idleSeconds}::int else ${company.idleSeconds}::int end),
-      now() + make_interval(secs => case when company_id is null then ${operator.wholeSeconds}::int else ${company.wholeSeconds}::int end)
+      ${digest}, granted.company_id, client_id, name, permissions, ${agent},
+      now() + lifetime.idle_seconds * interval '1 second',
+      now() + lifetime.whole_seconds * interval '1 second'
     from granted
+    join (
+      values
+        (true, ${operator.idleSeconds}::int, ${operator.wholeSeconds}::int),
+        (false, ${company.idleSeconds}::int, ${company.wholeSeconds}::int)
+    ) as lifetime (is_operator, idle_seconds, whole_seconds) on lifetime.is_operator = (granted.company_id is null)
     limit 1
     returning company_id`
   return created
