@@ -23,9 +23,12 @@ create table companies (
   rate_limit_per_minute integer not null default 100,
   created_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  closed_at timestamp with time zone,
+  media_secret text,
   constraint companies_pkey PRIMARY KEY (id),
   constraint companies_rate_limit_per_minute_check CHECK ((rate_limit_per_minute > 0))
 );
+CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
 
 create table consent_changes (
   company_id bigint not null,

@@ -10,9 +10,12 @@ create table companies (
   name text not null,
   rate_limit_per_minute integer not null default 100 check (rate_limit_per_minute > 0),
   created_at timestamptz not null default now(),
-  deleted_at timestamptz
+  deleted_at timestamptz,
+  closed_at timestamptz, -- since then it is being moved to another installation
+  media_secret text -- encrypted; signed the addresses of its media where it came from
 );
 comment on table companies is 'Lifetime: kept';
+create index companies_closed on companies (id) where closed_at is not null;
 
 -- Global: a request finds its company by its key.
 create table api_keys (

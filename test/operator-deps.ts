@@ -27,6 +27,14 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     cipher,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
+    // Companies are moved by the command line: test/move-company.test.ts.
+    move: {
+      db,
+      cipher,
+      blobStore: { put: notHere, open: notHere, remove: notHere },
+      encryptionKeys: [],
+      deliveryLogDays: 30,
+    },
     createConsoleLink: undefined,
     onKeyChanged: (clientId) => told.keys.push(clientId),
     onSendersChanged: (companyId) => told.senders.push(companyId),

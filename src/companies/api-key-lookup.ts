@@ -60,6 +60,7 @@ const toCaller = (key: LiveApiKey): Caller =>
     permissions: key.permissions,
     allowedOrigins: key.allowedOrigins,
     rateLimitPerMinute: key.rateLimitPerMinute,
+    ...(key.isClosed && { isClosed: true }),
   })
 
 /** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */

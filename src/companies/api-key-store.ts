@@ -11,13 +11,16 @@ export type LiveApiKey = {
   allowedOrigins: string[]
   rateLimitPerMinute: number
   expiresAt: Date | null
+  /** The company is being moved to another installation. */
+  isClosed: boolean
 }
 
 /** The key of a client id; undefined when there is none, it is revoked, or its company is gone. */
 export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey | undefined> {
   const [key] = await db<LiveApiKey[]>`
     select
-      api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, expires_at
+      api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, expires_at,
+      closed_at is not null as is_closed
     from api_keys
     join companies on companies.id = api_keys.company_id
     where client_id = ${clientId}

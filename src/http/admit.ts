@@ -8,6 +8,7 @@ import {
   missingCredentials,
   notFound,
   rateLimitExceeded,
+  serviceUnavailable,
   unauthorized,
 } from '../errors.ts'
 import { type AddressRule, addressedTo } from './address-rule.ts'
@@ -32,6 +33,8 @@ export type AdmitDeps = {
   refuseAddress?: AddressRule
 }
 
+/** Moves take seconds to minutes. */
+const CLOSED_RETRY_SECONDS = 30
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
@@ -69,6 +72,7 @@ export function createAdmission(deps: AdmitDeps) {
     setRateLimitHeaders(reply, standing)
     if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
+    if (caller.isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
     if (request.is404) throw nothingHere(request)
     if (!isOwnOrigin(caller, origin)) throw originRefused()
     checkPermission(caller, permissions)

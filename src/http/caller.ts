@@ -12,6 +12,8 @@ export type Caller = {
   readonly permissions: readonly Permission[]
   readonly allowedOrigins: readonly string[]
   readonly rateLimitPerMinute: number
+  /** The company is being moved to another installation: its requests are answered 503. */
+  readonly isClosed?: boolean
 }
 
 declare module 'fastify' {

@@ -176,6 +176,10 @@ const pickBatches = `
       where batch.company_id is null
         or batch.company_round
           <= $5::integer - coalesce(((select companies from in_flight) ->> batch.company_id::text)::integer, 0)
+        -- jobs of a company that is being moved wait
+        and not exists (
+          select from companies company where company.id = batch.company_id and company.closed_at is not null
+        )
       order by batch.round, batch.step
       limit $2::integer
     )`

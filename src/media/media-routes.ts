@@ -13,8 +13,15 @@ import type { CopyDeps, EnqueueCopies } from './copy-media.ts'
 import { createCopyOnDemand, PAUSE_SECONDS } from './copy-on-demand.ts'
 import { getStoredMedia, nothingHere, type StoredMedia } from './media.ts'
 import type { MediaSigner } from './media-signer.ts'
+import { companyNamedBy, type MediaPass } from './signed-address.ts'
 
-export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & { db: Pool; signer: MediaSigner; enqueue: EnqueueCopies }
+export type MediaRoutesDeps = Omit<CopyDeps, 'db'> & {
+  db: Pool
+  signer: MediaSigner
+  enqueue: EnqueueCopies
+  /** The secret of the addresses that a company gave out before it was moved here. */
+  movedSecret?: (companyId: number) => Promise<Buffer | undefined>
+}
 
 const config = { surface: 'public', takesLong: true, errors: ['not_found', 'range_not_satisfiable'] } as const
 const params = Type.Object({ token: Type.String({ description: 'The signed token of `media.url`.' }) })
@@ -38,7 +45,7 @@ export function mediaRoutes(deps: MediaRoutesDeps): FastifyPluginAsyncTypebox {
   const found = { db: deps.db, enqueue: deps.enqueue, copyOnDemand: createCopyOnDemand(deps) }
   return async (app) => {
     const read = async (request: FastifyRequest, reply: FastifyReply, token: string) => {
-      const pass = deps.signer.verify(token)
+      const pass = deps.signer.verify(token) ?? (await verifyMoved(deps, token))
       if (pass === undefined) throw nothingHere()
       const media = await getStoredMedia(found, pass.companyId, pass.messageId)
       const maxAgeSeconds = secondsUntil(pass.expiresAt, deps.clock)
@@ -73,6 +80,13 @@ async function answer(
     reply.code(206).header('content-range', `bytes ${range.start}-${range.end}/${media.sizeBytes}`)
   }
   return reply.header('content-length', range ? range.end - range.start + 1 : media.sizeBytes).send(body)
+}
+
+/** Addresses that a company gave out before it was moved here are signed with a secret that came with it. */
+async function verifyMoved({ signer, movedSecret }: MediaRoutesDeps, token: string): Promise<MediaPass | undefined> {
+  const companyId = companyNamedBy(token)
+  const secret = Number.isSafeInteger(companyId) && companyId > 0 ? await movedSecret?.(companyId) : undefined
+  return secret && signer.verifyWith(secret, token)
 }
 
 /** Customers' files are served from our origin: nothing in them may run, load or pass for another type. */

@@ -46,4 +46,10 @@ export function verifyMediaToken(secrets: readonly Buffer[], token: string, now:
   }
 }
 
+/** The company that a token names, before its signature is checked. */
+export const companyNamedBy = (token: string): number => {
+  const bytes = Buffer.from(token, 'base64url')
+  return bytes.length === HEAD_BYTES + DIGEST_BYTES ? Number(bytes.readBigUInt64BE(1)) : 0
+}
+
 const digestOf = (secret: Buffer, head: Buffer): Buffer => createHmac('sha256', secret).update(head).digest()

@@ -115,3 +115,11 @@ function toNamedSecret(line: string, asked: readonly string[]): [name: string, s
 }
 
 const toFlag = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+
+const MAX_PASSPHRASE = 1_000
+
+/** The first line of standard input. */
+export async function readPassphrase(stdin: NodeJS.ReadableStream): Promise<string> {
+  const [line = ''] = (await text(stdin)).split('\n')
+  return line.trim().slice(0, MAX_PASSPHRASE)
+}

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { createCompany, listCompanies } from '../companies/company.ts'
-import { commandGroup, type OpenOperator, parseOptions, toNumber } from './command.ts'
+import { exportCompany, importCompany, releaseCompany, reopenCompany } from '../moves/move-company.ts'
+import { commandGroup, type Group, type OpenOperator, parseOptions, readPassphrase, toNumber } from './command.ts'
 import { CompanyChangeBody, NewCompanyBody, toCompanyReply } from './company-shape.ts'
 import { changeCompany, closeCompany, companyNamed } from './operator.ts'
 
@@ -9,7 +10,7 @@ const RATE_LIMIT_MEANS = 'requests per minute that all its keys may make togethe
 
 /** `parley company …` */
 export function companyCommands(program: Command, open: OpenOperator): void {
-  const { add, run } = commandGroup(program, 'company', 'companies: create, list, show, update, remove', open)
+  const { add, run } = commandGroup(program, 'company', 'companies: create, list, show, update, remove, move', open)
 
   add('create <name>', 'create a company')
     .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
@@ -42,6 +43,46 @@ export function companyCommands(program: Command, open: OpenOperator): void {
       run(command, async (deps) => {
         const { id } = await companyNamed(deps.db, company)
         await closeCompany(deps, id)
+        return { success: true }
+      }),
+  )
+
+  moveCommands({ add, run })
+}
+
+/** `parley company export|import|release|reopen`: a passphrase of at least 12 characters is read from standard input. */
+function moveCommands({ add, run }: Pick<Group, 'add' | 'run'>): void {
+  add(
+    'export <company> <file>',
+    'close a company and write all of it to a file; reads a passphrase from standard input',
+  ).action((company: string, file: string, _options: object, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      return exportCompany(deps.move, id, { file, passphrase: await readPassphrase(process.stdin) })
+    }),
+  )
+
+  add(
+    'import <file>',
+    'read an exported company into this installation; reads its passphrase from standard input',
+  ).action((file: string, _options: object, command: Command) =>
+    run(command, async (deps) => importCompany(deps.move, { file, passphrase: await readPassphrase(process.stdin) })),
+  )
+
+  add('release <company>', 'delete a company that was exported, with its files').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await releaseCompany(deps.move, id)
+        return { success: true }
+      }),
+  )
+
+  add('reopen <company>', 'open a company again that was exported').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await reopenCompany(deps.move, id)
         return { success: true }
       }),
   )

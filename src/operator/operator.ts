@@ -12,6 +12,7 @@ import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/requeue.ts'
 import { type FailedJob, listFailedJobs, retryJobs } from '../jobs/job-store.ts'
 import { JOBS } from '../jobs/job-table.ts'
+import type { MoveDeps } from '../moves/move-company.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
@@ -35,6 +36,8 @@ export type OperatorDeps = SenderAdminDeps & {
   cipher: Cipher
   imports: ImportVerbs
   apiKeyPrefix: string
+  /** To move companies between installations. */
+  move: MoveDeps
   /** Creates a link that signs in to the console of a company, or as the operator (null), once; undefined when the console is off. */
   createConsoleLink: ((companyId: number | null, name: string) => Promise<string>) | undefined
   /** Makes the process forget what it remembers of a key. */

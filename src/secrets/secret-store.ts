@@ -4,6 +4,7 @@ import type { Cipher } from './secrets.ts'
 
 /** Every column that holds sealed text (src/secrets/secrets.ts); a test compares the list with the tables. */
 export const SEALED_COLUMNS = [
+  { table: 'companies', column: 'media_secret' },
   { table: 'senders', column: 'access_token' },
   { table: 'senders', column: 'app_secret' },
   { table: 'senders', column: 'webhook_secret' },

@@ -1,6 +1,7 @@
 import { clientAddress, trustedProxies } from '../http/client-address.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
+import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
 import { createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
 import { eventReader } from './adapters.ts'
@@ -16,6 +17,7 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
     refusedFor: createUnhandledBudget(deps.db),
     checkSignature: createSignatureCheck(deps.senderSecrets, eventReader),
     signatureOf: eventReader.signatureOf,
+    isForClosed: createClosedCheck(deps.pool),
     onStored: deps.eventsStored.raise,
   }
 }

@@ -1,6 +1,8 @@
 import { enqueueJobs } from '../jobs/job-store.ts'
 import type { CopyDeps, EnqueueCopies } from '../media/copy-media.ts'
+import type { MediaRoutesDeps } from '../media/media-routes.ts'
 import { createMediaSigner, type MediaSigner } from '../media/media-signer.ts'
+import { findMediaSecret } from '../moves/move-store.ts'
 import type { Deps } from './deps.ts'
 
 export const MEDIA_COPY = 'media.copy'
@@ -21,10 +23,15 @@ export const enqueueCopies: EnqueueCopies = async (tx, places) => {
 
 export const createMediaDeps = (
   deps: Deps,
-): CopyDeps & { db: Deps['db']; enqueue: EnqueueCopies; signer: MediaSigner } => ({
+): CopyDeps &
+  Pick<MediaRoutesDeps, 'movedSecret'> & { db: Deps['db']; enqueue: EnqueueCopies; signer: MediaSigner } => ({
   ...deps,
   findSender: async (companyId, senderId) =>
     (await deps.senders.listFor(companyId)).find((sender) => sender.id === senderId),
   enqueue: enqueueCopies,
+  movedSecret: async (companyId) => {
+    const sealed = await findMediaSecret(deps.pool, companyId)
+    return sealed === undefined ? undefined : Buffer.from(deps.cipher.decrypt(sealed), 'base64')
+  },
   signer: createMediaSigner({ ...deps.config, clock: deps.clock }),
 })

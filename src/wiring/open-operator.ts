@@ -26,7 +26,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
   await joinCell(db, config.cell)
   const { blobStore, stop: closeBlobStore } = await openBlobStore(config)
   const deps = createDeps({
-    config: { ...config, adminToken },
+    config: { ...config, adminToken, encryptionKeys },
     db,
     workerDb: db,
     log: pino({ level: 'silent' }),

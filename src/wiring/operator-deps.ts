@@ -17,6 +17,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     ...deps,
     imports: createImportVerbs(deps),
     apiKeyPrefix: deps.config.apiKeyPrefix,
+    move: { ...deps, ...deps.config, db: deps.pool },
     createConsoleLink: deps.sessions && consoleLinks(deps, deps.sessions),
     onKeyChanged: (clientId) => {
       deps.apiKeys.drop(clientId)

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { forbidden, rateLimitExceeded, unauthorized } from '../../errors.ts'
+import { forbidden, rateLimitExceeded, serviceUnavailable, unauthorized } from '../../errors.ts'
 import { fileContent, Success } from '../../http/shapes.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { Posted } from './accept.ts'
@@ -45,6 +45,8 @@ export type InboundRoutesDeps = {
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
   signatureOf: EventReader['signatureOf']
+  /** Whether a body is for a company that is being moved. */
+  isForClosed: (body: Buffer) => boolean | Promise<boolean>
   /** Called after events were stored, to wake the worker of this process. */
   onStored: () => void
 }
@@ -96,6 +98,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       if (isGenuine !== true && !(await isGenuine)) {
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
+      if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
       await deps.accept({ body, proof, address: deps.addressOf(request.raw) })
       deps.onStored()
       return { success: true as const }

@@ -1,7 +1,7 @@
--- Makes the partitions of envelopes, deliveries and delivery_attempts from today until `days_ahead` days later, and returns
--- how many it made. Runs with the rights of its owner, so that a role without DDL rights can run the service; the role must
+-- Makes the partitions of envelopes, deliveries and delivery_attempts from `days_back` days ago until `days_ahead` days from
+-- now, and returns how many it made. Runs with the rights of its owner, so that a role without DDL rights can run the service; the role must
 -- have the right to write deliveries. Attaching takes no lock that readers or writers wait for.
-create function make_delivery_days(days_ahead integer)
+create function make_delivery_days(days_ahead integer, days_back integer default 0)
 returns integer
 language plpgsql
 security definer
@@ -19,7 +19,7 @@ begin
   end if;
   perform pg_advisory_xact_lock(advisory_key('delivery days', ''));
   foreach parent in array array['envelopes', 'deliveries', 'delivery_attempts'] loop
-    for day in today .. today + least(days_ahead, 31) loop
+    for day in today - least(days_back, 3650) .. today + least(days_ahead, 31) loop
       partition := parent || to_char(date '1970-01-01' + day, '_YYYYMMDD');
       if to_regclass(partition) is null then
         execute format('create table %I (like %I including all)', partition, parent);

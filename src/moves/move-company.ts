@@ -1,0 +1,271 @@
+import { randomBytes, scryptSync } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from '../db/connect.ts'
+import { companyNotFound } from '../errors.ts'
+import type { BlobStore } from '../media/blob-store.ts'
+import { addressSecretOf } from '../media/signed-address.ts'
+import { ensureServiceSecret } from '../secrets/secret-store.ts'
+import { type Cipher, createCipher } from '../secrets/secrets.ts'
+import {
+  advanceSequences,
+  blobsOf,
+  deleteRows,
+  findCompany,
+  hasHashedOptOuts,
+  insertRows,
+  isBusy,
+  makePastDays,
+  rowsOf,
+  schemaDigest,
+  setClosed,
+  setMediaSecret,
+} from './move-store.ts'
+import { MOVED_TABLES, type MovedTable, SECRET_COLUMNS } from './moved-tables.ts'
+import {
+  createTransferFile,
+  type Entry,
+  FORMAT,
+  FORMAT_VERSION,
+  type Header,
+  MoveRefused,
+  readTransferFile,
+  type TransferWriter,
+} from './transfer-file.ts'
+
+export type MoveDeps = {
+  db: Pool
+  cipher: Cipher
+  blobStore: BlobStore
+  /** The first one signs the addresses of media. */
+  encryptionKeys: readonly string[]
+  deliveryLogDays: number
+}
+
+const MIN_PASSPHRASE = 12
+/** Longer than processes believe what they know of keys and numbers, and than a statement takes. */
+const SETTLE_SECONDS = 15
+const BUSY_LOOK_MS = 250
+const BUSY_DEADLINE_MS = 120_000
+const PIECE_BYTES = 48 * 1024
+const ROWS_AT_ONCE = 200
+const MAX_BLOB_BYTES = 1024 ** 3
+
+/**
+ * Closes a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays closed until
+ * `releaseCompany` or `reopenCompany`. Waits until nothing of it runs any more, two minutes at most.
+ */
+export async function exportCompany(
+  deps: MoveDeps,
+  companyId: number,
+  { file, passphrase, settleSeconds = SETTLE_SECONDS }: { file: string; passphrase: string; settleSeconds?: number },
+): Promise<{ companyId: number; lines: number }> {
+  const company = await findCompany(deps.db, companyId)
+  if (company === undefined) throw companyNotFound()
+  const salt = randomBytes(16).toString('base64')
+  const transfer = transferCipher(passphrase, salt)
+  const writer = await createTransferFile(file)
+  await setClosed(deps.db, companyId, true)
+  await untilQuiet(deps.db, companyId, settleSeconds)
+  const [key = ''] = deps.encryptionKeys
+  const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
+  await deps.db.begin('isolation level repeatable read read only', async (tx) => {
+    await writer.write({
+      format: FORMAT,
+      version: FORMAT_VERSION,
+      schema: await schemaDigest(tx),
+      companyId,
+      name: company.name,
+      salt,
+      mediaSecret: transfer.encrypt(addressSecretOf(key).toString('base64')),
+      optOutKey: transfer.encrypt(optOutKey),
+      hasHashedOptOuts: await hasHashedOptOuts(tx, companyId),
+    })
+    for (const table of MOVED_TABLES) {
+      for await (const rows of rowsOf(tx, table, companyId)) {
+        for (const row of rows) await writer.write({ table, row: recode(table, row, deps.cipher, transfer) })
+      }
+    }
+    for await (const blobs of blobsOf(tx, companyId)) {
+      for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
+    }
+  })
+  return { companyId, ...(await writer.close()) }
+}
+
+async function untilQuiet(db: Pool, companyId: number, settleSeconds: number): Promise<void> {
+  const endsAtMs = performance.now() + BUSY_DEADLINE_MS
+  while (await isBusy(db, companyId, settleSeconds)) {
+    if (performance.now() > endsAtMs)
+      throw new MoveRefused('The company is still busy after 2 minutes: try again later')
+    await sleep(BUSY_LOOK_MS)
+  }
+}
+
+async function writeBlob(store: BlobStore, writer: TransferWriter, blob: string, mimeType: string): Promise<void> {
+  const bytes = await store.open(blob)
+  if (bytes === undefined) return
+  for await (const chunk of bytes) {
+    const buffer = Buffer.from(chunk)
+    for (let at = 0; at < buffer.length; at += PIECE_BYTES) {
+      await writer.write({ blob, mimeType, piece: buffer.subarray(at, at + PIECE_BYTES).toString('base64') })
+    }
+  }
+  await writer.write({ blob, mimeType, piece: '' })
+}
+
+/**
+ * Reads a file of `exportCompany` into this installation, wholly or not at all; the company is open afterwards.
+ *
+ * @throws MoveRefused when the file, the passphrase or the schema does not fit, or the company or one of its numbers is known
+ */
+export async function importCompany(
+  deps: MoveDeps,
+  { file, passphrase }: { file: string; passphrase: string },
+): Promise<{ companyId: number; name: string }> {
+  await checkFile(file)
+  const entries = readTransferFile(file)
+  const header = await readHeader(entries)
+  const transfer = transferCipher(passphrase, header.salt)
+  const mediaSecret = decryptWith(transfer, header.mediaSecret)
+  await checkTarget(deps, header, transfer)
+  try {
+    await deps.db.begin(async (tx) => {
+      await makePastDays(tx, deps.deliveryLogDays)
+      const insert = createInserts((table, rows) => insertRows(tx, table, rows))
+      const blobs = createBlobs(deps.blobStore)
+      for await (const entry of entries) {
+        if ('table' in entry) await insert.add(entry.table, recode(entry.table, entry.row, transfer, deps.cipher))
+        else if ('blob' in entry) await blobs.add(entry)
+      }
+      await insert.flush()
+      await setMediaSecret(tx, header.companyId, deps.cipher.encrypt(mediaSecret))
+      await advanceSequences(tx, header.companyId)
+    })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === '23505') {
+      throw new MoveRefused(`A key or number of the company is known here already: ${error.message}`)
+    }
+    throw error
+  }
+  return { companyId: header.companyId, name: header.name }
+}
+
+/** Before anything is written, the whole file is read for its checksum. */
+async function checkFile(file: string): Promise<void> {
+  for await (const _ of readTransferFile(file));
+}
+
+async function readHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
+  const first = (await entries.next()).value
+  if (first === undefined || !('format' in first) || first.format !== FORMAT) {
+    throw new MoveRefused('The file is no export of a company')
+  }
+  if (first.version !== FORMAT_VERSION)
+    throw new MoveRefused(`The file has version ${first.version} of the format, not 1`)
+  return first
+}
+
+async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Promise<void> {
+  if (header.schema !== (await schemaDigest(deps.db))) {
+    throw new MoveRefused('The file is of another version of Parley: bring both installations to the same version')
+  }
+  const [known] = await deps.db`select 1 from companies where id = ${header.companyId}`
+  if (known) throw new MoveRefused(`Company ${header.companyId} exists here already`)
+  const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
+  if (header.hasHashedOptOuts && decryptWith(transfer, header.optOutKey) !== optOutKey) {
+    throw new MoveRefused(
+      'The company has opt-outs of erased persons, whose hashes need the opt-out key of their installation',
+    )
+  }
+}
+
+function decryptWith(transfer: Cipher, sealed: string): string {
+  try {
+    return transfer.decrypt(sealed)
+  } catch {
+    throw new MoveRefused('The passphrase is wrong')
+  }
+}
+
+/** Collects rows of one table until there are enough for a statement. */
+function createInserts(insert: (table: MovedTable, rows: string[]) => Promise<void>) {
+  let table: MovedTable | undefined
+  let rows: string[] = []
+  const flush = async () => {
+    if (table !== undefined && rows.length > 0) await insert(table, rows)
+    rows = []
+  }
+  return {
+    add: async (next: MovedTable, row: string) => {
+      if (!MOVED_TABLES.includes(next)) throw new MoveRefused(`The file names the table ${next}`)
+      if (next !== table || rows.length >= ROWS_AT_ONCE) await flush()
+      table = next
+      rows.push(row)
+    },
+    flush,
+  }
+}
+
+/** Stores the files whose pieces it gets, one after another, without holding a whole one. */
+function createBlobs(store: BlobStore) {
+  let body: Readable | undefined
+  let stored: Promise<unknown> = Promise.resolve()
+  return {
+    add: async ({ blob, mimeType, piece }: Extract<Entry, { blob: string }>) => {
+      if (body === undefined) {
+        body = new Readable({ read: () => {} })
+        stored = store.put(blob, body, { mimeType, maxBytes: MAX_BLOB_BYTES })
+        stored.catch(() => {})
+      }
+      body.push(piece === '' ? null : Buffer.from(piece, 'base64'))
+      if (piece !== '') {
+        while (body.readableLength > 4 * PIECE_BYTES) await sleep(1)
+        return
+      }
+      body = undefined
+      await stored
+    },
+  }
+}
+
+/** The row with its secrets encrypted by another cipher. */
+function recode(table: MovedTable, text: string, from: Cipher, to: Cipher): string {
+  const columns = SECRET_COLUMNS[table]
+  if (columns === undefined) return text
+  const row: Record<string, unknown> = JSON.parse(text)
+  for (const column of columns) {
+    const value = row[column]
+    if (typeof value === 'string') row[column] = to.encrypt(from.decrypt(value))
+  }
+  return JSON.stringify(row)
+}
+
+/** Opens a company that was exported again: what waited goes on. */
+export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
+  await requireClosed(deps.db, companyId)
+  await setClosed(deps.db, companyId, false)
+}
+
+/** Deletes a company that was exported, with its files. May be repeated after a fault. */
+export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, companyId: number): Promise<void> {
+  await requireClosed(deps.db, companyId)
+  await deps.db.begin('isolation level repeatable read read only', async (tx) => {
+    for await (const blobs of blobsOf(tx, companyId)) for (const { key } of blobs) await deps.blobStore.remove(key)
+  })
+  await deps.db`delete from console_sessions where company_id = ${companyId}`
+  await deps.db`delete from sign_in_links where company_id = ${companyId}`
+  for (const table of MOVED_TABLES.toReversed()) await deleteRows(deps.db, table, companyId)
+}
+
+async function requireClosed(db: Pool, companyId: number): Promise<void> {
+  const company = await findCompany(db, companyId)
+  if (company === undefined) throw companyNotFound()
+  if (!company.isClosed) throw new MoveRefused(`Company ${companyId} is not closed: export it first`)
+}
+
+function transferCipher(passphrase: string, salt: string): Cipher {
+  if (passphrase.length < MIN_PASSPHRASE)
+    throw new MoveRefused(`The passphrase needs at least ${MIN_PASSPHRASE} characters`)
+  return createCipher([scryptSync(passphrase, Buffer.from(salt, 'base64'), 32).toString('base64')])
+}

@@ -1,0 +1,163 @@
+import type { Db, Pool } from '../db/connect.ts'
+import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
+
+const ROWS_AT_ONCE = 500
+
+export type MovingCompany = { id: number; name: string; isClosed: boolean }
+
+export async function findCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
+  const [company] = await db<MovingCompany[]>`
+    select id, name, closed_at is not null as is_closed from companies where id = ${companyId} and deleted_at is null
+  `
+  return company
+}
+
+export async function setClosed(db: Db, companyId: number, isClosed: boolean): Promise<void> {
+  await db`
+    update companies
+    set closed_at = case when ${isClosed} then coalesce(closed_at, now()) end
+    where id = ${companyId}
+  `
+}
+
+/** Whether anything of a closed company still runs: leases, sends, requests under an Idempotency-Key, older events. */
+export async function isBusy(db: Db, companyId: number, settleSeconds: number): Promise<boolean> {
+  const [row] = await db<[{ isBusy: boolean }]>`
+    select
+      closed_at > now() - make_interval(secs => ${settleSeconds})
+      or exists (select from jobs where company_id = ${companyId} and lease_until > now() and claim_id <> ${NO_WORKER})
+      or exists (select from deliveries where company_id = ${companyId} and lease_until > now())
+      or exists (select from messages where company_id = ${companyId} and status = 'pending')
+      or exists (
+        select from idempotency_keys
+        where company_id = ${companyId} and answer_status is null and lease_until > now()
+      )
+      or exists (
+        select from inbound_events where received_at < closed_at + make_interval(secs => ${settleSeconds})
+      ) as is_busy
+    from companies
+    where id = ${companyId}
+  `
+  return row.isBusy
+}
+
+const NO_WORKER = '00000000-0000-0000-0000-000000000000'
+
+/** A digest of the migrations and SQL objects: equal in installations whose rows fit each other. */
+export async function schemaDigest(db: Db): Promise<string> {
+  const [row] = await db<[{ digest: string }]>`
+    select md5(string_agg(known.name || ':' || coalesce(known.checksum, ''), ',' order by known.name)) as digest
+    from (select name, checksum from migrations union all select name, checksum from sql_objects) as known
+  `
+  return row.digest
+}
+
+/** The rows of one table that belong to the company, in batches. */
+export async function* rowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
+  const key = tx(table === 'companies' ? 'id' : 'company_id')
+  const cursor = tx<{ row: string }[]>`
+    select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}
+  `.cursor(ROWS_AT_ONCE)
+  for await (const rows of cursor) yield rows.map(({ row }) => row)
+}
+
+/** The stored files of a company: media, and lists that wait to be imported. */
+export async function* blobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
+  const cursor = tx<{ key: string; mimeType: string }[]>`
+    select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
+    from media
+    where company_id = ${companyId} and state = 'stored'
+    union all
+    select storage_key, 'application/octet-stream' from contact_imports
+    where company_id = ${companyId} and storage_key is not null
+  `.cursor(ROWS_AT_ONCE)
+  for await (const rows of cursor) yield [...rows]
+}
+
+/** Inserts rows as they were. Jobs get ids of this installation. */
+export async function insertRows(tx: Db, table: MovedTable, rows: readonly string[]): Promise<void> {
+  const columns = await columnsOf(tx, table)
+  const list = columns.filter((column) => table !== 'jobs' || column !== 'id').map((column) => `"${column}"`)
+  await tx.unsafe(
+    `insert into ${table} (${list.join(', ')}) overriding system value
+     select ${list.join(', ')} from jsonb_populate_recordset(null::${table}, $1::text::jsonb)`,
+    [`[${rows.join(',')}]`],
+  )
+}
+
+async function columnsOf(tx: Db, table: MovedTable): Promise<string[]> {
+  const rows = await tx<{ name: string }[]>`
+    select attname as name
+    from pg_attribute
+    where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+    order by attnum
+  `
+  return rows.map(({ name }) => name)
+}
+
+/** Lets the sequences of ids go on after the ids of the company: it never gets one of them again. */
+export async function advanceSequences(tx: Db, companyId: number): Promise<void> {
+  const sequences = await tx<{ table: MovedTable; column: string; sequence: string }[]>`
+    select relation.relname as table, attribute.attname as column,
+      pg_get_serial_sequence(relation.relname, attribute.attname) as sequence
+    from pg_attribute attribute
+    join pg_class relation on relation.oid = attribute.attrelid
+    where attribute.attidentity <> '' and relation.relname = any (${MOVED_TABLES.filter(isWithinCompany)}::text[])
+  `
+  for (const { table, column, sequence } of sequences) {
+    await advance(tx, sequence, tx`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
+  }
+  for (const table of ['deliveries', 'delivery_attempts']) {
+    await advance(
+      tx,
+      'delivery_ids',
+      tx`select max(id % 1000000000) from ${tx(table)} where company_id = ${companyId} and id / 1000000000 >= (now() at time zone 'UTC')::date - date '1970-01-01'`,
+    )
+  }
+}
+
+const isWithinCompany = (table: MovedTable): boolean => table !== 'companies' && table !== 'jobs'
+
+async function advance(tx: Db, sequence: string, highest: ReturnType<Db>): Promise<void> {
+  await tx`
+    select setval(${sequence}, highest.id)
+    from (select (${highest}) as id) as highest
+    where highest.id > coalesce(pg_sequence_last_value(${sequence}::regclass), 0)
+  `
+}
+
+/** Makes the partitions of deliveries for the days that are kept. */
+export async function makePastDays(tx: Db, days: number): Promise<void> {
+  await tx`select make_delivery_days(0, ${days}::integer)`
+}
+
+/** Deletes the rows of a company from one table, 1,000 at a time. */
+export async function deleteRows(db: Pool, table: MovedTable, companyId: number): Promise<void> {
+  const key = db(table === 'companies' ? 'id' : 'company_id')
+  for (let deleted = -1; deleted !== 0; ) {
+    const { count } = await db`
+      delete from ${db(table)}
+      where (tableoid, ctid) in (
+        select tableoid, ctid from ${db(table)} where ${key} = ${companyId} limit 1000
+      )
+    `
+    deleted = count
+  }
+}
+
+export async function setMediaSecret(tx: Db, companyId: number, sealed: string): Promise<void> {
+  await tx`update companies set media_secret = ${sealed}, closed_at = null where id = ${companyId}`
+}
+
+export async function hasHashedOptOuts(tx: Db, companyId: number): Promise<boolean> {
+  const rows = await tx`select from opt_outs where company_id = ${companyId} and identity like 'hash:%' limit 1`
+  return rows.length > 0
+}
+
+/** The sealed secret of the media addresses that a company gave out before it was moved here. */
+export async function findMediaSecret(db: Db, companyId: number): Promise<string | undefined> {
+  const [row] = await db<{ mediaSecret: string }[]>`
+    select media_secret from companies where id = ${companyId} and deleted_at is null and media_secret is not null
+  `
+  return row?.mediaSecret
+}
