@@ -9,14 +9,14 @@ import { ensureServiceSecret } from '../secrets/secret-store.ts'
 import { type Cipher, createCipher } from '../secrets/secrets.ts'
 import {
   advanceSequences,
-  blobsOf,
   deleteRows,
-  findCompany,
+  findMovingCompany,
   hasHashedOptOuts,
   insertRows,
   isBusy,
   makePastDays,
-  rowsOf,
+  movedBlobsOf,
+  movedRowsOf,
   schemaDigest,
   setClosed,
   setMediaSecret,
@@ -60,7 +60,7 @@ export async function exportCompany(
   companyId: number,
   { file, passphrase, settleSeconds = SETTLE_SECONDS }: { file: string; passphrase: string; settleSeconds?: number },
 ): Promise<{ companyId: number; lines: number }> {
-  const company = await findCompany(deps.db, companyId)
+  const company = await findMovingCompany(deps.db, companyId)
   if (company === undefined) throw companyNotFound()
   const salt = randomBytes(16).toString('base64')
   const transfer = transferCipher(passphrase, salt)
@@ -82,11 +82,11 @@ export async function exportCompany(
       hasHashedOptOuts: await hasHashedOptOuts(tx, companyId),
     })
     for (const table of MOVED_TABLES) {
-      for await (const rows of rowsOf(tx, table, companyId)) {
+      for await (const rows of movedRowsOf(tx, table, companyId)) {
         for (const row of rows) await writer.write({ table, row: recode(table, row, deps.cipher, transfer) })
       }
     }
-    for await (const blobs of blobsOf(tx, companyId)) {
+    for await (const blobs of movedBlobsOf(tx, companyId)) {
       for (const { key: blob, mimeType } of blobs) await writeBlob(deps.blobStore, writer, blob, mimeType)
     }
   })
@@ -251,7 +251,7 @@ export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: numbe
 export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, companyId: number): Promise<void> {
   await requireClosed(deps.db, companyId)
   await deps.db.begin('isolation level repeatable read read only', async (tx) => {
-    for await (const blobs of blobsOf(tx, companyId)) for (const { key } of blobs) await deps.blobStore.remove(key)
+    for await (const blobs of movedBlobsOf(tx, companyId)) for (const { key } of blobs) await deps.blobStore.remove(key)
   })
   await deps.db`delete from console_sessions where company_id = ${companyId}`
   await deps.db`delete from sign_in_links where company_id = ${companyId}`
@@ -259,7 +259,7 @@ export async function releaseCompany(deps: Pick<MoveDeps, 'db' | 'blobStore'>, c
 }
 
 async function requireClosed(db: Pool, companyId: number): Promise<void> {
-  const company = await findCompany(db, companyId)
+  const company = await findMovingCompany(db, companyId)
   if (company === undefined) throw companyNotFound()
   if (!company.isClosed) throw new MoveRefused(`Company ${companyId} is not closed: export it first`)
 }

@@ -5,7 +5,7 @@ const ROWS_AT_ONCE = 500
 
 export type MovingCompany = { id: number; name: string; isClosed: boolean }
 
-export async function findCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
+export async function findMovingCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
   const [company] = await db<MovingCompany[]>`
     select id, name, closed_at is not null as is_closed from companies where id = ${companyId} and deleted_at is null
   `
@@ -53,7 +53,7 @@ export async function schemaDigest(db: Db): Promise<string> {
 }
 
 /** The rows of one table that belong to the company, in batches. */
-export async function* rowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
+export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
   const key = tx(table === 'companies' ? 'id' : 'company_id')
   const cursor = tx<{ row: string }[]>`
     select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}
@@ -62,7 +62,7 @@ export async function* rowsOf(tx: Db, table: MovedTable, companyId: number): Asy
 }
 
 /** The stored files of a company: media, and lists that wait to be imported. */
-export async function* blobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
+export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
   const cursor = tx<{ key: string; mimeType: string }[]>`
     select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
     from media

@@ -11,6 +11,7 @@ export const MOVED_TABLES = [
   'daily_limit_entries',
   'template_families',
   'templates',
+  'missed_template_events',
   'custom_fields',
   'contacts',
   'contact_aliases',
