@@ -11,6 +11,12 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const [folder = '', ...settings] = process.argv.slice(2)
 const base = resolve(folder)
 const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
+/** How the machine reaches the registry: cache, proxy, private CA. */
+const NETWORK = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) =>
+    /^(npm_config_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(name),
+  ),
+)
 const stages = new Map()
 let stage
 
@@ -46,8 +52,7 @@ function step(word, rest) {
 
 function begin(rest) {
   const name = / AS (\w+)$/.exec(rest)?.[1] ?? 'image'
-  stage = { root: join(base, name), cwd: join(base, name), env: { PATH: process.env.PATH, HOME: base } }
-  if (process.env.npm_config_cache !== undefined) stage.env.npm_config_cache = process.env.npm_config_cache
+  stage = { root: join(base, name), cwd: join(base, name), env: { ...NETWORK, PATH: process.env.PATH, HOME: base } }
   stages.set(name, stage)
 }
 

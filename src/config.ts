@@ -44,6 +44,8 @@ export type Config = {
   readonly plainHttp: 'loopback' | 'reject'
   /** Bearer of `/metrics`; absent, loopback and private peers read them without one. */
   readonly metricsToken: string | undefined
+  /** Where traces go (OTLP over HTTP); absent: there are none. The SDK reads this and its other settings itself. */
+  readonly otlpEndpoint: string | undefined
   readonly marketingWindow: Window
   readonly sessionWindow: Window
   readonly whatsappVerifyToken: string | undefined
@@ -147,6 +149,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
     trustProxy,
     plainHttp,
     metricsToken: read.secret('METRICS_TOKEN', 16),
+    otlpEndpoint: read.url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
     marketingWindow: read.oneOf('MARKETING_WINDOW', ['strict', 'provider'], 'strict'),
     sessionWindow: read.oneOf('SESSION_WINDOW', ['strict', 'provider'], 'strict'),
     whatsappVerifyToken: read.optional('WHATSAPP_VERIFY_TOKEN'),

@@ -17,6 +17,7 @@ import { type Running, start } from './process/start.ts'
 import { startSupervised } from './process/supervised.ts'
 import { startSupervisor } from './process/supervisor.ts'
 import { messageOf, StartError } from './start-error.ts'
+import { startTracing } from './tracing.ts'
 import { VERSION } from './version.ts'
 import { createMailer, createProviders } from './wiring/adapters.ts'
 import { createDeps, type Deps } from './wiring/deps.ts'
@@ -51,7 +52,12 @@ program
 function createBuild(config: Config): { build: Build; openOwnOperator: OpenOperator } {
   const built = Promise.withResolvers<Deps>()
   const build: Build = async (dependencies) => {
-    const deps = createDeps({ ...dependencies, providers: createProviders(config), mailer: createMailer() })
+    const deps = createDeps({
+      ...dependencies,
+      ...(config.otlpEndpoint !== undefined && { tracing: await startTracing() }),
+      providers: createProviders(config),
+      mailer: createMailer(),
+    })
     built.resolve(deps)
     const app = config.role === 'worker' ? await buildHealthApp(deps) : await buildApp(deps)
     const work = config.role === 'api' ? undefined : () => startWorkers(deps)

@@ -11,6 +11,7 @@ import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
+import type { Tracing } from '../tracing.ts'
 import { actForCompanies } from './act-for-company.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
@@ -27,6 +28,7 @@ import { createReadmission } from './readmission.ts'
 import { checkContentEncoding, checkProtocol } from './request-head.ts'
 import { recordRequests } from './request-log.ts'
 import type { Stopping } from './stopping.ts'
+import { traceRequests } from './trace-requests.ts'
 import { readableAddress } from './unreadable-address.ts'
 import { createValidatorCompiler } from './validate.ts'
 
@@ -44,6 +46,7 @@ export type ServerDeps = {
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule
   stopping?: Stopping
+  tracing?: Tracing
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -107,6 +110,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   actForCompanies(app)
   boundHandlers(app, deps.db)
   recordRequests(app, deps.metrics)
+  if (deps.tracing) traceRequests(app, deps.tracing)
   app.setNotFoundHandler(() => {
     throw notFound()
   })

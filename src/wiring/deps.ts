@@ -21,6 +21,7 @@ import type { Providers } from '../providers/provider.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { createSenderCache, type SenderCache } from '../senders/sender-cache.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
+import type { Tracing } from '../tracing.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
@@ -44,6 +45,8 @@ export type Dependencies = {
   blobStore: BlobStore
   /** Where the sandbox is controlled; absent when it is off. */
   sandboxUrl?: string | undefined
+  /** Absent: nothing is traced. */
+  tracing?: Tracing
   /** Aborted when the process is asked to stop. */
   stopping?: Stopping
   /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */

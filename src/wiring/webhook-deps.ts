@@ -1,5 +1,7 @@
+import type { Tracing } from '../tracing.ts'
 import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
 import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
+import type { ReceiverClient } from '../webhooks/post.ts'
 import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
 import type { Deps } from './deps.ts'
 
@@ -15,6 +17,7 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
   const { config, metrics } = deps
   return createDeliverer({
     ...deps,
+    receiver: deps.tracing ? traceDeliveries(deps.receiver, deps.tracing) : deps.receiver,
     serviceName: config.serviceName,
     random: Math.random,
     onAttempt: ({ next, durationMs }) => {
@@ -23,3 +26,14 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
     },
   })
 }
+
+/** Each attempt is a span, whose context the receiver gets as `traceparent`. */
+const traceDeliveries = (receiver: ReceiverClient, tracing: Tracing): ReceiverClient => ({
+  ...receiver,
+  post: (target) =>
+    tracing.span('deliver', {}, async (set) => {
+      const outcome = await receiver.post({ ...target, headers: { ...target.headers, ...tracing.headers() } })
+      set({ outcome: outcome.kind, status: outcome.statusCode ?? 0 })
+      return outcome
+    }),
+})

@@ -51,8 +51,10 @@ export function startWorkers(deps: Deps): Workers {
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
+  const { tracing } = deps
   const inbound = startInboundWorker({
     ...deps,
+    ...(tracing && { traced: (work) => tracing.span('handle', {}, work) }),
     events: eventReader,
     sourceType: deps.config.serviceName.toLowerCase(),
     decrypt: deps.cipher.decrypt,

@@ -19,6 +19,8 @@ export type InboundWorker = {
 
 export type InboundWorkerDeps = HandleEventsDeps & {
   onFailure: (error: unknown) => void
+  /** Runs each transaction as a span of a trace. Absent: nothing is traced. */
+  traced?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 /**
@@ -111,7 +113,7 @@ async function handleBusyLanes(deps: InboundWorkerDeps, apart: Apart, isStopping
   let handled = 0
   const drain = async () => {
     for (let lanes = groups.shift(); lanes !== undefined && !isStopping(); lanes = groups.shift()) {
-      const outcome = await handleLanes(deps, lanes)
+      const outcome = await (deps.traced ? deps.traced(() => handleLanes(deps, lanes)) : handleLanes(deps, lanes))
       handled += outcome.handled
       for (const lane of outcome.failing) apart.add(lane)
     }
