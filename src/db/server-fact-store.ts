@@ -13,7 +13,7 @@ export type ServerFacts = {
   now: Date
 }
 
-/** What a server says about itself, for `parley doctor`. */
+/** Facts of a server about itself, for `parley doctor`. */
 export async function readServerFacts(db: Db): Promise<ServerFacts> {
   const [row] = await db<[ServerFacts]>`
     select

@@ -2,10 +2,10 @@ import { type Config, isLoopbackHost } from '../config.ts'
 import { adviceOnHttps } from '../http/https-rule.ts'
 import { messageOf } from '../start-error.ts'
 import { checkDatabase } from './doctor-database.ts'
+import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './doctor-environment.ts'
 import { type Finding, finding } from './doctor-finding.ts'
-import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './doctor-surroundings.ts'
 
-/** Finds out one thing; what it throws is a failure with its message. */
+/** Checks one thing. An error that it throws is a failure with its message. */
 export type Check = () => Promise<Finding[]>
 
 const TIMEOUT_MS = 15_000

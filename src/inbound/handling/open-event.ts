@@ -1,8 +1,8 @@
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { belongsToPart } from '../ingest/accept.ts'
-import type { Arrived } from './handle-items.ts'
 import type { Unhandled } from './keep-unhandled.ts'
+import type { Arrived } from './route-items.ts'
 
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }
