@@ -18,7 +18,13 @@ export function buildConsole() {
   const { status } = spawnSync(
     node,
     [join('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
-    { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' },
+    {
+      cwd: root,
+      stdio: 'inherit',
+      shell: process.platform === 'win32',
+      // With another value, React's development build would be packed.
+      env: { ...process.env, NODE_ENV: 'production' },
+    },
   )
   if (status === 0) writeFileSync(stampFile, stamp)
   return status ?? 1

@@ -8,8 +8,9 @@ import { expect } from 'vitest'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** Builds the console unless its build is up to date. */
-export const buildConsole = (): void => {
-  execFileSync('node', [fileURLToPath(new URL('../scripts/setup.mjs', import.meta.url))])
+export function buildConsole(): void {
+  const script = "import('./scripts/build-console.mjs').then(({ buildConsole }) => process.exit(buildConsole()))"
+  execFileSync(process.execPath, ['-e', script], { cwd: fileURLToPath(new URL('..', import.meta.url)) })
 }
 
 /** A page of the console in a profile of its own, which keeps what must not happen on any page. */

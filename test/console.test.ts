@@ -46,7 +46,7 @@ test('a link signs in once, and its code leaves the address', async () => {
     await second.context.close()
   })
   await first.page.goto(link.body.url)
-  await first.page.getByRole('button', { name: /Your session: Mara/ }).waitFor()
+  await first.page.getByTitle('Your session').getByText('Mara').waitFor()
   expect(first.page.url()).toBe(`${origin}/console/inbox`)
   await second.page.goto(link.body.url)
   await second.page.getByText('This link does not work any more').waitFor()
@@ -84,11 +84,11 @@ test('a page whose key is revoked signs out and says so', async () => {
 test('records of another company are not found, and nothing of them is in a response', async () => {
   const other = await service.createCompany()
   const phone = uniquePhone()
-  await write(phone, 'a secret of the other company', 'Eve', other.phoneNumberId)
+  await write(phone, 'okapi 7731', 'Eve', other.phoneNumberId)
   const chatId = await conversationOf(phone, other.api)
   const receiver = await other.api('POST', '/webhooks/registrations', {
-    name: 'Secret receiver',
-    url: `${service.sandbox.url}/sandbox/receivers/secret`,
+    name: 'Okapi',
+    url: `${service.sandbox.url}/sandbox/receivers/okapi`,
     events: ['whatsapp.message.received'],
   })
   const { page } = await openSigned(`/console/inbox/${chatId}`)
@@ -99,7 +99,7 @@ test('records of another company are not found, and nothing of them is in a resp
   await page.goto(`${origin}/console/receivers/${receiver.body.id}`)
   await page.getByText('Receiver not found').waitFor()
   await expectAccessible(page)
-  expect((await Promise.all(bodies)).join()).not.toMatch(/secret/i)
+  expect((await Promise.all(bodies)).join()).not.toMatch(/okapi/i)
 })
 
 test('a session without the permission WhatsApp sees no inbox, and the page names the permission', async () => {
@@ -154,14 +154,16 @@ test('a send whose answer is lost is asked for again with its key: one message, 
   await page.getByText('The answer was lost').waitFor()
   await page.getByText('The answer was lost').waitFor({ state: 'detached' })
   expect(isLost).toBe(true)
-  expect(await page.getByText('Only once', { exact: true }).count()).toBe(2)
+  expect(await page.getByRole('article').getByText('Only once', { exact: true }).count()).toBe(1)
   expect(await sentTo(phone)).toHaveLength(1)
 })
 
 test('a message with an unknown outcome is shown as unknown and is not sent again', async () => {
-  const phone = `39${Date.now() % 1000}00000000`
-  await write(phone, 'Hello', 'No Answer')
-  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone)}`)
+  // A number of its own: a provider that does not answer pauses the sends of the number.
+  const own = await service.createCompany()
+  const phone = uniquePhone()
+  await write(phone, 'Hello', 'No Answer', own.phoneNumberId)
+  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone, own.api)}`, own.key.token)
   await control('PUT', '/behaviour', { resetBeforeAnswer: true })
   onTestFinished(() => void control('PUT', '/behaviour', {}))
   await page.getByLabel(/Message to/).fill('Is it there?')
@@ -175,10 +177,11 @@ test('when the window closes, the template picker replaces the field, and a temp
   const phone = uniquePhone()
   await write(phone, 'Hello', 'Window Closing')
   const chatId = await conversationOf(phone)
+  const { page } = await openSigned()
   await db`
-    update conversations set last_inbound_at = now() - interval '24 hours' + interval '6 seconds'
+    update conversations set last_inbound_at = now() - interval '24 hours' + interval '8 seconds'
     where company_id = ${companyId} and id = ${chatId}`
-  const { page } = await openSigned(`/console/inbox/${chatId}`)
+  await page.goto(`${origin}/console/inbox/${chatId}`)
   await page.getByLabel(/Message to/).waitFor()
   await page.getByText('The 24-hour window is closed').waitFor()
   expect(await page.getByLabel(/Message to/).count()).toBe(0)
@@ -197,9 +200,9 @@ test('hostile texts and names show as text, and the layout stays intact', async 
   const html = '<img src=x onerror=alert(1)><script>alert(1)</script>'
   for (const text of [html, 'مرحبا بكم', '👩‍👩‍👧‍👦', 'x'.repeat(4_000)])
     await write(phone, text, `<b>${'N'.repeat(90)}</b>`)
-  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone)}`, key.token, {
-    viewport: { width: 360, height: 740 },
-  })
+  const chatId = await conversationOf(phone)
+  await eventually(async () => (await api('GET', `/whatsapp/conversations/${chatId}/messages`)).body.data.length === 4)
+  const { page } = await openSigned(`/console/inbox/${chatId}`, key.token, { viewport: { width: 360, height: 740 } })
   for (const text of [html, 'مرحبا بكم', '👩‍👩‍👧‍👦', 'xxxx']) await bubble(page, text).waitFor()
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   await expectAccessible(page)
@@ -247,11 +250,10 @@ test('empty screens and every popup are accessible, in light and dark', async ()
   const { page } = await openSigned('/console/inbox', fresh.key.token)
   await page.getByText('No conversations yet').waitFor()
   await expectAccessible(page)
-  await page.getByRole('combobox', { name: 'Status' }).click()
-  await page.getByRole('option', { name: 'Closed' }).waitFor()
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('Closed')
+  await page.getByText('No conversation matches').waitFor()
   await expectAccessible(page)
-  await page.keyboard.press('Escape')
-  await page.getByRole('button', { name: /Your session/ }).click()
+  await page.getByTitle('Your session').click()
   await page.getByRole('menuitem', { name: 'Sessions' }).waitFor()
   await expectAccessible(page)
   await page.getByRole('menuitem', { name: 'Sessions' }).click()

@@ -1,17 +1,21 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useEffect, useMemo } from 'react'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { useKeys } from '../keys.ts'
 import { classes } from '../parts/classes.ts'
 import { Empty } from '../parts/empty.tsx'
+import { Skeleton } from '../parts/skeleton.tsx'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import { ConversationList } from './conversation-list.tsx'
-import { ConversationPane } from './conversation-pane.tsx'
 import { filterOf } from './conversation-queries.ts'
 import { Filters } from './filters.tsx'
 import css from './inbox.module.css'
 import { resumeOutbox } from './outbox.ts'
+
+/** The list does not wait for the pane, which is loaded at once after it. */
+const loadPane = () => import('./conversation-pane.tsx')
+const ConversationPane = lazy(() => loadPane().then(({ ConversationPane: component }) => ({ default: component })))
 
 /** The list of conversations, and beside it the one that is open. */
 export function Inbox() {
@@ -21,7 +25,10 @@ export function Inbox() {
   const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
   const filter = useMemo(() => filterOf(search, name), [search, name])
   const isOpen = chatId !== undefined
-  useEffect(resumeOutbox, [])
+  useEffect(() => {
+    resumeOutbox()
+    void loadPane()
+  }, [])
   useKeys({
     j: () => focusRow(1),
     k: () => focusRow(-1),
@@ -36,7 +43,9 @@ export function Inbox() {
         </section>
         <div className={css.pane}>
           {isOpen ? (
-            <ConversationPane key={chatId} chatId={Number(chatId)} />
+            <Suspense fallback={<Skeleton rows={5} />}>
+              <ConversationPane key={chatId} chatId={Number(chatId)} />
+            </Suspense>
           ) : (
             <Empty icon="inbox" title={text.inbox.choose} text={text.inbox.chooseText} />
           )}

@@ -17,7 +17,8 @@ export function Menu({ trigger, children, side = 'bottom', align = 'start' }: Pr
   return (
     <Base.Root>
       <Base.Trigger render={trigger} />
-      <Base.Portal>
+      {/* Inside the landmark of the content, so that screen readers find it by landmarks. */}
+      <Base.Portal container={document.getElementById('content')}>
         <Base.Positioner className={css.positioner ?? ''} side={side} align={align} sideOffset={6} collisionPadding={8}>
           <Base.Popup className={css.popup ?? ''}>{children}</Base.Popup>
         </Base.Positioner>

@@ -138,8 +138,8 @@ function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdA
       </span>
       <span className={css.soft}>{text.deliveries.attempts(attempts)}</span>
       <span className={css.code}>{lastStatusCode ?? text.none}</span>
-      <span className={css.wamid} dir="ltr">
-        {wamid}
+      <span className={css.wamid} dir="ltr" title={wamid}>
+        {`…${wamid.slice(-8)}`}
       </span>
     </Link>
   )

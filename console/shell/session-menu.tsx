@@ -33,7 +33,7 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
       <Menu
         side="top"
         trigger={
-          <button type="button" className={css.trigger} aria-label={`${text.menu.open}: ${session.name}`}>
+          <button type="button" className={css.trigger} title={text.menu.open}>
             <Avatar name={session.name} seed={4} />
             <span className={css.who}>
               <bdi className={css.name}>{session.name}</bdi>

@@ -1,0 +1,38 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { buildConsole, expectAccessible, openPage } from './console-page.ts'
+import { readyFolder, runParley } from './parley-process.ts'
+
+test('from the printed link a newcomer chats, watches the signed delivery, and sees the answer read', async () => {
+  buildConsole()
+  const parley = await runParley({
+    DATA_DIR: await readyFolder(),
+    SANDBOX: 'on',
+    SANDBOX_PORT: '0',
+    LOG_LEVEL: 'silent',
+  })
+  await parley.says('/sandbox/messages')
+  const link = /Console: +(\S+)/.exec(parley.output())![1]!
+  const sandbox = /http:\/\/127\.0\.0\.1:\d+(?=\/sandbox\/)/.exec(parley.output())![0]
+  const browser = await launchBrowser()
+  onTestFinished(() => browser.close())
+  const { page, faults } = await openPage(browser, [parley.address, sandbox])
+  await page.goto(link)
+  await page.getByRole('link', { name: 'Phone' }).click()
+  const phone = page.frameLocator('iframe[title="The customer’s phone"]')
+  const receiver = page.frameLocator('iframe[title="What your receiver got"]')
+  const business = page.getByRole('region', { name: 'What the business sees' })
+  await phone.getByLabel('Message').fill('Is it ready?')
+  await phone.getByRole('button', { name: 'Send' }).click()
+  await business.getByText('Is it ready?').waitFor()
+  await receiver.getByText('"Is it ready?"').first().waitFor()
+  expect(await receiver.getByText('Signature valid').count()).toBeGreaterThan(0)
+  await business.getByLabel(/Message to Ada/).fill('Yes!')
+  await business.getByRole('button', { name: 'Send' }).click()
+  await phone.getByText('Yes!').waitFor()
+  await business.locator('[data-status="read"]').waitFor()
+  await expectAccessible(page)
+  expect(faults).toEqual([])
+  await page.context().close()
+  expect(await parley.signal('SIGTERM')).toBe(0)
+}, 120_000)
