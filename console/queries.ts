@@ -1,4 +1,4 @@
-import { QueryClient } from '@tanstack/react-query'
+import { hashKey, QueryClient, type QueryKey } from '@tanstack/react-query'
 import { ApiError } from './client.ts'
 
 const MAX_RETRIES = 2
@@ -20,3 +20,16 @@ export const queryClient = new QueryClient({
 
 /** Whether the same request may succeed a moment later. */
 const isPassing = (error: unknown): boolean => error instanceof ApiError && (error.status === 0 || error.status >= 500)
+
+const due = new Map<string, ReturnType<typeof setTimeout>>()
+
+/** Reads what belongs to a key again, at most once per second however many events ask for it. */
+export function invalidateSoon(client: QueryClient, queryKey: QueryKey): void {
+  const name = hashKey(queryKey)
+  if (due.has(name)) return
+  const timer = setTimeout(() => {
+    due.delete(name)
+    void client.invalidateQueries({ queryKey })
+  }, SECOND_MS)
+  due.set(name, timer)
+}

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { startConsole } from './console-client.ts'
@@ -22,6 +22,9 @@ const conversationOf = async (phone: string, as = api): Promise<number> =>
     const { body } = await as('GET', '/whatsapp/conversations?pageSize=100')
     return body.data.find(({ contact }: { contact: { phone: string } }) => contact.phone === phone)?.chatId
   })
+/** The session of each key: an address may sign in ten times a minute. */
+const cookies = new Map<string, Awaited<ReturnType<BrowserContext['cookies']>>>()
+
 /** A page that is signed in; when the test ends, it must have kept the rules of the console. */
 async function openSigned(path = '/console/inbox', token = key.token, options = {}) {
   const opened = await openPage(browser, [origin], options)
@@ -29,7 +32,14 @@ async function openSigned(path = '/console/inbox', token = key.token, options = 
     await opened.context.close()
     expect(opened.faults).toEqual([])
   })
-  await signIn(opened.page, origin, token, path)
+  const known = cookies.get(token)
+  if (known === undefined) {
+    await signIn(opened.page, origin, token, path)
+    cookies.set(token, await opened.context.cookies())
+  } else {
+    await opened.context.addCookies(known)
+    await opened.page.goto(`${origin}${path}`)
+  }
   return opened
 }
 const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })

@@ -1,5 +1,6 @@
 import type { QueryClient } from '@tanstack/react-query'
 import type { Conversation, Message } from '../api.ts'
+import { invalidateSoon } from '../queries.ts'
 import {
   type ConversationPages,
   conversationQuery,
@@ -50,7 +51,7 @@ function placeConversation(client: QueryClient, record: Conversation): void {
   for (const [queryKey, lists] of client.getQueriesData<ConversationPages>({ queryKey: ['conversations'] })) {
     const filter: Filter = Object(queryKey[1])
     const belongs = matches(record, filter)
-    if (belongs === undefined) client.invalidateQueries({ queryKey })
+    if (belongs === undefined) invalidateSoon(client, queryKey)
     else if (lists !== undefined) client.setQueryData(queryKey, placed(lists, record, belongs))
   }
   placeInFirstPage(client, record)
@@ -80,7 +81,7 @@ function placeInFirstPage(client: QueryClient, record: Conversation): void {
   const isInOrder = known !== -1 && first.data.slice(0, known).every((one) => activityOf(one) >= activityOf(record))
   if (isInOrder) return
   if (known === -1) {
-    client.invalidateQueries({ queryKey: ['conversation-pages'] })
+    invalidateSoon(client, ['conversation-pages'])
     return
   }
   const data = first.data.toSorted((one, other) => (activityOf(one) < activityOf(other) ? 1 : -1))

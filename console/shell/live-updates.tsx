@@ -5,6 +5,7 @@ import { showAnswering } from '../inbox/answering.ts'
 import { applyConversation, applyMessage } from '../inbox/live-inbox.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { announce } from '../parts/announcer.tsx'
+import { invalidateSoon } from '../queries.ts'
 import { sessionQuery } from '../session.ts'
 import { text } from '../texts/text.ts'
 import { useSession } from './session-context.ts'
@@ -24,7 +25,7 @@ export function useLiveUpdates(): LiveState {
       if (type === 'conversation') applyConversation(client, recordOf<Conversation>(data))
       if (type === 'message') takeMessage(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
-      if (type === 'delivery') void client.invalidateQueries({ queryKey: ['deliveries'] })
+      if (type === 'delivery') invalidateSoon(client, ['deliveries'])
     }
     const takeMessage = ({ chatId, message }: { chatId: number; message: Message }) => {
       applyMessage(client, chatId, message)
