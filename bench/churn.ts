@@ -95,7 +95,7 @@ function answer(companyId: number, senderId: number, customer: string): SendToPr
 async function readList(pool: Pool, companyId: number): Promise<void> {
   const page = await listConversations(pool, companyId, { offset: 0, limit: 20, total: CONVERSATIONS })
   const last = page.at(-1)
-  if (last !== undefined) await listConversationsFrom(pool, companyId, { side: 'before', id: last.id }, 20)
+  if (last !== undefined) await listConversationsFrom(pool, companyId, { side: 'before', at: last }, 20)
 }
 
 /** How many updates of conversations there were, and how many of them wrote no entry into an index. */

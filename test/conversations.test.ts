@@ -67,7 +67,10 @@ describe('the records', () => {
             updatedAt: expect.stringMatching(ISO),
           },
         ],
-        pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+        pagination: {
+          ...{ totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+          ...{ nextCursor: null, previousCursor: null },
+        },
       },
     ])
     const [{ chatId, contact }] = body.data
@@ -209,7 +212,13 @@ describe('pages', () => {
     expect(chats).toHaveLength(COUNT)
     const first = await page('')
     expect(first.data).toHaveLength(20)
-    expect(first.pagination).toEqual({ totalRecords: 47, currentPage: 1, totalPages: 3, nextPage: 2, prevPage: null })
+    expect(first.pagination).toMatchObject({
+      totalRecords: 47,
+      currentPage: 1,
+      totalPages: 3,
+      nextPage: 2,
+      prevPage: null,
+    })
     const pages = [first, await page('page=2'), await page('page=3')]
     expect(pages.flatMap(({ data }) => chatsOf(data))).toEqual(chats)
     expect(pages[2].pagination).toMatchObject({ nextPage: null, prevPage: 2 })
@@ -270,6 +279,44 @@ describe('pages', () => {
     expect(walked).toEqual(chats.slice(1))
   })
 
+  test('by the cursors of the pages: forth and back, over every conversation once', async () => {
+    const walk = async (side: 'before' | 'after', member: 'nextCursor' | 'previousCursor', from: string) => {
+      const seen: number[][] = []
+      for (let cursor: string | null = from; cursor !== null; ) {
+        const { data, pagination } = await page(`${side}=${cursor}&pageSize=10`)
+        seen.push(chatsOf(data))
+        cursor = pagination[member]
+      }
+      return seen
+    }
+    const first = await page('pageSize=10')
+    expect([chatsOf(first.data), first.pagination.previousCursor]).toEqual([chats.slice(0, 10), null])
+    const forth = await walk('before', 'nextCursor', first.pagination.nextCursor)
+    expect(forth).toEqual([10, 20, 30, 40].map((at) => chats.slice(at, at + 10)))
+    const last = await page('page=5&pageSize=10')
+    expect([chatsOf(last.data), last.pagination.nextCursor]).toEqual([chats.slice(40), null])
+    const back = await walk('after', 'previousCursor', last.pagination.previousCursor)
+    expect(back).toEqual([30, 20, 10, 0].map((at) => chats.slice(at, at + 10)))
+    const filtered = await page('status=open&pageSize=10')
+    expect(chatsOf((await page(`before=${filtered.pagination.nextCursor}&status=open&pageSize=10`)).data)).toEqual(
+      chats.slice(10, 20),
+    )
+  })
+
+  test('a cursor of a page keeps its place when its conversation becomes active', async () => {
+    const quiet = await service.createCompany()
+    const phones = Array.from({ length: 6 }, uniquePhone)
+    for (const from of phones) await provider.messages(quiet.phoneNumberId, textFrom(from, 'hi'))
+    const read = async (query: string) => (await quiet.api('GET', `${LIST}?pageSize=2&${query}`)).body
+    const customers = (rows: { contact: { phone: string } }[]) => rows.map(({ contact }) => contact.phone)
+    const first = await read('')
+    expect(customers(first.data)).toEqual([phones[5], phones[4]])
+    await provider.messages(quiet.phoneNumberId, textFrom(phones[4]!, 'again'))
+    const second = await read(`before=${first.pagination.nextCursor}`)
+    expect(customers(second.data)).toEqual([phones[3], phones[2]])
+    expect(customers((await read(`before=${first.data[1].chatId}`)).data)).toEqual([phones[5], phones[3]])
+  })
+
   test('by an unknown or malformed cursor: 422 that names it', async () => {
     for (const query of ['before=x', 'before=0', 'before=', 'after=999999999', 'before=-5', 'after=1.5']) {
       const refused = { error: { code: 'validation_error', details: { fields: [{ path: query.split('=')[0] }] } } }
@@ -282,7 +329,7 @@ describe('pages', () => {
 
   test('of nothing at all', async () => {
     const empty = await service.createCompany()
-    expect((await empty.api('GET', LIST)).body).toEqual({
+    expect((await empty.api('GET', LIST)).body).toMatchObject({
       data: [],
       pagination: { totalRecords: 0, currentPage: 1, totalPages: 0, nextPage: null, prevPage: null },
     })

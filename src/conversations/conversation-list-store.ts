@@ -1,6 +1,6 @@
 import type postgres from '#postgres'
 import type { Db } from '../db/connect.ts'
-import type { Cursor } from '../http/paging.ts'
+import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
 import {
   type ConversationFilter,
   type ConversationStatus,
@@ -39,6 +39,9 @@ export type Conversation = {
   updatedAt: Date
 }
 
+/** A conversation of the list, with its last activity in microseconds since 1970. */
+export type ListedConversation = Conversation & Pick<ActivityPlace, 'activityUs'>
+
 /** How many conversations the company has, without counting them. */
 export async function readConversationTotal(db: Db, companyId: number): Promise<number> {
   const rows = await db<{ total: number }[]>`
@@ -52,7 +55,7 @@ export async function listConversations(
   db: Db,
   companyId: number,
   { offset, limit, total }: { offset: number; limit: number; total: number },
-): Promise<Conversation[]> {
+): Promise<ListedConversation[]> {
   if (offset >= total) return []
   const behind = Math.max(0, total - offset - limit)
   if (offset <= behind) return selectConversations(db, companyId, { order: 'desc', offset, limit })
@@ -61,22 +64,25 @@ export async function listConversations(
   return rows.reverse()
 }
 
-/** The conversations next to one of them, in the order of the list; none when the company has no such conversation. */
+/** The conversations next to a place, in the order of the list; none when the company has no conversation of the cursor's id. */
 export async function listConversationsFrom(
   db: Db,
   companyId: number,
-  { side, id }: Cursor,
+  { side, at }: ConversationCursor,
   limit: number,
   filter: ConversationFilter = {},
-): Promise<Conversation[]> {
+): Promise<ListedConversation[]> {
   const isBefore = side === 'before'
-  const anchor = db`
-    (
-      select anchor.active_at, anchor.conversation_id
-      from conversation_activity anchor
-      where anchor.company_id = ${companyId} and anchor.conversation_id = ${id}
-    )
-  `
+  const anchor =
+    'chatId' in at
+      ? db`
+        (
+          select anchor.active_at, anchor.conversation_id
+          from conversation_activity anchor
+          where anchor.company_id = ${companyId} and anchor.conversation_id = ${at.chatId}
+        )
+      `
+      : db`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
   const beyond = isBefore
     ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
     : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
@@ -97,7 +103,7 @@ export const listFiltered = (
   companyId: number,
   filter: ConversationFilter,
   { offset, limit }: { offset: number; limit: number },
-): Promise<Conversation[]> =>
+): Promise<ListedConversation[]> =>
   selectConversations(db, companyId, { order: 'desc', offset, limit, where: fits(db, filter), filter })
 
 /** The conversations of these ids that the company has. */
@@ -123,13 +129,14 @@ type Stretch = {
 }
 
 /** The page is found in the index alone; only its rows are joined to their contacts. */
-function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<Conversation[]> {
+function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<ListedConversation[]> {
   const { order, offset, limit, where = db``, filter = {} } = stretch
   const direction = order === 'desc' ? db`desc` : db`asc`
   const sorted = db`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
   const { from, and = where } = sourceOf(db, companyId, filter.contacts, db`${where} ${sorted}`)
-  return db<Conversation[]>`
+  return db<ListedConversation[]>`
     select
+      (extract(epoch from page.active_at) * 1000000)::bigint as activity_us,
       conversation.id, conversation.customer, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
       conversation.profile_name,
       sender.id as sender_id, sender.phone_number, sender.phone_name,

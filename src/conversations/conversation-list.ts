@@ -1,20 +1,17 @@
 import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
+import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../http/paging.ts'
 import {
-  type Cursor,
-  cursorQuery,
-  pageQuery,
-  parsePage,
-  readCursor,
-  toPagination,
-  toUncountedPagination,
-  unknownCursor,
-  withoutPages,
-} from '../http/paging.ts'
+  type ConversationCursor,
+  conversationCursorQuery,
+  readConversationCursor,
+  toConversationCursor,
+  unknownConversationCursor,
+} from './conversation-cursor.ts'
 import { type ConversationFilter, MAX_FILTERED_OFFSET, type MatchedContacts } from './conversation-filter.ts'
 import {
-  type Conversation,
+  type ListedConversation,
   listConversations,
   listConversationsFrom,
   listFiltered,
@@ -28,7 +25,7 @@ const MAX_SEARCH = 200
 
 export const ConversationQuery = Type.Object({
   ...pageQuery(PAGES),
-  ...cursorQuery,
+  ...conversationCursorQuery,
   status: Type.Optional(Type.Enum(['open', 'closed', 'snoozed'])),
   unread: Type.Optional(Type.Boolean({ description: 'True returns only conversations with unread messages.' })),
   channelId: Type.Optional(
@@ -57,19 +54,38 @@ export async function readConversationPage(
   matchContacts: MatchContacts,
 ) {
   const page = parsePage(query, PAGES)
-  const cursor = readCursor(query)
+  const cursor = readConversationCursor(query)
   const filter = await toFilter(db, companyId, query, matchContacts)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
   if (cursor !== undefined) {
-    const rows = await listFrom(db, companyId, cursor, page.pageSize, filter)
-    if (isFiltered) return { rows, pagination: withoutPages(toUncountedPagination(1, false)) }
-    const total = await readConversationTotal(db, companyId)
-    return { rows, pagination: withoutPages(toPagination(total, 1, page.pageSize)) }
+    const { rows, ends } = await listFrom(db, companyId, cursor, page.pageSize, filter)
+    const pagination = isFiltered
+      ? toUncountedPagination(1, false)
+      : toPagination(await readConversationTotal(db, companyId), 1, page.pageSize)
+    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(rows, ends) } }
   }
   if (isFiltered) return readFiltered(db, companyId, filter, page)
   const total = await readConversationTotal(db, companyId)
   const rows = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize, total })
-  return { rows, pagination: toPagination(total, page.page, page.pageSize) }
+  const pagination = toPagination(total, page.page, page.pageSize)
+  return { rows, pagination: { ...pagination, ...toCursors(rows, endsOf(pagination)) } }
+}
+
+/** Whether a page is the first or the last of its list. */
+type Ends = { isFirst: boolean; isLast: boolean }
+
+const endsOf = ({ nextPage, prevPage }: { nextPage: number | null; prevPage: number | null }): Ends => ({
+  isFirst: prevPage === null,
+  isLast: nextPage === null,
+})
+
+/** The cursors of the pages next to these rows. */
+function toCursors(rows: readonly ListedConversation[], { isFirst, isLast }: Ends) {
+  const [first, last] = [rows.at(0), rows.at(-1)]
+  return {
+    nextCursor: last === undefined || isLast ? null : toConversationCursor(last),
+    previousCursor: first === undefined || isFirst ? null : toConversationCursor(first),
+  }
 }
 
 async function toFilter(
@@ -95,19 +111,27 @@ async function readFiltered(
   // One more than asked for tells whether another page follows.
   const rows = await listFiltered(db, companyId, filter, { offset, limit: pageSize + 1 })
   const hasNext = rows.length > pageSize && offset + pageSize < MAX_FILTERED_OFFSET
-  return { rows: rows.slice(0, pageSize), pagination: toUncountedPagination(page, hasNext) }
+  const shown = rows.slice(0, pageSize)
+  const pagination = toUncountedPagination(page, hasNext)
+  const ends = { isFirst: page === 1, isLast: rows.length <= pageSize }
+  return { rows: shown, pagination: { ...pagination, ...toCursors(shown, ends) } }
 }
 
+/** A page from a cursor. There may be conversations on the cursor's other side: its own is there as a rule. */
 async function listFrom(
   db: Db,
   companyId: number,
-  cursor: Cursor,
+  cursor: ConversationCursor,
   pageSize: number,
   filter: ConversationFilter,
-): Promise<Conversation[]> {
-  const rows = await listConversationsFrom(db, companyId, cursor, pageSize, filter)
-  if (rows.length === 0 && (await findConversation(db, companyId, cursor.id)) === undefined) {
-    throw unknownCursor(cursor.side)
+): Promise<{ rows: ListedConversation[]; ends: Ends }> {
+  const { side, at } = cursor
+  // One more than asked for tells whether another page follows.
+  const found = await listConversationsFrom(db, companyId, cursor, pageSize + 1, filter)
+  if (found.length === 0 && 'chatId' in at && (await findConversation(db, companyId, at.chatId)) === undefined) {
+    throw unknownConversationCursor(side)
   }
-  return rows
+  const isEnd = found.length <= pageSize
+  if (side === 'before') return { rows: found.slice(0, pageSize), ends: { isFirst: false, isLast: isEnd } }
+  return { rows: isEnd ? found : found.slice(1), ends: { isFirst: isEnd, isLast: false } }
 }

@@ -11,10 +11,20 @@ export const ConversationPagination = Type.Object(
     ...Pagination.properties,
     totalRecords: nullableInteger('The number of records on all pages; null with a filter.'),
     totalPages: nullableInteger('The number of pages; null with a filter.'),
+    nextCursor: nullableText('The cursor of the next page, to pass as `before`; null on the last page.'),
+    previousCursor: nullableText('The cursor of the previous page, to pass as `after`; null on the first page.'),
   },
   {
     title: 'ConversationPagination',
-    example: { totalRecords: 2, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+    example: {
+      totalRecords: 2,
+      currentPage: 1,
+      totalPages: 1,
+      nextPage: null,
+      prevPage: null,
+      nextCursor: null,
+      previousCursor: null,
+    },
   },
 )
 

@@ -92,9 +92,9 @@ export abstract class Operations {
     page?: number
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 20. */
     pageSize?: number
-    /** Returns the records that follow this id in the list, instead of a page. An unknown id is answered 422. */
+    /** Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means the place that it has now. Anything else is answered 422. */
     before?: string
-    /** Returns the records that precede this id in the list, instead of a page. An unknown id is answered 422. */
+    /** Returns the conversations that precede this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means the place that it has now. Anything else is answered 422. */
     after?: string
     status?: "open" | "closed" | "snoozed"
     /** True returns only conversations with unread messages. */

@@ -206,6 +206,10 @@ export type ConversationPagination = {
   nextPage: number | null
   /** The previous page; null on the first page. */
   prevPage: number | null
+  /** The cursor of the next page, to pass as `before`; null on the last page. */
+  nextCursor: string | null
+  /** The cursor of the previous page, to pass as `after`; null on the first page. */
+  previousCursor: string | null
 }
 
 export type CustomField = {
