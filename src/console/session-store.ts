@@ -13,6 +13,8 @@ export type Grant = {
 export type SessionRow = Grant & {
   id: number
   companyName: string | null
+  /** The company is being moved to another installation. */
+  isClosed: boolean
   permissions: Permission[]
   agent: string
   createdAt: Date
@@ -25,7 +27,7 @@ export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
 const columns = (db: Db) => db`
-  id, company_id, company_name, client_id, name, permissions, agent, created_at, seen_at, ends_at`
+  id, company_id, company_name, is_closed, client_id, name, permissions, agent, created_at, seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
 const isCurrent = (db: Db, operatorId: string) => db`(client_id not like 'operator:%' or client_id = ${operatorId})`
@@ -80,6 +82,15 @@ export async function findSession(db: Db, digest: Buffer, operatorId: string): P
     from live_console_sessions
     where digest = ${digest} and ${isCurrent(db, operatorId)}`
   return session
+}
+
+/** Whether a living company is closed; undefined when there is none. */
+export async function findCompanyState(db: Db, companyId: number): Promise<{ isClosed: boolean } | undefined> {
+  const [company] = await db<{ isClosed: boolean }[]>`
+    select closed_at is not null as is_closed
+    from companies
+    where id = ${companyId} and deleted_at is null`
+  return company
 }
 
 /** Notes that a session is used, at most once in `everySeconds`. */

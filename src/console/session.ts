@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Clock } from '../clock.ts'
-import { findCompany } from '../companies/company-store.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/connect.ts'
 import { sessionNotFound, signInRefused } from '../errors.ts'
@@ -13,6 +12,7 @@ import { createSessionCookie } from './session-cookie.ts'
 import {
   deleteOldestSessions,
   deleteSession,
+  findCompanyState,
   findSession,
   type Grant,
   insertSession,
@@ -69,7 +69,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   const operatorId = operatorIdOf(config.adminToken ?? '')
   const isOperator = createTokenCheck(config.adminToken)
   const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
-  const companies = createPromiseCache<number, boolean>({ max: MOST_CACHED, ttlMs: TTL_MS })
+  const companies = createPromiseCache<number, { isClosed: boolean } | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
 
   const find = (secret: string): Promise<Session | undefined> =>
     sessions.get(secret, async () => {
@@ -121,7 +121,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       const secret = cookie.read(header)
       return secret !== undefined && (await find(secret)) !== undefined
     },
-    hasCompany: (companyId) => companies.get(companyId, async () => (await findCompany(db, companyId)) !== undefined),
+    findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
     end: async (companyId, id) => {
       const known = typeof id === 'number' ? id : parseId(id)
       if (known === undefined || !(await deleteSession(db, companyId, known))) throw sessionNotFound()
@@ -151,6 +151,7 @@ const toSession = (row: SessionRow): Session =>
   Object.freeze({
     id: row.id,
     company: row.companyId === null ? null : { id: row.companyId, name: row.companyName ?? '' },
+    isClosed: row.isClosed,
     name: row.name,
     permissions: row.permissions,
     agent: row.agent,

@@ -161,6 +161,21 @@ describe('the operator', () => {
   })
 })
 
+test('while a company is being moved, its sessions and operators who act for it get 503', async () => {
+  const moved = await createCompany({ isConnected: false })
+  const { page } = await signIn(moved.key.token)
+  const asks = [() => page('GET', CONTACTS), () => operatorPage('GET', `/as/${moved.companyId}${CONTACTS}`)]
+  for (const ask of asks) expect((await ask()).status).toBe(200)
+  await db`update companies set closed_at = now() where id = ${moved.companyId}`
+  await eventually(async () => {
+    const answers = await Promise.all(asks.map((ask) => ask()))
+    return answers.every(({ status }) => status === 503)
+  }, 5_000)
+  expect((await page('GET', CONTACTS)).headers['retry-after']).toBe('30')
+  expect((await page('GET', '/session')).body.company).toEqual({ id: moved.companyId, name: 'Acme' })
+  expect((await agent.page('GET', CONTACTS)).status).toBe(200)
+})
+
 describe('the cookie', () => {
   test('means nothing outside of the prefix', async () => {
     const headers = asPage('GET', undefined, agent.cookie)

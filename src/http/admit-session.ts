@@ -43,15 +43,16 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
     if (named === undefined) {
       if (session.company === null)
         throw forbidden('A session of the operator acts for a company below /console/api/as')
-      return toCaller(session, session.company.id, session.permissions)
+      return toCaller(session, session.company.id, session.permissions, session.isClosed)
     }
     if (session.company !== null) throw forbidden('Only the operator may act for a company')
     const companyId = parseId(named)
-    if (companyId === undefined || !(await sessions.hasCompany(companyId))) throw companyNotFound()
+    const company = companyId === undefined ? undefined : await sessions.findCompany(companyId)
+    if (companyId === undefined || company === undefined) throw companyNotFound()
     const { id: requestId, method, routeOptions } = request
     const by = { sessionId: session.id, name: session.name }
     request.log.info({ requestId, ...by, companyId, method, route: routeOptions.url }, 'operator.acted')
-    return toCaller(session, companyId, OPERATOR_PERMISSIONS)
+    return toCaller(session, companyId, OPERATOR_PERMISSIONS, company.isClosed)
   }
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
@@ -76,11 +77,17 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
   }
 }
 
-const toCaller = (session: Session, companyId: number, permissions: readonly Permission[]): Caller => ({
+const toCaller = (
+  session: Session,
+  companyId: number,
+  permissions: readonly Permission[],
+  isClosed: boolean,
+): Caller => ({
   companyId,
   clientId: `console:${session.id}`,
   keyName: session.name,
   permissions,
   allowedOrigins: [],
   rateLimitPerMinute: SESSION_LIMIT,
+  isClosed,
 })

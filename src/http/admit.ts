@@ -52,7 +52,9 @@ export function createAdmission(deps: AdmitDeps) {
     const mark = consoleMark(request.raw)
     if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
     await sessionAdmission.admitMarked(request, reply, mark)
-    if (mark.surface === 'api-key') checkPermission(request.caller, permissionsOf(request))
+    if (mark.surface !== 'api-key') return
+    refuseClosed(request.caller)
+    checkPermission(request.caller, permissionsOf(request))
   }
 
   const admitCaller = async (
@@ -72,7 +74,7 @@ export function createAdmission(deps: AdmitDeps) {
     setRateLimitHeaders(reply, standing)
     if (refusal !== undefined) throw refusal
     if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
-    if (caller.isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
+    refuseClosed(caller)
     if (request.is404) throw nothingHere(request)
     if (!isOwnOrigin(caller, origin)) throw originRefused()
     checkPermission(caller, permissions)
@@ -118,6 +120,10 @@ const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
 
 const nothingHere = (request: FastifyRequest) =>
   isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
+
+function refuseClosed({ isClosed }: Caller): void {
+  if (isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
+}
 
 const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
 

@@ -5,6 +5,8 @@ export type Session = {
   readonly id: number
   /** Null: a session of the operator. */
   readonly company: { readonly id: number; readonly name: string } | null
+  /** The company is being moved to another installation: requests for it are answered 503. */
+  readonly isClosed: boolean
   /** The name of the person, of the API key, or `Operator`. Messages that are sent from the session carry it. */
   readonly name: string
   readonly permissions: readonly Permission[]
@@ -21,8 +23,8 @@ export type Sessions = {
   use(cookie: string | undefined): Promise<Session | undefined>
   /** Whether the session of a `Cookie` header has not ended; does not count as use. At most 3 s old. */
   isLive(cookie: string | undefined): Promise<boolean>
-  /** Whether there is such a company, for an operator who acts for it. At most 3 s old. */
-  hasCompany(companyId: number): Promise<boolean>
+  /** The company that an operator acts for; undefined when there is none. At most 3 s old. */
+  findCompany(companyId: number): Promise<{ isClosed: boolean } | undefined>
 }
 
 declare module 'fastify' {

@@ -19,6 +19,6 @@ export function createReadmission({ keys, sessions }: Deps): (request: FastifyRe
   return async ({ raw, headers, session, caller }) => {
     if (consoleMark(raw) === undefined) return (await keys.findCaller(headers.authorization)) !== undefined
     if (sessions === undefined || session === null || !(await sessions.isLive(headers.cookie))) return false
-    return session.company !== null || sessions.hasCompany(caller.companyId)
+    return session.company !== null || (await sessions.findCompany(caller.companyId)) !== undefined
   }
 }

@@ -6,6 +6,7 @@ select
   session.digest,
   session.company_id,
   company.name as company_name,
+  company.closed_at is not null as is_closed,
   session.client_id,
   session.name,
   session.permissions,
