@@ -304,9 +304,7 @@ test('a style that is not of the console is reported: the control of the policy'
   const { page, context, faults } = await openPage(browser, [origin])
   onTestFinished(() => context.close())
   await page.goto(`${origin}/console/`)
-  await page.evaluate(() =>
-    document.body.append(Object.assign(document.createElement('style'), { textContent: 'p{}' })),
-  )
+  await page.evaluate("document.body.append(Object.assign(document.createElement('style'), { textContent: 'p{}' }))")
   await eventually(async () => faults.some((fault) => fault.startsWith('violation: style-src')))
 })
 
