@@ -53,7 +53,7 @@ test('a company with traffic on it moves to another installation: nothing is los
   const { companyId, phoneNumberId, key } = company
   const registration = { name: 'Receiver', url: receiver.url, events: EVENTS, secret: 'a secret of 16 or more' }
   await company.api('POST', '/webhooks/registrations', registration)
-  await company.api('POST', '/contacts', { email: 'ada@example.com' })
+  await company.api('POST', '/contacts', { email: 'ada@example.com', firstName: 'A\u2028d\u2029a' })
   // A number that JavaScript would round.
   const fields = '{"BIG": 12345678901234567890}'
   await source.db`update contacts set custom_fields = ${fields}::text::jsonb where company_id = ${companyId}`
@@ -146,7 +146,8 @@ test('a company with traffic on it moves to another installation: nothing is los
   const tracked = /href="([^"]+)"/.exec(mail.html)?.[1] ?? ''
   const click = await fetch(`${target.url}${new URL(tracked).pathname}`, { redirect: 'manual' })
   expect(click.headers.get('location')).toBe('https://example.com/order')
-  expect((await moved('GET', '/contacts')).text).toContain('ada@example.com')
+  const contacts = (await moved('GET', '/contacts?search=ada@example.com')).body.data
+  expect(contacts).toMatchObject([{ email: 'ada@example.com', first_name: 'A\u2028d\u2029a' }])
   const kept = await target.db`
     select custom_fields::text as fields from contacts where company_id = ${companyId} and email = 'ada@example.com'
   `

@@ -43,7 +43,7 @@ export async function createTransferFile(path: string): Promise<TransferWriter> 
   }
   return {
     write: async (entry) => {
-      const line = `${JSON.stringify(entry)}\n`
+      const line = `${toLine(entry)}\n`
       hash.update(line)
       lines += 1
       await put(line)
@@ -79,6 +79,10 @@ export async function* readTransferFile(path: string): AsyncGenerator<Header | E
   }
   if (!isComplete) throw damaged()
 }
+
+/** Readers of lines also end them at U+2028 and U+2029, which JSON leaves as they are. */
+const toLine = (entry: Header | Entry): string =>
+  JSON.stringify(entry).replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029')
 
 type End = { end: { lines: number; sha256: string } }
 
