@@ -10,7 +10,7 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 const SCHEMES = ['light', 'dark'] as const
-const SETTLE_MS = 700
+const PAUSE_MS = 700
 
 const [, , origin = 'http://127.0.0.1:3000', token] = process.argv
 if (token === undefined) throw new Error('usage: npm run screenshots -- http://127.0.0.1:3000 KEY')
@@ -31,12 +31,12 @@ async function takeAll(
 ): Promise<void> {
   const page = await browser.newPage({ viewport, colorScheme, locale: 'en-GB' })
   const take = async (name: string) => {
-    await page.waitForTimeout(SETTLE_MS)
+    await page.waitForTimeout(PAUSE_MS)
     await page.screenshot({ path: `${FOLDER}/${name}-${viewport.width}-${colorScheme}.png` })
   }
   const open = async (path: string, name: string) => {
     await page.goto(`${origin}${path}`)
-    await page.waitForTimeout(SETTLE_MS)
+    await page.waitForTimeout(PAUSE_MS)
     await take(name)
   }
   await open('/console/', 'sign-in')
