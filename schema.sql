@@ -536,6 +536,12 @@ CREATE INDEX jobs_leased ON public.jobs USING btree (kind, lease_until) WHERE (l
 CREATE INDEX jobs_waiting ON public.jobs USING btree (kind, lane, due_at, id) WHERE ((claim_id IS NULL) AND (failed_at IS NULL));
 CREATE UNIQUE INDEX jobs_once ON public.jobs USING btree (kind, subject_id, company_id) NULLS NOT DISTINCT WHERE once;
 
+create unlogged table live_listeners (
+  id uuid not null,
+  listens_until timestamp with time zone not null,
+  constraint live_listeners_pkey PRIMARY KEY (id)
+);
+
 create table media (
   company_id bigint not null,
   message_id bigint not null,

@@ -1153,6 +1153,22 @@ export interface paths {
     delete?: never
     patch?: never
   }
+  "/public/v1/events": {
+    get: {
+      parameters: { path?: never; query?: {
+        topics?: string
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "text/event-stream": string } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
+    patch?: never
+  }
   "/public/v1/templates/whatsapp/send": {
     get?: never
     put?: never
@@ -1304,6 +1320,22 @@ export interface paths {
     }
     put?: never
     post?: never
+    delete?: never
+    patch?: never
+  }
+  "/public/v1/whatsapp/conversations/{chatId}/answering": {
+    get?: never
+    put?: never
+    post: {
+      parameters: { path: {
+        chatId: number
+      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        204: { content: {} }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
     delete?: never
     patch?: never
   }

@@ -12,6 +12,10 @@
 curl -sS "$PARLEY_URL/public/v1/me" \
   -H "Authorization: Bearer $PARLEY_KEY"
 
+# Stream changes as they happen (streamEvents)
+curl -sS "$PARLEY_URL/public/v1/events" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
 # Create a link that signs in to the console (createSignInLink)
 curl -sS -X POST "$PARLEY_URL/public/v1/console/sign-in-links" \
   -H "Authorization: Bearer $PARLEY_KEY" \
@@ -77,6 +81,10 @@ curl -sS -X POST "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages
 
 # Get a message with its statuses and deliveries (getMessage)
 curl -sS "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages/$MESSAGE_ID" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
+# Show that somebody answers a conversation (showAnswering)
+curl -sS -X POST "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/answering" \
   -H "Authorization: Bearer $PARLEY_KEY"
 
 # Read the file of a message (getMedia)

@@ -62,6 +62,13 @@ create table conversation_counts (
 );
 comment on table conversation_counts is 'Lifetime: as long as its company';
 
+-- Processes with open live streams: notices are sent while there is one.
+create unlogged table live_listeners (
+  id uuid primary key,
+  listens_until timestamptz not null
+);
+comment on table live_listeners is 'Lifetime: an hour after its process has stopped listening';
+
 -- Other identities under which a provider reports the same customer: a number other than the one dialled, a user id.
 create table customer_aliases (
   company_id bigint not null,

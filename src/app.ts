@@ -16,6 +16,7 @@ import { receiverEvents } from './inbound/envelope-shape.ts'
 import { inboundRoutes } from './inbound/ingest/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
+import { streamRoutes } from './live/stream-routes.ts'
 import { mediaRoutes } from './media/media-routes.ts'
 import { replyRoutes } from './messages/reply-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
@@ -34,6 +35,7 @@ import { createEmailDeps } from './wiring/email-deps.ts'
 import { createErasureDeps } from './wiring/erasure-deps.ts'
 import { createImportDeps } from './wiring/import-deps.ts'
 import { createInboundDeps } from './wiring/inbound-deps.ts'
+import { createLiveHub } from './wiring/live-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { createSendDeps } from './wiring/send-deps.ts'
@@ -63,6 +65,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const send = createSendDeps(deps)
   const erasure = createErasureDeps(deps)
   await app.register(meRoutes(deps))
+  await app.register(streamRoutes({ hub: createLiveHub(deps, media.signer.address) }))
   await app.register(sendRoutes(send))
   await app.register(senderRoutes(deps))
   await app.register(templateRoutes(deps))

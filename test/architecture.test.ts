@@ -38,6 +38,7 @@ const FEATURES = [
   'inbound',
   'webhooks',
   'media',
+  'live',
   'emails',
   'legacy',
   'operator',

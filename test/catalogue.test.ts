@@ -14,6 +14,7 @@ const GLOBAL: Record<string, string> = {
   inbound_events: 'raw events, not read yet',
   inbound_bodies: 'the bytes of raw events',
   inbound_items: 'items of which the company is not known, or which failed',
+  live_listeners: 'processes with open streams of any company',
   jobs: 'work of any company, claimed across all of them',
   service_secrets: 'keys of the service itself',
   rate_limits: 'counts by company or by address',

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { badRequest, type FieldFault, messageNotFound, validationError } from '../errors.ts'
+import { completeKey } from '../http/idempotency.ts'
 import {
   type Cursor,
   cursorQuery,
@@ -15,6 +16,7 @@ import {
 } from '../http/paging.ts'
 import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
+import type { Tell } from '../live-change.ts'
 import { getConversation } from './conversation.ts'
 import { ConversationQuery, type MatchContacts, readConversationPage } from './conversation-list.ts'
 import {
@@ -43,9 +45,9 @@ const OneConversation = Type.Object(
 )
 const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be blank' }
 
-type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts }
+type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts; tell: Tell }
 
-export function conversationRoutes({ db, clock, mediaAddress, matchContacts }: Deps): FastifyPluginAsyncTypebox {
+export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tell }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/public/v1/whatsapp/conversations',
@@ -152,6 +154,28 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts }: D
       },
     )
 
+    app.post(
+      '/public/v1/whatsapp/conversations/:chatId/answering',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'showAnswering',
+          summary: 'Show that somebody answers a conversation',
+          description: 'Sends `answering` with the name of the credential to the open streams; nothing is stored.',
+          params: ChatId,
+          response: { 204: Type.Null({ description: 'The streams are told.' }) },
+        },
+      },
+      async (request, reply) => {
+        const { companyId, keyName: name } = request.caller
+        const { id: chatId } = await getConversation(db, companyId, request.params.chatId)
+        await completeKey(db, request, reply, 204, null)
+        tell([{ topic: 'answering', companyId, chatId, name }])
+        return reply.code(204).send(null)
+      },
+    )
+
     app.patch(
       '/public/v1/whatsapp/conversations/:chatId',
       {
@@ -189,6 +213,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts }: D
           throw badRequest('status, unreadMessages or assignee must be given')
         }
         await updateConversation(db, companyId, id, change)
+        tell([{ topic: 'conversation', companyId, id }])
         return { data: toConversationRecord(await getConversation(db, companyId, String(id)), clock.now()) }
       },
     )

@@ -108,8 +108,12 @@ const toSeconds = (date: Date): number => date.getTime() / 1_000
  * Keeps the statuses of our own messages as events and moves the messages forward: any order, repeated or not, ends in
  * the same state. Statuses of other tools' messages match nothing.
  */
-export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<void> {
-  if (records.length === 0) return
+export async function recordStatuses(
+  tx: Db,
+  records: readonly StatusRecord[],
+  at: Date,
+): Promise<{ companyId: number; id: number }[]> {
+  if (records.length === 0) return []
   const items = records.map((record, ord) => ({
     ord,
     company_id: record.companyId,
@@ -121,7 +125,7 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     occurred_at: record.occurredAt,
     error: record.error,
   }))
-  await tx`
+  const moved = await tx<{ companyId: number; id: number }[]>`
     with told as materialized (
       select *
       from jsonb_to_recordset(${jsonRows(tx, items)}) as told (
@@ -192,7 +196,9 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
     ) as progress
     where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
       and (progress.is_new or (message.wamid is null and furthest.told_wamid is not null))
+    returning message.company_id, message.id
   `
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
   if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
+  return moved
 }

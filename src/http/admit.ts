@@ -52,6 +52,7 @@ export function createAdmission(deps: AdmitDeps) {
     const mark = consoleMark(request.raw)
     if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
     await sessionAdmission.admitMarked(request, reply, mark)
+    request.isLive = async () => (await deps.sessions?.isLive(request.headers.cookie)) ?? false
     if (mark.surface !== 'api-key') return
     refuseClosed(request.caller)
     checkPermission(request.caller, permissionsOf(request))
@@ -69,6 +70,7 @@ export function createAdmission(deps: AdmitDeps) {
     if (caller === undefined) return refuseStranger(request, reply, origin, refusal)
 
     request.caller = caller
+    request.isLive = async () => (await deps.keys.findCaller(request.headers.authorization)) !== undefined
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
     const standing = await deps.limiter.countCompany(caller.companyId, caller.rateLimitPerMinute)
     setRateLimitHeaders(reply, standing)

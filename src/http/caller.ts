@@ -20,10 +20,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route of the API-key surface before its handler runs. */
     caller: Caller
+    /** Whether the credential of the caller still holds, at most 3 s ago: for answers that stay open. */
+    isLive: () => Promise<boolean>
   }
   interface FastifyContextConfig {
     /** Which surface the route belongs to: decides authentication, limits and CORS. Absent: `api-key`. */
     surface?: 'api-key' | 'operator' | 'console' | 'provider' | 'public' | 'health'
+    /** The answer stays open: its time says nothing about the service. */
+    isStream?: boolean
     /** Any one of these suffices. Absent: any key that holds `WhatsApp` or `Transactional`. */
     permissions?: readonly Permission[]
   }

@@ -114,6 +114,9 @@ const USUAL: Record<number, string> = {
   503: 'ServiceUnavailable',
 }
 
+/** The kinds of most POSTs, which take an Idempotency-Key. */
+const KEYED = 'KeyReusedOrValidationError'
+
 /** The responses of errors, by the kinds in them. */
 export type SharedErrors = Map<string, { name: string; response: Response }>
 
@@ -190,6 +193,7 @@ function errorResponses(
 
 function nameOf(kindNames: string, status: number, kinds: number, operationId: string): string {
   if (kindNames === USUAL[status]) return `E${status}`
+  if (kindNames === KEYED) return `E${status}Keyed`
   return kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
 }
 

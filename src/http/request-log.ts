@@ -23,7 +23,8 @@ export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'req
     const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown')
     const status = reply.statusCode
     metrics.requests.inc({ method, route, status })
-    metrics.requestSeconds.observe({ method, route }, reply.elapsedTime / 1000)
+    if (!request.routeOptions.config.isStream)
+      metrics.requestSeconds.observe({ method, route }, reply.elapsedTime / 1000)
     request.log.info(
       {
         requestId: request.id,

@@ -81,6 +81,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   })
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
+  app.decorateRequest('isLive')
   app.decorateRequest('session', null)
   app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys }))
   readJsonBodies(app)

@@ -43,6 +43,7 @@ export const PERSONAL_DATA = {
   inbound_items: 'erased',
   // The last error of a mail may name its recipient.
   jobs: 'erased',
+  live_listeners: 'none',
   media: 'erased',
   message_changes: 'erased',
   message_reactions: 'erased',

@@ -13,6 +13,8 @@ import { registerMailGauge } from '../emails/mail-metric.ts'
 import type { ApiKeys } from '../http/authenticate.ts'
 import type { Stopping } from '../http/stopping.ts'
 import { createSecretCache, type SecretCache } from '../inbound/ingest/secret-cache.ts'
+import { createTell } from '../live/tell.ts'
+import type { Tell } from '../live-change.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
@@ -72,6 +74,8 @@ export type Deps = Dependencies & {
   mailHealth: MailHealth
   /** The one way out to the companies' receivers. */
   receiver: ReceiverClient
+  /** Tells the live streams of all processes what was committed. */
+  tell: Tell
   /** Raw events were stored. */
   eventsStored: Signal
   /** Emails were accepted. */
@@ -106,6 +110,7 @@ export function createDeps(dependencies: Dependencies): Deps {
       allowPrivate: dependencies.config.webhookAllowPrivate,
       clock: dependencies.clock,
     }),
+    tell: createTell(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
     deliveriesDue: createSignal(),

@@ -29,7 +29,13 @@ test('an import that meets locks ten times and more is not given up', async () =
   const companyId = await createTestCompany(db)
   const list = Readable.from([Buffer.from('email\nada@example.com\n')])
   const { started } = await receiveImport({ db, blobStore, enqueue: async () => {} }, companyId, 'csv', list, null)
-  const kind = importKind({ db: impatient, blobStore, config: readConfig({}), metrics: createMetrics() })
+  const kind = importKind({
+    db: impatient,
+    blobStore,
+    config: readConfig({}),
+    metrics: createMetrics(),
+    tell: () => {},
+  })
   const run = (attempts: number) =>
     kind.handle(
       {

@@ -28,8 +28,9 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 })
 
 /** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
-export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics'>): SingleKind {
-  const deps: ImportRunDeps = { ...allDeps, sourceType: allDeps.config.serviceName.toLowerCase() }
+export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'tell'>): SingleKind {
+  const onProgress = (companyId: number, id: number) => allDeps.tell([{ topic: 'import', companyId, id }])
+  const deps: ImportRunDeps = { ...allDeps, onProgress, sourceType: allDeps.config.serviceName.toLowerCase() }
   return {
     kind: CONTACTS_IMPORT,
     laneCap: 1,
@@ -41,6 +42,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
       try {
         const pause = () => monotonicMs() > endsAtMs
         const end = await runImport(deps, companyId, subjectId, { signal, pause })
+        onProgress(companyId, subjectId)
         if (end === 'completed') allDeps.metrics.imports.inc({ outcome: end })
         return end !== 'paused' ? done : retryAfter(0, { counts: false })
       } catch (error) {
@@ -49,6 +51,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
         if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
         if (attempts + 1 < MAX_ATTEMPTS) throw error
         await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
+        onProgress(companyId, subjectId)
         allDeps.metrics.imports.inc({ outcome: 'failed' })
         return done
       }
@@ -58,7 +61,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
 
 /** Imports on the command line: worked off by the command itself, beside a service that may be running. */
 export const createImportVerbs = (
-  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics'>,
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'tell'>,
 ): ImportVerbs => ({
   take: (companyId, format, body) => receiveImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),

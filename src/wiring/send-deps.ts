@@ -1,6 +1,7 @@
 import { withTimeout } from '../http/database-timeout.ts'
+import type { Tell } from '../live-change.ts'
 import { recordMedia } from '../media/copy-media.ts'
-import type { PreparedSend, SendToPrepare } from '../messages/message-store.ts'
+import type { CompletedSend, PreparedSend, SendToPrepare } from '../messages/message-store.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { type CopyMedia, createSendBatches } from '../messages/send-batches.ts'
 import type { Deps } from './deps.ts'
@@ -16,6 +17,15 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
   const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
+  const prepare = async (send: SendToPrepare) => {
+    const prepared = await prepareSend(send)
+    if (prepared.refusal === null) tellSent(deps.tell, send.companyId, prepared)
+    return prepared
+  }
+  const complete = async (send: CompletedSend) => {
+    await completeSend(send)
+    deps.tell([{ topic: 'message', companyId: send.companyId, id: send.messageId }])
+  }
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
   /** The caller was told that nothing was sent, and nothing is. */
@@ -32,15 +42,15 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
       error: NOT_SENT,
       ...nothing,
     } as const
-    await completeSend(failed).catch(onIncomplete)
+    await complete(failed).catch(onIncomplete)
   }
 
   return {
     ...deps,
     senders: { listFor: (companyId) => withTimeout(senders.listFor(companyId)) },
     templates: { ...templates, versionsOf: (...asked) => withTimeout(templates.versionsOf(...asked)) },
-    prepareSend: (send) => withTimeout(prepareSend(send), (late) => giveUp(send, late)),
-    completeSend: (send) => withTimeout(completeSend(send)),
+    prepareSend: (send) => withTimeout(prepare(send), (late) => giveUp(send, late)),
+    completeSend: (send) => withTimeout(complete(send)),
     sourceType: config.serviceName.toLowerCase(),
     marketingWindow: config.marketingWindow,
     sessionWindow: config.sessionWindow,
@@ -51,3 +61,9 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     onIncomplete,
   }
 }
+
+const tellSent = (tell: Tell, companyId: number, sent: { conversationId: number; messageId: number }): void =>
+  tell([
+    { topic: 'message', companyId, id: sent.messageId },
+    { topic: 'conversation', companyId, id: sent.conversationId },
+  ])

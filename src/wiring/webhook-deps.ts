@@ -20,7 +20,8 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
     receiver: deps.tracing ? traceDeliveries(deps.receiver, deps.tracing) : deps.receiver,
     serviceName: config.serviceName,
     random: Math.random,
-    onAttempt: ({ next, durationMs }) => {
+    onAttempt: ({ companyId, deliveryId, next, durationMs }) => {
+      deps.tell([{ topic: 'delivery', companyId, id: deliveryId }])
       metrics.deliveries.inc({ outcome: next instanceof Date ? 'failed' : next })
       metrics.deliverySeconds.observe(durationMs / 1000)
     },

@@ -62,7 +62,8 @@ export async function readContract(file: URL): Promise<Contract> {
       .map(([method, described]) => toOperation(document, method, path, described)),
   )
   return {
-    operations,
+    // A stream does not end.
+    operations: operations.filter(({ path }) => path !== '/public/v1/events'),
     resolve: (schema) => (schema.$ref === undefined ? schema : lookUp<Schema>(document, schema.$ref)),
     faultOf: (operation, status, type, text) => faultOf(document, ajv, operation, status, type, text),
   }

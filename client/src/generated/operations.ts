@@ -61,6 +61,14 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
   }
 
+  /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`. */
+  streamEvents(params?: {
+    /** Some of `conversation`, `message`, `answering`, `delivery`, `import`, with commas. */
+    topics?: string
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'GET', path: '/public/v1/events', params }, options)
+  }
+
   /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
   sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
@@ -165,6 +173,14 @@ export abstract class Operations {
     data: MessageDetails
   }> {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages/{id}', params }, options)
+  }
+
+  /** Show that somebody answers a conversation. Sends `answering` with the name of the credential to the open streams; nothing is stored. */
+  showAnswering(params: {
+    /** The id of the conversation. */
+    chatId: number
+  }, options?: RequestOptions): Promise<Response> {
+    return this.open({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/answering', params }, options)
   }
 
   /** Register a receiver. The registration is active at once. Its secret is never returned. */

@@ -31,6 +31,8 @@ export type ImportRunDeps = {
   blobStore: BlobStore
   /** The source type of contacts that the service created itself: such a value in a row is ignored. */
   sourceType: string
+  /** Called after the commit of each step. */
+  onProgress?: (companyId: number, id: number) => void
 }
 
 /**
@@ -184,6 +186,7 @@ async function writeBatch(
     if (!isMine) throw new Error('Another process went on with this import')
   }
   await upsertRows(deps.db, companyId, batch.prepared, by, keep, signal)
+  deps.onProgress?.(companyId, started.id)
 }
 
 /** PostgreSQL keeps no NUL. */

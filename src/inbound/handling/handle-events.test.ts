@@ -23,6 +23,7 @@ beforeAll(async () => {
     decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
+    tell: () => {},
     onUnhandled: () => {},
   }
 })

@@ -1,7 +1,8 @@
 import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { recordMessageChanges } from '../../conversations/message-change-store.ts'
-import { recordInbound, recordStatuses } from '../../conversations/record-store.ts'
+import { type Recorded, recordInbound, recordStatuses } from '../../conversations/record-store.ts'
 import type { Db } from '../../db/connect.ts'
+import type { LiveChange, Tell } from '../../live-change.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
@@ -42,6 +43,7 @@ export type Follow = {
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
   /** New messages whose media is to be copied from the provider. */
   copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
+  tell: Tell
 }
 
 export type ForwardedMessage = { companyId: number; wamid: string; messageId: number | null; body: string }
@@ -67,7 +69,9 @@ export async function handleItems(
   const { routed: all, unroutable } = await routeItems(tx, arrived)
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handleCustomers(deps, tx, routed, at)
-  await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
+  const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
+  const changes = moved.map(({ companyId, id }): LiveChange => ({ topic: 'message', companyId, id }))
+  deps.afterwards.push(() => deps.tell(changes))
   await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   await recordPreferences(tx, routed.flatMap(toPreference))
@@ -114,6 +118,13 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
   )
   const changed = await recordMessageChanges(tx, changes.map(toChange), at)
 
+  deps.afterwards.push(() =>
+    deps.tell([
+      ...known.flatMap(({ record }, index) => toLiveChanges(record.companyId, recorded[index])),
+      ...changes.map(({ sender }): LiveChange => ({ topic: 'all', companyId: sender.companyId })),
+    ]),
+  )
+
   const isNew = new Map<Conversing, number | null>()
   for (const [index, { one }] of known.entries()) {
     const result = recorded[index]
@@ -123,6 +134,16 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
   const fresh = routed.filter((one) => isNew.has(one)).map((one) => ({ ...one, messageId: isNew.get(one) ?? null }))
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
+}
+
+/** A reaction has a conversation only. */
+function toLiveChanges(companyId: number, recorded: Recorded | undefined): LiveChange[] {
+  if (!recorded?.isNew) return []
+  const { conversationId, messageId } = recorded
+  return [
+    ...(messageId === null ? [] : [{ topic: 'message' as const, companyId, id: messageId }]),
+    ...(conversationId === null ? [] : [{ topic: 'conversation' as const, companyId, id: conversationId }]),
+  ]
 }
 
 /** A new user id whose old one is not told belongs to the number that is. */

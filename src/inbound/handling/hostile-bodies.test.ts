@@ -24,6 +24,7 @@ beforeAll(async () => {
     decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
+    tell: () => {},
     onUnhandled: (items) => unhandled.push(items),
   }
   // A sequence does not roll back: it counts each attempt to write messages, failed ones too.

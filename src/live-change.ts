@@ -1,0 +1,12 @@
+/** The events of the live stream that are about a record or a person. */
+export const TOPICS = ['conversation', 'message', 'answering', 'delivery', 'import'] as const
+export type Topic = (typeof TOPICS)[number]
+
+/** What changed: a record by its id, somebody who writes an answer, or more than is worth naming. */
+export type LiveChange =
+  | { readonly topic: Exclude<Topic, 'answering'>; readonly companyId: number; readonly id: number }
+  | { readonly topic: 'answering'; readonly companyId: number; readonly chatId: number; readonly name: string }
+  | { readonly topic: 'all'; readonly companyId: number }
+
+/** Tells the live streams of all processes what has been committed. Never throws and waits for nothing. */
+export type Tell = (changes: readonly LiveChange[]) => void

@@ -1,0 +1,178 @@
+import type { Clock } from '../clock.ts'
+import type { Pool } from '../db/connect.ts'
+import type { Topic } from '../live-change.ts'
+import { createListener } from './listener.ts'
+import { listActive } from './live-store.ts'
+import type { Changed, Changes } from './notice.ts'
+
+/** How long a reset stands for all that follow: clients read much after each. */
+const RESET_EVERY_MS = 2_000
+const POLL_EVERY_MS = 1_000
+/** Records that are read at once; more are a reset. */
+const MAX_READ = 500
+
+/** One open stream. */
+export type Stream = {
+  readonly companyId: number
+  readonly topics: ReadonlySet<Topic>
+  send(event: string, data: string): void
+}
+
+/** Reads changed records of a company as they stand in the events. */
+export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
+export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords>
+
+export type Hub = {
+  /** Adds a stream; resolves with its removal when changes from now on reach it. */
+  open(stream: Stream): Promise<() => void>
+  /** Tells all streams that the process stops, and stops listening. */
+  close(): Promise<void>
+}
+
+type Company = {
+  id: number
+  streams: Set<Stream>
+  pending: Changed[]
+  isReading: boolean
+  /** By polling: activity after this time. */
+  seenUntil: Date
+  resetAtMs: number
+  resetTimer: NodeJS.Timeout | undefined
+}
+
+type HubDeps = { db: Pool; clock: Clock; readers: Readers; onFailure: (error: unknown) => void }
+
+/** The streams of this process: changed records are read once for each company, however many streams it has. */
+export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
+  const companies = new Map<number, Company>()
+  const listener = createListener(db, { onChanges: (changes) => spread(changes), onGap: () => resetAll() })
+  let polling: NodeJS.Timeout | undefined
+
+  const spread = (changes: Changes) => {
+    if (changes === 'all') return resetAll()
+    for (const [companyId, changed] of changes) {
+      const company = companies.get(companyId)
+      if (company !== undefined) take(company, changed)
+    }
+  }
+  const take = (company: Company, changed: Changed) => {
+    if (changed === 'all') return reset(company)
+    company.pending.push(changed)
+    if (!company.isReading) void drain(company)
+  }
+  const drain = async (company: Company) => {
+    company.isReading = true
+    while (company.pending.length > 0 && company.streams.size > 0) {
+      const merged = mergeOf(company.pending)
+      company.pending = []
+      if (merged === undefined) reset(company)
+      else
+        await sendChanged(company, readers, merged).catch((error) => {
+          onFailure(error)
+          reset(company)
+        })
+    }
+    company.isReading = false
+  }
+  const poll = async () => {
+    if (listener.isDeaf) await Promise.all([...companies.values()].map(pollCompany)).catch(onFailure)
+    if (companies.size > 0) polling = setTimeout(poll, POLL_EVERY_MS).unref()
+  }
+  const pollCompany = async (company: Company) => {
+    const active = await listActive(db, company.id, company.seenUntil, MAX_READ + 1)
+    company.seenUntil = active.at(-1)?.activeAt ?? company.seenUntil
+    // Which of their messages changed is not known.
+    if (active.length > 0) reset(company)
+  }
+  const resetAll = () => {
+    for (const company of companies.values()) reset(company)
+  }
+
+  return {
+    open: async (stream) => {
+      const company = companies.get(stream.companyId) ?? newCompany(stream.companyId, clock.now())
+      companies.set(stream.companyId, company)
+      company.streams.add(stream)
+      polling ??= setTimeout(poll, POLL_EVERY_MS).unref()
+      await listener.begin()
+      return () => {
+        company.streams.delete(stream)
+        if (company.streams.size > 0 || companies.get(company.id) !== company) return
+        companies.delete(company.id)
+        clearTimeout(company.resetTimer)
+        if (companies.size > 0) return
+        clearTimeout(polling)
+        polling = undefined
+        void listener.end()
+      }
+    },
+    close: async () => {
+      for (const { streams } of companies.values()) for (const stream of streams) stream.send('bye', '{}')
+      clearTimeout(polling)
+      await listener.end()
+    },
+  }
+}
+
+const newCompany = (id: number, now: Date): Company => ({
+  id,
+  streams: new Set(),
+  pending: [],
+  isReading: false,
+  seenUntil: now,
+  resetAtMs: Number.NEGATIVE_INFINITY,
+  resetTimer: undefined,
+})
+
+/** Tells the streams of a company to read again: at once, and at the end of an interval with further reasons. */
+function reset(company: Company): void {
+  if (company.resetTimer !== undefined) return
+  const waitMs = company.resetAtMs + RESET_EVERY_MS - performance.now()
+  const tell = () => {
+    company.resetTimer = undefined
+    company.resetAtMs = performance.now()
+    for (const stream of company.streams) stream.send('reset', '{}')
+  }
+  if (waitMs <= 0) tell()
+  else company.resetTimer = setTimeout(tell, waitMs).unref()
+}
+
+type Named = Exclude<Changed, 'all'>
+
+/** The changes of several notices, each once; undefined when they are too many to be read. */
+function mergeOf(pending: readonly Changed[]): Named | undefined {
+  const ids = {
+    conversation: new Set<number>(),
+    message: new Set<number>(),
+    delivery: new Set<number>(),
+    import: new Set<number>(),
+  }
+  const answering = new Map<number, string>()
+  for (const changed of pending) {
+    if (changed === 'all') return undefined
+    for (const topic of READ_TOPICS) for (const id of changed[topic] ?? []) ids[topic].add(id)
+    for (const [chatId, name] of changed.answering ?? []) answering.set(chatId, name)
+  }
+  if (READ_TOPICS.some((topic) => ids[topic].size > MAX_READ) || answering.size > MAX_READ) return undefined
+  const [conversation, message, delivery] = [[...ids.conversation], [...ids.message], [...ids.delivery]]
+  return { conversation, message, delivery, import: [...ids.import], answering: [...answering] }
+}
+
+/** A message stands before the conversation that it changes. */
+const READ_TOPICS = ['message', 'conversation', 'delivery', 'import'] as const
+
+async function sendChanged(company: Company, readers: Readers, changed: Named): Promise<void> {
+  for (const topic of READ_TOPICS) {
+    const ids = changed[topic] ?? []
+    const takers = [...company.streams].filter(({ topics }) => topics.has(topic))
+    if (ids.length === 0 || takers.length === 0) continue
+    const records = await readers[topic](company.id, ids)
+    for (const data of records.map((record) => JSON.stringify(record))) {
+      for (const stream of takers) stream.send(topic, data)
+    }
+  }
+  for (const [chatId, name] of changed.answering ?? []) {
+    const data = JSON.stringify({ chatId, name })
+    for (const stream of company.streams) if (stream.topics.has('answering')) stream.send('answering', data)
+  }
+}

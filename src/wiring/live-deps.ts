@@ -1,0 +1,42 @@
+import { toListedImport } from '../contacts/import/contact-import-reply.ts'
+import { findImport } from '../contacts/import/contact-import-store.ts'
+import { listConversationsByIds } from '../conversations/conversation-list-store.ts'
+import { type MediaAddress, toConversationRecord, toMessageRecord } from '../conversations/conversation-reply.ts'
+import { listMessagesByIds } from '../conversations/conversation-store.ts'
+import { onBehalfOf } from '../db/fair-pool.ts'
+import { createHub, type Hub, type ReadRecords } from '../live/hub.ts'
+import { listDeliveriesByIds } from '../webhooks/delivery-list-store.ts'
+import { toDeliveryRecord } from '../webhooks/delivery-routes.ts'
+import type { Deps } from './deps.ts'
+
+/** The live streams of this process, which read changed records in their company's turns. */
+export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
+  const { db, pool, clock, log } = deps
+  const inTurn =
+    (read: ReadRecords): ReadRecords =>
+    (companyId, ids) =>
+      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ids))
+  return createHub({
+    db: pool,
+    clock,
+    onFailure: (error) => log.warn({ reason: String(error) }, 'live.failed'),
+    readers: {
+      conversation: inTurn(async (companyId, ids) => {
+        const rows = await listConversationsByIds(db, companyId, ids)
+        return rows.map((row) => toConversationRecord(row, clock.now()))
+      }),
+      message: inTurn(async (companyId, ids) => {
+        const rows = await listMessagesByIds(db, companyId, ids)
+        return rows.map((row) => ({
+          chatId: row.conversationId,
+          message: toMessageRecord(row, companyId, mediaAddress),
+        }))
+      }),
+      delivery: inTurn(async (companyId, ids) => (await listDeliveriesByIds(db, companyId, ids)).map(toDeliveryRecord)),
+      import: inTurn(async (companyId, ids) => {
+        const found = await Promise.all(ids.map((id) => findImport(db, companyId, id)))
+        return found.flatMap((one) => (one === undefined ? [] : [toListedImport(one)]))
+      }),
+    },
+  })
+}

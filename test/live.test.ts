@@ -1,0 +1,196 @@
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
+import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
+
+const LIST = '/whatsapp/conversations'
+
+let service: TestService
+let provider: ReturnType<typeof providerOf>
+beforeAll(async () => {
+  service = await startTestService()
+  provider = providerOf(service)
+})
+
+type Company = Awaited<ReturnType<TestService['createCompany']>>
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads from an event is what it asserts
+type Event = { event: string; data: any }
+
+const opened: AbortController[] = []
+afterEach(() => {
+  for (const one of opened.splice(0)) one.abort()
+})
+
+/** An open stream and the events that it got. */
+async function streamOf(token: string, query = '', url = service.url) {
+  const stop = new AbortController()
+  opened.push(stop)
+  const response = await fetch(`${url}/public/v1/events${query}`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: stop.signal,
+  })
+  const events: Event[] = []
+  let hasEnded = false
+  const read = async () => {
+    let rest = ''
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      const parts = (rest + chunk).split('\n\n')
+      rest = parts.pop()!
+      for (const part of parts) {
+        const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(part) ?? []
+        if (event !== undefined) events.push({ event, data: JSON.parse(data!) })
+      }
+    }
+  }
+  const reading = read().catch(() => {})
+  void reading.then(() => {
+    hasEnded = true
+  })
+  const next = (event: string, fits: (data: Event['data']) => boolean = () => true) =>
+    eventually(async () => events.find((one) => one.event === event && fits(one.data))?.data)
+  const stream = { response, events, next, stop: () => stop.abort(), hasEnded: () => hasEnded }
+  if (response.status === 200) await next('ready')
+  return stream
+}
+
+const open = (company: Company, query?: string) => streamOf(company.key.token, query)
+
+describe('GET /public/v1/events', () => {
+  test('sends the records of a message and its conversation as the lists return them', async () => {
+    const company = await service.createCompany()
+    const stream = await open(company)
+    expect(stream.response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+    const from = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(from, 'Is it ready?'))
+    const { chatId, message } = await stream.next('message')
+    const conversation = await stream.next('conversation')
+    expect(conversation).toEqual((await company.api('GET', `${LIST}/${chatId}`)).body.data)
+    expect(message).toEqual((await company.api('GET', `${LIST}/${chatId}/messages`)).body.data[0])
+  })
+
+  test('tells of sends, statuses, changes of a conversation and who is answering', async () => {
+    const company = await service.createCompany()
+    const from = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(from, 'Hello'))
+    const { chatId } = await inboxOf(company).find(from)
+    const stream = await open(company)
+    const sent = await company.api('POST', `${LIST}/${chatId}/messages`, { type: 'text', text: 'Yes' })
+    const { messageId, wamid } = sent.body.data
+    const ofSent = (status: string) =>
+      stream.next('message', ({ message }) => message.id === messageId && message.status === status)
+    await ofSent('sent')
+    await provider.statuses(company.phoneNumberId, { id: wamid, status: 'read', timestamp: String(secondsNow()) })
+    await ofSent('read')
+    await company.api('PATCH', `${LIST}/${chatId}`, { assignee: 'Mara' })
+    await stream.next('conversation', ({ assignee }) => assignee === 'Mara')
+    const answering = await company.api('POST', `${LIST}/${chatId}/answering`)
+    expect([answering.status, answering.text]).toEqual([204, ''])
+    expect(await stream.next('answering')).toEqual({ chatId, name: 'Shop key' })
+  })
+
+  test('tells of deliveries and imports', async () => {
+    const company = await service.createCompany()
+    const url = 'https://receiver.invalid/hook'
+    const events = ['whatsapp.message.received']
+    const registration = await company.api('POST', '/webhooks/registrations', { name: 'Shop', url, events })
+    const stream = await open(company)
+    await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'Hello'))
+    expect(await stream.next('delivery')).toMatchObject({ registrationId: registration.body.id, status: 'pending' })
+    const list = await service.call(service.url, 'POST', '/public/v1/contacts/import', 'email\nada@example.com\n', {
+      authorization: `Bearer ${company.key.token}`,
+      'content-type': 'text/csv',
+    })
+    await stream.next('import', ({ id, status }) => id === list.body.data.id && status === 'completed')
+  })
+
+  test('sends nothing of another company', async () => {
+    const [mine, other] = [await service.createCompany(), await service.createCompany()]
+    const stream = await open(mine)
+    await provider.messages(other.phoneNumberId, textFrom(uniquePhone(), 'Not for you'))
+    await provider.messages(mine.phoneNumberId, textFrom(uniquePhone(), 'For you'))
+    await stream.next('conversation')
+    expect(JSON.stringify(stream.events)).not.toContain('Not for you')
+  })
+
+  test('sends only the topics that are asked for and that the key may read', async () => {
+    const company = await service.createCompany()
+    const stream = await open(company, '?topics=conversation')
+    await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'Hello'))
+    await stream.next('conversation')
+    expect(stream.events.map(({ event }) => event)).toEqual(['ready', 'conversation'])
+    expect((await open(company, '?topics=conversation,none')).response.status).toBe(422)
+    const weak = await service.createCompany({ permissions: ['Transactional'] })
+    expect((await open(weak, '?topics=message')).response.status).toBe(403)
+    expect((await open(weak)).response.status).toBe(200)
+    expect((await streamOf('no key')).response.status).toBe(401)
+  })
+
+  test('reads many changes at once or tells to read again, and sends each record a bounded number of times', async () => {
+    const company = await service.createCompany()
+    const stream = await open(company, '?topics=message')
+    const from = uniquePhone()
+    const texts = Array.from({ length: 700 }, (_, n) => textFrom(from, `message ${n}`))
+    await provider.messages(company.phoneNumberId, ...texts)
+    await eventually(async () => {
+      const last = stream.events.at(-1)
+      return last?.event === 'reset' || last?.data.message?.text === 'message 699'
+    })
+    expect(stream.events.filter(({ event }) => event === 'message').length).toBeLessThanOrEqual(700)
+  })
+
+  test('ends within 5 seconds of the revocation of its key', async () => {
+    const company = await service.createCompany()
+    const stream = await open(company)
+    await service.operator('DELETE', `/companies/${company.companyId}/api-keys/${company.key.clientId}`)
+    await eventually(async () => stream.hasEnded(), 20_000)
+  })
+
+  test('refuses more than 100 streams of a key, and takes another one when one has ended', async () => {
+    const company = await service.createCompany()
+    const streams = await Promise.all(Array.from({ length: 100 }, () => open(company)))
+    expect(streams.map(({ response }) => response.status)).toEqual(streams.map(() => 200))
+    const refused = await open(company)
+    expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([429, '5'])
+    streams[0]!.stop()
+    await eventually(async () => (await open(company)).response.status === 200)
+  })
+
+  test('reads a changed record once for all streams of a company, and sends notices only while one is open', async () => {
+    const company = await service.createCompany()
+    const streams = await Promise.all(Array.from({ length: 20 }, () => open(company, '?topics=conversation')))
+    const read = async () => {
+      const [row] = await service.db`select count(*)::int as listeners from live_listeners where listens_until > now()`
+      return row!.listeners as number
+    }
+    expect(await read()).toBe(1)
+    await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'Hello'))
+    for (const stream of streams) await stream.next('conversation')
+    for (const stream of streams) stream.stop()
+    await eventually(async () => (await read()) === 0)
+  })
+})
+
+test('another process on the same database sends the changes of this one, also after its listening connection was cut', async () => {
+  const company = await service.createCompany()
+  const stream = await open(company)
+  const cut = await service.db`
+    select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and query ilike 'listen %'
+  `
+  expect(cut.length).toBeGreaterThan(0)
+  await stream.next('reset')
+  await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'After the cut'))
+  await stream.next('message', ({ message }) => message.text === 'After the cut')
+})
+
+test('a stop ends open streams with bye', async () => {
+  const other = await startTestService()
+  const company = await other.createCompany()
+  const stream = await streamOf(company.key.token, '', other.url)
+  // As a stop does: a connection that was busy when closing began is idle afterwards.
+  const idle = setInterval(() => other.app.server.closeIdleConnections(), 50)
+  const closed = other.app.close()
+  await stream.next('bye')
+  await eventually(async () => stream.hasEnded())
+  await closed
+  clearInterval(idle)
+})
