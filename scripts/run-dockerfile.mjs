@@ -11,11 +11,11 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const [folder = '', ...settings] = process.argv.slice(2)
 const base = resolve(folder)
 const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
-/** How the machine reaches the registry: cache, proxy, private CA. */
+/** How the machine reaches the registry. Its cache is of another user where root runs this. */
+const REACHES = /^(npm_config_(cafile|registry|https?_proxy|proxy)|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i
+const hasCache = process.getuid() !== 0
 const NETWORK = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) =>
-    /^(npm_config_\w+|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i.test(name),
-  ),
+  Object.entries(process.env).filter(([name]) => REACHES.test(name) || (hasCache && name === 'npm_config_cache')),
 )
 const stages = new Map()
 let stage
@@ -23,6 +23,7 @@ let stage
 for (const [word, rest] of instructions()) step(word, rest)
 const [program, ...args] = [...JSON.parse(stage.ENTRYPOINT), ...JSON.parse(stage.CMD)]
 const env = { ...stage.env, ...Object.fromEntries(settings.map((pair) => pair.split(/=(.*)/s))) }
+closeImage()
 const [command, ...words] = [...asUser(), program, ...args]
 const service = spawn(command, words, { cwd: stage.cwd, env, stdio: 'inherit' })
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => service.kill(stage.STOPSIGNAL))
@@ -46,13 +47,18 @@ function step(word, rest) {
   if (word === 'COPY') copy(rest.split(/\s+/))
   if (word === 'RUN') run(rest)
   if (word === 'USER') stage.user = rest
+  if (word === 'VOLUME') stage.volume = within(stage, rest)
   if (['ENTRYPOINT', 'CMD', 'STOPSIGNAL', 'HEALTHCHECK'].includes(word)) stage[word] = rest
   if (stage.cwd !== undefined) mkdirSync(stage.cwd, { recursive: true })
 }
 
 function begin(rest) {
   const name = / AS (\w+)$/.exec(rest)?.[1] ?? 'image'
-  stage = { root: join(base, name), cwd: join(base, name), env: { ...NETWORK, PATH: process.env.PATH, HOME: base } }
+  stage = {
+    root: join(base, name),
+    cwd: join(base, name),
+    env: { ...NETWORK, PATH: process.env.PATH, HOME: join(base, name) },
+  }
   stages.set(name, stage)
 }
 
@@ -82,6 +88,14 @@ function copy(words) {
     })
   }
   chown(target)
+}
+
+/** The file system of the image is read-only but for its volume. */
+function closeImage() {
+  if (process.getuid() === 0) spawnSync('chown', ['-R', 'root', stage.root])
+  spawnSync('chmod', ['-R', 'a-w', stage.root])
+  spawnSync('chmod', ['u+w', stage.volume])
+  chown(stage.volume)
 }
 
 /** Everything is built by the user of the image: no other is needed. */
