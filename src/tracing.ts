@@ -6,7 +6,7 @@ export type SpanName = 'send' | 'ingest' | 'handle' | 'deliver'
 export type SpanValues = Record<string, string | number>
 
 export type Tracing = {
-  /** Runs work as a span; `parent` is a W3C traceparent from outside. What the work learns is added with `set`. */
+  /** Runs work as a span; `parent` is a W3C traceparent from outside. The work adds attributes with `set`. */
   span<Result>(
     name: SpanName,
     options: { values?: SpanValues; parent?: string | undefined },

@@ -54,7 +54,6 @@ const ACCEPTED: readonly (readonly [file: RegExp, text: RegExp, reason: string])
   [/./, /allSettled|PromiseSettledResult/, 'the names of ECMAScript'],
   [/./, /worker_threads|threads of (node|the process)|the process's four threads/i, 'threads of the operating system'],
   [/^src\/http\/reference(-page)?\.ts$|^test\/package/, /\bthread\b/, 'a thread of the operating system'],
-  [/^bench\/README\.md$/, /one thread of Node/, 'a thread of the operating system'],
   [/./, /\bhistory: \[\{ threads:/, 'the name of a member in the bodies of Meta'],
 ]
 

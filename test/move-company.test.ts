@@ -24,7 +24,7 @@ const folder = await mkdtemp(join(tmpdir(), 'parley-move-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const moveOf = ({ deps }: TestService): MoveDeps => ({ ...deps, ...deps.config, db: deps.pool })
-const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, settleSeconds: 4 })
+const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, quietSeconds: 4 })
 
 test('every table either moves with a company or names why it stays, and so does every secret', async () => {
   const tables = await source.db<{ name: string }[]>`

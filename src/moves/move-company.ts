@@ -44,7 +44,7 @@ export type MoveDeps = {
 
 const MIN_PASSPHRASE = 12
 /** Longer than processes believe what they know of keys and numbers, and than a statement takes. */
-const SETTLE_SECONDS = 15
+const QUIET_SECONDS = 15
 const BUSY_LOOK_MS = 250
 const BUSY_DEADLINE_MS = 120_000
 const PIECE_BYTES = 48 * 1024
@@ -58,7 +58,7 @@ const MAX_BLOB_BYTES = 1024 ** 3
 export async function exportCompany(
   deps: MoveDeps,
   companyId: number,
-  { file, passphrase, settleSeconds = SETTLE_SECONDS }: { file: string; passphrase: string; settleSeconds?: number },
+  { file, passphrase, quietSeconds = QUIET_SECONDS }: { file: string; passphrase: string; quietSeconds?: number },
 ): Promise<{ companyId: number; lines: number }> {
   const company = await findMovingCompany(deps.db, companyId)
   if (company === undefined) throw companyNotFound()
@@ -66,7 +66,7 @@ export async function exportCompany(
   const transfer = transferCipher(passphrase, salt)
   const writer = await createTransferFile(file)
   await setClosed(deps.db, companyId, true)
-  await untilQuiet(deps.db, companyId, settleSeconds)
+  await untilQuiet(deps.db, companyId, quietSeconds)
   const [key = ''] = deps.encryptionKeys
   const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
   await deps.db.begin('isolation level repeatable read read only', async (tx) => {
@@ -93,9 +93,9 @@ export async function exportCompany(
   return { companyId, ...(await writer.close()) }
 }
 
-async function untilQuiet(db: Pool, companyId: number, settleSeconds: number): Promise<void> {
+async function untilQuiet(db: Pool, companyId: number, quietSeconds: number): Promise<void> {
   const endsAtMs = performance.now() + BUSY_DEADLINE_MS
-  while (await isBusy(db, companyId, settleSeconds)) {
+  while (await isBusy(db, companyId, quietSeconds)) {
     if (performance.now() > endsAtMs)
       throw new MoveRefused('The company is still busy after 2 minutes: try again later')
     await sleep(BUSY_LOOK_MS)

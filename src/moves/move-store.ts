@@ -21,10 +21,10 @@ export async function setClosed(db: Db, companyId: number, isClosed: boolean): P
 }
 
 /** Whether anything of a closed company still runs: leases, sends, requests under an Idempotency-Key, older events. */
-export async function isBusy(db: Db, companyId: number, settleSeconds: number): Promise<boolean> {
+export async function isBusy(db: Db, companyId: number, quietSeconds: number): Promise<boolean> {
   const [row] = await db<[{ isBusy: boolean }]>`
     select
-      closed_at > now() - make_interval(secs => ${settleSeconds})
+      closed_at > now() - make_interval(secs => ${quietSeconds})
       or exists (select from jobs where company_id = ${companyId} and lease_until > now() and claim_id <> ${NO_WORKER})
       or exists (select from deliveries where company_id = ${companyId} and lease_until > now())
       or exists (select from messages where company_id = ${companyId} and status = 'pending')
@@ -33,7 +33,7 @@ export async function isBusy(db: Db, companyId: number, settleSeconds: number): 
         where company_id = ${companyId} and answer_status is null and lease_until > now()
       )
       or exists (
-        select from inbound_events where received_at < closed_at + make_interval(secs => ${settleSeconds})
+        select from inbound_events where received_at < closed_at + make_interval(secs => ${quietSeconds})
       ) as is_busy
     from companies
     where id = ${companyId}

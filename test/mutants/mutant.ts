@@ -3,7 +3,7 @@ import { join } from 'node:path'
 
 /** One deliberate fault: the tests must notice it. */
 export type Mutant = {
-  /** What the fault does, as a sentence of what goes wrong. */
+  /** The effect of the fault, as a sentence. */
   title: string
   /** From the root of the repository. */
   file: string
