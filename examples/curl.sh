@@ -83,7 +83,7 @@ curl -sS -X POST "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages
 curl -sS "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/messages/$MESSAGE_ID" \
   -H "Authorization: Bearer $PARLEY_KEY"
 
-# Show that somebody answers a conversation (showAnswering)
+# Show that an agent answers a conversation (showAnswering)
 curl -sS -X POST "$PARLEY_URL/public/v1/whatsapp/conversations/$CHAT_ID/answering" \
   -H "Authorization: Bearer $PARLEY_KEY"
 

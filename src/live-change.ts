@@ -2,7 +2,7 @@
 export const TOPICS = ['conversation', 'message', 'answering', 'delivery', 'import'] as const
 export type Topic = (typeof TOPICS)[number]
 
-/** What changed: a record by its id, somebody who writes an answer, or more than is worth naming. */
+/** A change: a record by its id, an agent who writes an answer, or everything. */
 export type LiveChange =
   | { readonly topic: Exclude<Topic, 'answering'>; readonly companyId: number; readonly id: number }
   | { readonly topic: 'answering'; readonly companyId: number; readonly chatId: number; readonly name: string }

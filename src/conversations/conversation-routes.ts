@@ -161,7 +161,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
         schema: {
           tags,
           operationId: 'showAnswering',
-          summary: 'Show that somebody answers a conversation',
+          summary: 'Show that an agent answers a conversation',
           description: 'Sends `answering` with the name of the credential to the open streams; nothing is stored.',
           params: ChatId,
           response: { 204: Type.Null({ description: 'The streams are told.' }) },

@@ -16,7 +16,7 @@ const Named = Type.Object({
   import: Type.Optional(Ids),
   answering: Type.Optional(Type.Array(Type.Tuple([Type.Integer(), Type.String()]))),
 })
-/** What changed of one company; `all`: too much to be named. */
+/** The changes of one company; `all`: too many to be named. */
 export type Changed = Static<typeof Named> | 'all'
 const Notice = Type.Union([Type.Literal('all'), Type.Record(Type.String(), Type.Union([Type.Literal('all'), Named]))])
 
@@ -70,7 +70,7 @@ const countOf = (collected: Collected | 'all'): number =>
 
 const isFull = (collected: Collected): boolean => countOf(collected) >= MAX_IDS
 
-/** As JSON. What does not fit names its companies only, then none. */
+/** As JSON. Changes that do not fit are reduced to their companies, then to `all`. */
 function toText(companies: ReadonlyMap<number, Collected | 'all'>): string {
   const total = [...companies.values()].reduce((sum, one) => sum + countOf(one), 0)
   const full = total <= MAX_IDS ? JSON.stringify(Object.fromEntries([...companies].map(toMember))) : undefined

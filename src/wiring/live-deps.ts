@@ -9,7 +9,7 @@ import { listDeliveriesByIds } from '../webhooks/delivery-list-store.ts'
 import { toDeliveryRecord } from '../webhooks/delivery-routes.ts'
 import type { Deps } from './deps.ts'
 
-/** The live streams of this process, which read changed records in their company's turns. */
+/** The live streams of this process, which read changed records through their company's share of the pool. */
 export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const { db, pool, clock, log } = deps
   const inTurn =

@@ -175,7 +175,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}/messages/{id}', params }, options)
   }
 
-  /** Show that somebody answers a conversation. Sends `answering` with the name of the credential to the open streams; nothing is stored. */
+  /** Show that an agent answers a conversation. Sends `answering` with the name of the credential to the open streams; nothing is stored. */
   showAnswering(params: {
     /** The id of the conversation. */
     chatId: number
