@@ -7,6 +7,7 @@ as $$
 declare
   customers customer_key[];
   others customer_key[];
+  known inbound_item[];
   have_phones_alone boolean;
 begin
   select
@@ -22,6 +23,8 @@ begin
     return items;
   end if;
   perform lock_customers_and_partners(customers || others);
-  return add_hidden_phones(identify_customers(items, at));
+  -- A statement of its own: within one, add_hidden_phones would not see what identify_customers changes.
+  known := identify_customers(items, at);
+  return add_hidden_phones(known);
 end
 $$;

@@ -120,6 +120,20 @@ async function play(steps: readonly Step[]) {
   }
 }
 
+test('a customer whose number has gone to another keeps a conversation of their own, also within one batch', async () => {
+  const writes = { kind: 'writes', shows: 'both', isSameBatch: false } as const
+  const { companyId } = await play([
+    { ...writes, person: 0, sender: 0 },
+    { kind: 'takes a number', person: 2, phone: 0 },
+    { ...writes, person: 2, sender: 1 },
+    { ...writes, person: 0, sender: 1, isSameBatch: true },
+  ])
+  const conversations = await db<{ writers: string[] }[]>`
+    select array_agg(distinct text) as writers from messages where company_id = ${companyId} group by conversation_id
+  `
+  expect(conversations.map(({ writers }) => writers)).toEqual(expect.arrayContaining([['0'], ['0'], ['2']]))
+})
+
 test('no conversation holds messages of two people, and contact.phone is of the last writer', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 24 }), async (steps) => {
