@@ -56,6 +56,7 @@ export const UNMOVED_TABLES = {
   inbound_bodies: 'bodies of several companies',
   inbound_events: 'an export waits until those of the company are handled',
   inbound_items: 'items of no company, or that failed: retry these before the move',
+  live_listeners: 'of processes',
   migrations: 'of the installation',
   rate_limits: 'of a minute',
   service_secrets: 'of the installation',

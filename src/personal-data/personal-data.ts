@@ -50,6 +50,7 @@ export const PERSONAL_DATA = {
   message_status_events: 'erased',
   messages: 'erased',
   migrations: 'none',
+  missed_template_events: 'none',
   opt_outs: 'erased',
   rate_limits: 'none',
   registrations: 'none',
