@@ -6,8 +6,8 @@ const files = testFiles(import.meta.dirname)
 const globalSetup = ['test/global-setup.ts']
 
 /**
- * Three projects, one after the other (test/projects.ts says which file is in which). Modules are loaded once for each
- * worker of `unit` and `database`, since nothing in them keeps state between files; it halves the processor time.
+ * Three projects, one after the other (test/projects.ts says which file is in which). Unit tests share one process, since
+ * nothing in them keeps state; a file of the others has its own, whose end closes what it left open.
  */
 export default defineConfig({
   test: {
@@ -24,7 +24,7 @@ export default defineConfig({
       { extends: true, test: { name: 'unit', include: files.unit, isolate: false, maxWorkers: 1, ...order(0) } },
       {
         extends: true,
-        test: { name: 'database', include: files.database, globalSetup, isolate: false, maxWorkers: 3, ...order(1) },
+        test: { name: 'database', include: files.database, globalSetup, maxWorkers: 3, ...order(1) },
       },
       { extends: true, test: { name: 'process', include: files.process, globalSetup, maxWorkers: 3, ...order(2) } },
     ],
