@@ -19,7 +19,7 @@ export async function startProvider(
   const control = async (method: string, path: string, body?: unknown): Promise<unknown> => {
     const answer = await fetch(`${sandbox.url}/sandbox${path}`, {
       method,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
     })
     const given = await answer.json()
     if (!answer.ok) throw new Error(JSON.stringify(given))
