@@ -1,5 +1,6 @@
 // Builds the console (console/dist) when its sources, openapi.json or the lock file changed since the last build.
-// Runs on whatever Node the machine has; Vite runs on the Node 24 of the packages.
+// Runs on whatever Node the machine has. Vite runs on the Node 24 of the packages, or, where no install script fetched it
+// (npm ci --ignore-scripts), on that of the machine.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -14,9 +15,9 @@ export function buildConsole() {
   const stamp = stampOfSources()
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return 0
   console.log('Building the console …')
-  const node = join('node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
+  const carried = join('node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
   const { status } = spawnSync(
-    node,
+    existsSync(join(root, carried)) ? carried : 'node',
     [join('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
     {
       cwd: root,

@@ -1,0 +1,50 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+
+const SCRIPT = fileURLToPath(new URL('../scripts/build-console.mjs', import.meta.url))
+const BUILD = "import('./scripts/build-console.mjs').then(({ buildConsole }) => process.exit(buildConsole()))"
+/** A program in the place of Vite that writes which command ran it. */
+const VITE =
+  "import { writeFileSync } from 'node:fs'\nwriteFileSync('console/dist/ran', process.env.RAN ?? 'node of the machine')\n"
+
+/** A clone whose packages are installed, with a Node of their own or without. Returns what built the console. */
+function build({ carriesNode }: { carriesNode: boolean }): string {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-clone-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const bin = join(folder, 'node_modules', '.bin')
+  const vite = join(folder, 'node_modules', 'vite', 'bin')
+  for (const path of [bin, vite, join(folder, 'scripts'), join(folder, 'console', 'dist')]) {
+    mkdirSync(path, { recursive: true })
+  }
+  cpSync(SCRIPT, join(folder, 'scripts', 'build-console.mjs'))
+  for (const name of ['openapi.json', 'package-lock.json']) writeFileSync(join(folder, name), '{}')
+  writeFileSync(join(vite, 'vite.js'), VITE)
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
+  if (carriesNode) {
+    writeFileSync(join(bin, 'node'), `#!/bin/sh\nRAN='node of the packages' exec '${process.execPath}' "$@"\n`)
+    chmodSync(join(bin, 'node'), 0o755)
+  }
+  const path = join(folder, 'path')
+  mkdirSync(path)
+  for (const [name, target] of [
+    ['node', process.execPath],
+    ['sh', execFileSync('which', ['sh'], { encoding: 'utf8' }).trim()],
+  ] as const) {
+    symlinkSync(target, join(path, name))
+  }
+  const { status, stderr } = spawnSync('node', ['-e', BUILD], { cwd: folder, env: { PATH: path }, encoding: 'utf8' })
+  expect([status, stderr]).toEqual([0, ''])
+  return readFileSync(join(folder, 'console', 'dist', 'ran'), 'utf8')
+}
+
+test('the console is built by the Node of the packages', () => {
+  expect(build({ carriesNode: true })).toBe('node of the packages')
+})
+
+test('after npm ci --ignore-scripts, which fetches no Node, the console is built by the Node of the machine', () => {
+  expect(build({ carriesNode: false })).toBe('node of the machine')
+})
