@@ -1,0 +1,100 @@
+import { expect } from 'vitest'
+import type { Pool } from '../src/db/connect.ts'
+import { createCompany } from './world.ts'
+
+const SENDER = 1
+const AT = new Date('2026-01-02T00:00:00Z')
+
+/** The rows of a company that lead from identities to contacts and conversations. */
+export type Identities = {
+  /** Id, phone identity, lines of the searchable text. */
+  contacts: [number, string | null, string][]
+  /** Identity, contact. */
+  contactAliases: [string, number][]
+  /** Id, customer, contact, status. */
+  conversations: [number, string, number, string][]
+  /** Alias, customer. */
+  customerAliases: [string, string][]
+  /** Phone identity, user id. */
+  userIds: [string, string][]
+}
+
+/**
+ * Two companies whose rows are the same, ids included. `change` runs a statement for the first one, proves that the second
+ * stays as it was, and returns the rows of the first.
+ */
+export async function createTwins(db: Pool, given: Partial<Identities> = {}) {
+  const [companyId, twinId] = [await createCompany(db, 'one'), await createCompany(db, 'twin')]
+  for (const id of [companyId, twinId]) await fill(db, id, given)
+  const change = async (statement: (companyId: number) => Promise<unknown>): Promise<Identities> => {
+    const before = await identitiesOf(db, twinId)
+    await statement(companyId)
+    expect(await identitiesOf(db, twinId)).toEqual(before)
+    return await identitiesOf(db, companyId)
+  }
+  return { companyId, twinId, senderId: SENDER, change }
+}
+
+async function fill(db: Pool, companyId: number, given: Partial<Identities>): Promise<void> {
+  await db`
+    insert into senders (
+      company_id, id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token
+    )
+    overriding system value
+    values (${companyId}, ${SENDER}, 'meta', '+1', '1', 'Acme', ${`PN${companyId}`}, 'WABA', 'secret')
+  `
+  await db`insert into sender_limits (company_id, sender_id) values (${companyId}, ${SENDER})`
+  for (const [id, phone, text] of given.contacts ?? []) {
+    await db`
+      insert into contacts (company_id, id, phone, phone_identity, search_text, source, source_type)
+      values (${companyId}, ${id}, ${phone}, ${phone}, ${text}, 'test', 'test')
+    `
+  }
+  for (const [identity, contactId] of given.contactAliases ?? []) {
+    await db`insert into contact_aliases values (${companyId}, ${identity}, ${contactId})`
+  }
+  for (const [id, customer, contactId, status] of given.conversations ?? []) {
+    await db`
+      insert into conversations (company_id, id, sender_id, customer, contact_id, status)
+      overriding system value
+      values (${companyId}, ${id}, ${SENDER}, ${customer}, ${contactId}, ${status})
+    `
+    await db`
+      insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status)
+      values (${companyId}, ${id}, ${AT}, ${SENDER}, ${status})
+    `
+  }
+  for (const [alias, customer] of given.customerAliases ?? []) {
+    await db`insert into customer_aliases values (${companyId}, ${SENDER}, ${alias}, ${customer})`
+  }
+  for (const [phone, userId] of given.userIds ?? []) {
+    await db`insert into customer_user_ids values (${companyId}, ${phone}, ${userId}, ${AT})`
+  }
+}
+
+async function identitiesOf(db: Pool, companyId: number): Promise<Identities> {
+  const [row] = await db<[Identities]>`
+    select
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(id, phone_identity, search_text) order by id), '[]')
+        from contacts where company_id = ${companyId}
+      ) as contacts,
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(identity, contact_id) order by identity), '[]')
+        from contact_aliases where company_id = ${companyId}
+      ) as contact_aliases,
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(id, customer, contact_id, status) order by id), '[]')
+        from conversations where company_id = ${companyId}
+      ) as conversations,
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(alias, customer) order by alias), '[]')
+        from customer_aliases where company_id = ${companyId}
+      ) as customer_aliases,
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(phone_identity, user_id) order by phone_identity), '[]')
+        from customer_user_ids where company_id = ${companyId}
+      ) as user_ids
+  `
+  return row
+}
