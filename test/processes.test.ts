@@ -166,6 +166,33 @@ test(
 )
 
 test(
+  'a stop resets no connection, though the supervisor halts while its last worker closes the listener',
+  async () => {
+    const { url } = await createTestDatabase()
+    const parley = await startParley({ ...settings(url), PROCESSES: '2', STOP_DELAY_MS: '0' })
+    const workers = workersOf(parley)
+    const outcomes = new Set<number | string>()
+    const calls: Promise<unknown>[] = []
+    const call = async () => outcomes.add(await statusOf(parley, '/healthz', {}))
+    // New connections without a pause: a worker then waits for the longest time before it closes its share of the listener.
+    const calling = setInterval(() => void calls.push(call()), 5)
+    onTestFinished(() => clearInterval(calling))
+
+    const stopped = parley.signal('SIGTERM')
+    await until('one worker has ended', () => !workers.every(isAlive))
+    await sleep(100)
+    process.kill(parley.pid, 'SIGSTOP')
+    await until('the listener is closed', () => outcomes.has('ECONNREFUSED'), 3_000).catch(() => {})
+    process.kill(parley.pid, 'SIGCONT')
+    expect(await stopped).toBe(0)
+    clearInterval(calling)
+    await Promise.all(calls)
+    expect([...outcomes].toSorted()).toEqual([200, 'ECONNREFUSED'])
+  },
+  TIMEOUT,
+)
+
+test(
   'workers on the embedded database end with their supervisor, in order or by kill -9',
   async () => {
     const folder = await readyFolder()

@@ -11,11 +11,8 @@ export type Stopping = {
 
 export type StoppingServer = Stopping & {
   begin(): void
-  /**
-   * Closes the listener, and no connection. `closedElsewhere` resolves when other processes that share the listener have closed it
-   * too, if this one was the last.
-   */
-  closeListener(server: NetServer, closedElsewhere?: () => Promise<void>): Promise<void>
+  /** Closes the listener, and no connection. */
+  closeListener(server: NetServer): Promise<void>
 }
 
 /** The listener closes after this long without a new connection. */
@@ -42,12 +39,11 @@ export function createStopping(): StoppingServer {
     begin: () => {
       isStopping = true
     },
-    closeListener: async (server, closedElsewhere) => {
+    closeListener: async (server) => {
       const closed = Promise.withResolvers<void>()
       closing = closed.promise
       await noneConnects(server)
       NetServerClass.prototype.close.call(server)
-      await closedElsewhere?.()
       closed.resolve()
       closing = undefined
     },

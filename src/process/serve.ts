@@ -44,12 +44,12 @@ export type App = {
   server: Server
 }
 
-/** Hooks of a process before and after it closes its share of a listener that several processes have. */
+/** Hooks of a process before it closes its share of a listener that several processes have, and after its last answer. */
 export type ListenerShare = {
   /** Resolves when it may close. */
   turn(): Promise<void>
-  /** Resolves when the other processes know that this one has closed its share. */
-  closed(): Promise<void>
+  /** Tells the other processes that its share is closed and its requests are answered. */
+  drained(): void
 }
 
 /** How long requests in flight may take to finish when the process is asked to stop. */
@@ -118,8 +118,9 @@ async function listen(
       stopping.begin()
       await sleep(stopDelayMs)
       await listenerShare?.turn()
-      await stopping.closeListener(app.server, listenerShare?.closed)
+      await stopping.closeListener(app.server)
       await drain(app, log)
+      listenerShare?.drained()
     }
     return { address, stop }
   } catch (error) {

@@ -1,3 +1,5 @@
+import cluster from 'node:cluster'
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -16,7 +18,7 @@ const METRICS_DEADLINE_MS = 3_000
 
 /**
  * Serves as one of the workers of a supervisor, which sends what it prepared and stops this process. When the supervisor
- * ends, however that happens, Node ends this process too.
+ * ends, however that happens, Node ends this process too, unless it is stopping already.
  */
 export async function startSupervised(config: Config, log: Logger, build: Build): Promise<Stoppable> {
   const supervisor = listenToSupervisor()
@@ -40,20 +42,16 @@ export async function startSupervised(config: Config, log: Logger, build: Build)
 function listenToSupervisor() {
   const shared = Promise.withResolvers<Shared>()
   const stopped = Promise.withResolvers<string>()
-  const mayClose = Promise.withResolvers<void>()
   let turn: Promise<void> = Promise.resolve()
-  const pongs: (() => void)[] = []
   const reads = new Map<number, (text: string) => void>()
   let collect: () => Promise<void> = async () => {}
   let lastId = 0
   process.on('message', (message: ToWorker) => {
     if (message.type === 'serve') shared.resolve(message.shared)
     else if (message.type === 'stop') {
-      if (message.waits) turn = mayClose.promise
+      if (message.waits) turn = disconnection()
       stopped.resolve('supervisor')
-    } else if (message.type === 'close') mayClose.resolve()
-    else if (message.type === 'pong') pongs.shift()?.()
-    else if (message.type === 'metrics') reads.get(message.id)?.(message.text)
+    } else if (message.type === 'metrics') reads.get(message.id)?.(message.text)
     else void collect()
   })
   tell({ type: 'hello' })
@@ -73,18 +71,19 @@ function listenToSupervisor() {
     readMetrics,
     listenerShare: {
       turn: () => turn,
-      closed: async () => {
-        const { promise, resolve } = Promise.withResolvers<void>()
-        pongs.push(resolve)
-        tell({ type: 'ping' })
-        await promise
-        tell({ type: 'closed' })
-      },
+      drained: () => tell({ type: 'drained' }),
     },
     onCollect: (handle: () => Promise<void>) => {
       collect = handle
     },
   }
+}
+
+/** Resolves when the supervisor has closed the channel, and with it its share of the listener. */
+async function disconnection(): Promise<void> {
+  // Otherwise Node ends this process with the channel.
+  if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
+  await once(process, 'disconnect')
 }
 
 const tell = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {})

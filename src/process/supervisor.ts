@@ -11,8 +11,8 @@ import { createWorkerMetrics } from './worker-metrics.ts'
 
 /** Time for a stop beyond the delay before the listener closes and the time that requests in flight get. */
 const STOP_MARGIN_MS = 30_000
-/** Longer than a worker waits for a moment without new connections. */
-const CLOSE_MARGIN_MS = 3_000
+/** Longer than a worker waits for a moment without new connections and than most requests take. */
+const DRAIN_MARGIN_MS = 3_000
 /** More than count in a minute. */
 const RESTARTS_KEPT = 20
 
@@ -87,16 +87,17 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
 }
 
 /**
- * Asks all workers to stop. One of them accepts connections until the others accept none: clients whose connection a worker
- * closed connect anew at once, and a listener that closes resets connections that are not accepted.
+ * Asks all workers to stop. A listener that closes resets connections that are not accepted, and clients whose connection a
+ * worker closed connect anew at once. One worker therefore accepts connections until the others have answered all requests
+ * and the supervisor has closed its share of the listener: it alone closes the listener, at a moment when no connection waits.
  */
 async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promise<void> {
   const [last, ...others] = workers
   last?.stop(true)
   for (const worker of others) worker.stop(false)
-  const late = sleep(stopDelayMs + CLOSE_MARGIN_MS, undefined, { ref: false })
-  await Promise.race([Promise.all(others.map(({ closed }) => closed)), late])
-  last?.close()
+  const late = sleep(stopDelayMs + DRAIN_MARGIN_MS, undefined, { ref: false })
+  await Promise.race([Promise.all(others.map(({ drained }) => drained)), late])
+  last?.disconnect()
 }
 
 /** Returns what logs the end of a worker and launches another one after a delay, which grows while workers keep ending. */

@@ -12,11 +12,12 @@ export type WorkerHandle = {
   /** Where it answers, once it does; rejects with a StartError when it ends before. */
   ready: Promise<string>
   ended: Promise<WorkerEnd>
-  /** Resolves when its share of the listener is closed, or it ended. */
-  closed: Promise<void>
-  /** Asks it to stop in order; with `waits` it goes on accepting connections until `close`. */
+  /** Resolves when its share of the listener is closed and its requests are answered, or it ended. */
+  drained: Promise<void>
+  /** Asks it to stop in order; with `waits` it goes on accepting connections until `disconnect`. */
   stop(waits: boolean): void
-  close(): void
+  /** Closes the supervisor's share of the listener, if no other worker has one, then lets the worker close its own. */
+  disconnect(): void
   kill(): void
   /** Asks for its metrics. */
   collect(): void
@@ -39,7 +40,7 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
   const worker = cluster.fork()
   const ready = Promise.withResolvers<string>()
   const ended = Promise.withResolvers<WorkerEnd>()
-  const closed = Promise.withResolvers<void>()
+  const drained = Promise.withResolvers<void>()
   // The end of a worker that was ready is reported by `ended` alone.
   ready.promise.catch(() => {})
   const tell = (message: ToWorker): void => {
@@ -48,15 +49,14 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
   worker.on('message', (message: FromWorker) => {
     if (message.type === 'hello') tell({ type: 'serve', shared })
     else if (message.type === 'ready') ready.resolve(message.address)
-    else if (message.type === 'closed') closed.resolve()
-    else if (message.type === 'ping') tell({ type: 'pong' })
+    else if (message.type === 'drained') drained.resolve()
     else if (message.type === 'failed') ready.reject(new StartError(message.message))
     else if (message.type === 'collected') listener.collected(worker.id, message.snapshot)
     else void listener.readMetrics().then((text) => tell({ type: 'metrics', id: message.id, text }))
   })
   worker.once('exit', (code: number | null, signal: string | null) => {
     ready.reject(new StartError(`A worker ended while it was starting (${signal ?? `code ${code}`})`))
-    closed.resolve()
+    drained.resolve()
     ended.resolve({ code, signal })
   })
   return {
@@ -64,9 +64,9 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
     pid: worker.process.pid,
     ready: ready.promise,
     ended: ended.promise,
-    closed: closed.promise,
+    drained: drained.promise,
     stop: (waits) => tell({ type: 'stop', waits }),
-    close: () => tell({ type: 'close' }),
+    disconnect: () => worker.isConnected() && worker.process.disconnect(),
     kill: () => worker.process.kill('SIGKILL'),
     collect: () => tell({ type: 'collect' }),
   }

@@ -8,11 +8,8 @@ export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 export type ToWorker =
   /** The answer to `hello`. */
   | { type: 'serve'; shared: Shared }
-  /** Stop in order; with `waits` the listener stays open until `close`. */
+  /** Stop in order; with `waits` the listener stays open until the supervisor disconnects. */
   | { type: 'stop'; waits: boolean }
-  | { type: 'close' }
-  /** The answer to `ping`: the supervisor has done what the worker asked for before. */
-  | { type: 'pong' }
   /** Asks for the worker's own metrics. */
   | { type: 'collect' }
   /** The metrics of all workers, as text. */
@@ -24,9 +21,8 @@ export type FromWorker =
   | { type: 'hello' }
   /** It answers requests. */
   | { type: 'ready'; address: string }
-  /** Its share of the listener is closed. */
-  | { type: 'closed' }
-  | { type: 'ping' }
+  /** Its share of the listener is closed and its requests are answered. */
+  | { type: 'drained' }
   /** It can't start; the message says what to do. */
   | { type: 'failed'; message: string }
   | { type: 'collected'; snapshot: Snapshot }
