@@ -32,8 +32,6 @@ type LoopDeps = {
   recover(): Promise<void>
   /** Batches of this kind in flight in this process. */
   inFlight(): number
-  /** The lanes with batches in flight to which the caps apply, where others are narrow; undefined: none is. */
-  wideLanes(): readonly string[] | undefined
   /** Runs one claimed batch. Must not throw. */
   run(jobs: Job[], leasedAtMs: number): void
 }
@@ -52,7 +50,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     await deps.recover()
     const startedAtMs = monotonicMs()
     const batchSize = kind.batch ?? 1
-    const narrow = { wideLanes: deps.wideLanes(), narrowSize: kind.narrow?.batch }
+    const narrow = kind.narrow && { wideLanes: [...kind.narrow.wideLanes()], narrowSize: kind.narrow.batch }
     const caps = { batchSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
     const claimed = await withStatementTimeout(
       claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),

@@ -1,5 +1,5 @@
 import { CLAIM_LOCK_SEED } from '../db/advisory-locks.ts'
-import { isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
+import { isLeased, isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
 
 /**
  * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. Jobs in
@@ -12,13 +12,19 @@ export const LOCK_CLAIMS = `
     pg_advisory_xact_lock(hashtextextended($1, ${CLAIM_LOCK_SEED}))::text
 `
 
-/** $1: the kind; $2, $3: the first and last partition. */
+/**
+ * $1: the kind; $2, $3: the first and last partition. The order chooses the index of waiting rows: with others, a plan reads
+ * every row that is done.
+ */
 export const hasWaiting = perTable(
   (table) => `
-    select exists (
-      select from ${table.name} job
+    select (
+      select true
+      from ${table.name} job
       where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and ${table.isWithin('$2::integer', '$3::integer')}
-    ) as has_waiting
+      order by job.lane, job.due_at, job.id
+      limit 1
+    ) is not null as has_waiting
   `,
 )
 
@@ -84,7 +90,7 @@ const countInFlight = (table: JobTable): string => `
           count(distinct job.claim_id) filter (where job.claim_id <> ${NOBODY}) as held_by_workers
         from ${table.name} job
         where ${table.isOfKind('$1::text')} and ${isWithin(table)}
-          and job.lease_until > (select at - interval '5 s' from moment)
+          and ${isLeased('>', "(select at - interval '5 s' from moment)")}
         group by grouping sets ((job.lane), (job.company_id))
       ) as counted
       where counted.by_lane or counted.company_id is not null

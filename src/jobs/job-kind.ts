@@ -36,10 +36,10 @@ export type SingleKind = Caps & {
 export type BatchKind = Caps & {
   batch: number
   /**
-   * Limits the lanes that are not known to be quick: the lane cap and the batch apply to the lanes that `isWide` names, as
-   * this process knows them; every other lane has one batch of `batch` jobs in flight over all processes.
+   * Limits the lanes that are not known to be quick: the lane cap and the batch apply to the lanes that `wideLanes` names, as
+   * this process knows them (some hundred at most); every other lane has one batch of `batch` jobs in flight over all processes.
    */
-  narrow?: { batch: number; isWide(lane: string): boolean }
+  narrow?: { batch: number; wideLanes(): ReadonlySet<string> }
   handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
 }
 

@@ -1,4 +1,4 @@
-import { type JobTable, NOBODY, perTable } from './job-table.ts'
+import { isLeased, type JobTable, NOBODY, perTable } from './job-table.ts'
 
 /**
  * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
@@ -103,7 +103,7 @@ export const recoverStatement = perTable(
       cross join lateral (
         select job.id, job.claim_id
         from ${table.name} job
-        where ${table.isOfKind('one.kind')} and job.lease_until <= now() and ${isWithin(table)}
+        where ${table.isOfKind('one.kind')} and ${isLeased('<=', 'now()')} and ${isWithin(table)}
         for update of job skip locked
       ) as job
     )

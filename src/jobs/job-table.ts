@@ -47,6 +47,13 @@ export const JOBS: JobTable = {
 /** The condition that a row waits to be claimed, as the index of waiting rows has it. */
 export const isWaiting = (table: JobTable): string => `job.claim_id is null and ${table.isOpen}`
 
+/**
+ * The condition that a row is leased until before or after a time. As a range: the planner takes a third of all rows for what
+ * one limit matches, and then reads the whole table instead of the index of leased rows.
+ */
+export const isLeased = (than: '>' | '<=', time: string): string =>
+  `job.lease_until ${than} ${time} and job.lease_until ${than === '>' ? "< 'infinity'" : "> '-infinity'"}`
+
 /** The partitions of some rows. */
 export function partitionsOf(table: JobTable, ids: readonly number[]): PartitionRange {
   const partitions = ids.map(table.partitionOf)

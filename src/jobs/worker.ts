@@ -120,7 +120,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const own = [...leases.batches].filter((batch) => batch.kind === kind)
     if (own.length >= concurrency / 2) return undefined
     const laneOf = ({ jobs: [job] }: LeasedBatch) => job?.lane
-    const narrowLanes = keysOf(own, 1, laneOf).filter((lane) => kind.narrow?.isWide(lane) === false)
+    const narrowLanes = keysOf(own, 1, laneOf).filter((lane) => kind.narrow?.wideLanes().has(lane) === false)
     const fullLanes = [...keysOf(own, laneCap / 2, laneOf), ...narrowLanes]
     const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
     return { kind: name, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
@@ -138,13 +138,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   for (const kind of kinds) {
     const inFlight = () => counts.get(kind.kind) ?? 0
     const takeBatch = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
-    const wideLanes = () => {
-      const { narrow } = kind
-      if (narrow === undefined) return undefined
-      const own = [...leases.batches].filter((batch) => batch.kind === kind)
-      return keysOf(own, 1, ({ jobs: [job] }) => job?.lane).filter(narrow.isWide)
-    }
-    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, wideLanes, run: takeBatch }, kind))
+    loops.set(kind.kind, startClaimLoop({ db, log, recover: recovery, inFlight, run: takeBatch }, kind))
   }
   leases.start()
 

@@ -55,7 +55,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       kind: DELIVER,
       table: DELIVERIES,
       batch: BATCH,
-      narrow: { batch: NARROW_BATCH, isWide: (lane) => slots.isQuick(lane) },
+      narrow: { batch: NARROW_BATCH, wideLanes: slots.quick },
       laneCap: LANE_CAP,
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,

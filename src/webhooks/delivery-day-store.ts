@@ -11,7 +11,8 @@ const known = new WeakMap<Db, Known>()
 
 /**
  * The days since 1970 from the oldest with deliveries that wait or are leased until tomorrow: claims look at no others.
- * Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is seen a second later.
+ * Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is seen a second later. The
+ * orders choose the indexes of waiting and of leased rows: with others, a plan reads every row that is done.
  */
 export async function openDays(db: Db): Promise<PartitionRange> {
   const last = known.get(db)
@@ -37,11 +38,18 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
       ) as made
       where made.day <= today.day
         and (
-          exists (
-            select from deliveries job
+          (
+            select true from deliveries job
             where job.day = made.day and job.status = 'pending' and job.failed_at is null and job.claim_id is null
+            order by job.lane, job.due_at, job.id
+            limit 1
           )
-          or exists (select from deliveries job where job.day = made.day and job.lease_until is not null)
+          or (
+            select true from deliveries job
+            where job.day = made.day and job.lease_until is not null
+            order by job.lease_until
+            limit 1
+          )
         )
       order by made.day
       limit 1

@@ -3,8 +3,11 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
 import { completeHeld, createCompany, envelope, register, startHeld, statusOf } from '../../test/webhook-fixture.ts'
 import { connect, type Db } from '../db/connect.ts'
+import { claimJobs } from '../jobs/claim-store.ts'
+import { recoverJobs } from '../jobs/job-store.ts'
 import { listLogs } from './delivery-log-store.ts'
 import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAttempt } from './delivery-store.ts'
+import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
 const { db, url } = await createTestDatabase()
@@ -256,6 +259,44 @@ describe('a plan that is made while there are no deliveries', () => {
       const { scanned, fetched } = await readsOf(tx, 'deliveries')
       expect(scanned - before.scanned).toBe(0)
       expect(fetched - before.fetched).toBeLessThan(200)
+    })
+  })
+
+  it('is claimed and recovered without reading those that are done', async () => {
+    await fresh()
+    const { id } = await register(db, companyId)
+    const session = connect(url, { max: 1, pinPlans: true })
+    onTestFinished(() => session.end())
+    await session`truncate deliveries, delivery_attempts, envelopes`
+    const many = Array.from({ length: 3_000 }, (_, n) => envelope(companyId, `many ${n}`))
+    await enqueueDeliveries(session, many)
+    await session`
+      update deliveries set status = 'delivered', sent_at = now()
+      where id in (select id from deliveries order by id limit 2500)
+    `
+    await session`vacuum analyze deliveries`
+    const request = {
+      kind: DELIVER,
+      table: DELIVERIES,
+      batches: 1,
+      batchSize: 20,
+      laneCap: 1,
+      companyCap: 1_000,
+      afterLane: '',
+      leaseMs: 15_000,
+    }
+    const readRows = async (tx: Db): Promise<number> => {
+      const [row] = await tx<[{ rows: number }]>`
+        select sum(seq_tup_read + idx_tup_fetch)::int as rows from pg_stat_xact_user_tables where relname ~ '^deliveries'
+      `
+      return row.rows
+    }
+    await session.begin(async (tx) => {
+      const before = await readRows(tx)
+      const { jobs } = await claimJobs(tx, request)
+      expect(jobs.map(({ lane }) => lane)).toEqual(Array(20).fill(`${companyId}.${id}`))
+      await recoverJobs(tx, [DELIVER], 10, DELIVERIES)
+      expect((await readRows(tx)) - before).toBeLessThan(500)
     })
   })
 })

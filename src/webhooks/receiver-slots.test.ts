@@ -51,9 +51,9 @@ describe('slots at a receiver', () => {
     expect(await end(1, SLOW)).toBe(8)
     expect(await end(1, SLOW)).toBe(16)
     expect(await end(10, SLOW)).toBe(20)
-    expect(slots.isQuick('1')).toBe(false)
+    expect(slots.quick()).toEqual(new Set())
     expect(await end(1, GOOD)).toBe(21)
-    expect(slots.isQuick('1')).toBe(true)
+    expect(slots.quick()).toEqual(new Set(['1']))
     expect(await end(100, GOOD)).toBe(64)
     expect(await end(10, SLOW)).toBe(64)
     expect(await end(1, BAD)).toBe(63)
@@ -98,7 +98,7 @@ describe('slots at a receiver', () => {
     const [failing, quick] = [take(slots, '1', 30), take(slots, '2', 30)]
     await flush()
     expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
-    expect(['1', '2', '3'].map(slots.isQuick)).toEqual([false, true, false])
+    expect(slots.quick()).toEqual(new Set(['2']))
   })
 
   it('are no more once closed: deliveries that wait are released, attempts that have started may end', async () => {

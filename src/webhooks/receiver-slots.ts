@@ -9,6 +9,8 @@ const QUICK_MS = 1_000
 /** From the end of one attempt to the start of the next while a receiver fails: doubled by each failure. */
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 200
+/** Quick receivers that are named: each claim of deliveries passes them to the database. */
+const MOST_QUICK = 500
 /** Receivers that are remembered while nothing is sent to them: about 200 bytes each. */
 const MOST_REMEMBERED = 10_000
 
@@ -26,8 +28,8 @@ export type ReceiverSlots = {
    * because its receiver fails or the slots are closed.
    */
   take(receiver: string): Promise<Slot | undefined>
-  /** Whether the receiver has answered quickly for a while. */
-  isQuick(receiver: string): boolean
+  /** The receivers that have answered quickly for a while: those that were called last, at most 500. */
+  quick(): ReadonlySet<string>
   /** Gives back all that waits, and all that comes. */
   close(): void
 }
@@ -49,7 +51,13 @@ type Receiver = {
  */
 export function createReceiverSlots(): ReceiverSlots {
   const receivers = new Map<string, Receiver>()
+  const quick = new Set<string>()
   let isClosed = false
+
+  const forget = (id: string): void => {
+    receivers.delete(id)
+    quick.delete(id)
+  }
 
   const begin = (id: string, receiver: Receiver): Slot => {
     receiver.inFlight += 1
@@ -57,6 +65,7 @@ export function createReceiverSlots(): ReceiverSlots {
       end: (how) => {
         receiver.inFlight -= 1
         if (how !== undefined) learn(receiver, how)
+        remember(quick, id, receiver.atOnce > ORDINARY_AT_ONCE)
         if (how !== undefined && receiver.pauseMs > 0) pause(id, receiver)
         else endPause(id, receiver)
       },
@@ -68,7 +77,7 @@ export function createReceiverSlots(): ReceiverSlots {
     receiver.timer = undefined
     while (receiver.waiting.length > 0 && mayGo(receiver)) receiver.waiting.shift()?.(begin(id, receiver))
     const isUnknown = receiver.atOnce === FIRST_AT_ONCE
-    if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) receivers.delete(id)
+    if (receiver.inFlight === 0 && (isUnknown || receivers.size > MOST_REMEMBERED)) forget(id)
   }
 
   const pause = (id: string, receiver: Receiver): void => {
@@ -84,7 +93,7 @@ export function createReceiverSlots(): ReceiverSlots {
       if (mayGo(receiver)) return begin(id, receiver)
       return await new Promise((resolve) => receiver.waiting.push(resolve))
     },
-    isQuick: (id) => (receivers.get(id)?.atOnce ?? FIRST_AT_ONCE) > ORDINARY_AT_ONCE,
+    quick: () => quick,
     close: () => {
       isClosed = true
       for (const receiver of receivers.values()) {
@@ -104,6 +113,15 @@ const newReceiver = (): Receiver => ({
 })
 
 const mayGo = ({ inFlight, atOnce, timer }: Receiver): boolean => inFlight < atOnce && timer === undefined
+
+/** Keeps the ids that were seen last, the latest at the end. */
+function remember(quick: Set<string>, id: string, isQuick: boolean): void {
+  quick.delete(id)
+  if (!isQuick) return
+  quick.add(id)
+  const [eldest] = quick
+  if (eldest !== undefined && quick.size > MOST_QUICK) quick.delete(eldest)
+}
 
 function release({ waiting }: Receiver): void {
   for (const resolve of waiting.splice(0)) resolve(undefined)
