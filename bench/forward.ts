@@ -100,7 +100,7 @@ async function measureQueue(play: Play, registrationId: number, body: string): P
   )
   bare.push(await bareRate(play, body))
   const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
-  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, { atLeast: 0.5 }))
+  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, { atLeast: 0.4 }))
   const [row] = await stage.db<{ rows: number }[]>`
     select count(*)::int as rows
     from deliveries
@@ -130,13 +130,21 @@ async function measureEndToEnd(play: Play, registrations: number, body: string):
   const { messages, seconds } = await forwardMany(play, registrations, quick ? 3 : 10)
   const after = await writesOf(play)
   bare.push(await bareRate(play, body))
-  const goal = registrations === 1 ? { atLeast: 0.2 } : undefined
+  const isOne = registrations === 1
   const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
   const rate = (messages * registrations) / seconds
-  report(ratioFigure(`forwarded, ${registrations} registration(s)`, rate, 'forwards/s', beside, goal))
+  report(
+    ratioFigure(
+      `forwarded, ${registrations} registration(s)`,
+      rate,
+      'forwards/s',
+      beside,
+      isOne ? { atLeast: 0.12 } : undefined,
+    ),
+  )
+  if (isOne) report(figure('forwarded, 1 registration, by itself', rate, 'forwards/s', { atLeast: 3_000 }))
   const perMessage = (now: number, then: number) => (now - then) / messages
   const [rows, kilobytes] = [perMessage(after.rows, before.rows), perMessage(after.walBytes, before.walBytes) / 1_000]
-  const isOne = registrations === 1
   report(
     figure(`row operations per message, ${registrations} registration(s)`, rows, '', isOne ? { atMost: 6 } : undefined),
   )

@@ -155,6 +155,7 @@ async function compare(context: BenchContext, stage: Stage, orders: Orders, conc
       concurrency === 64 ? { atLeast: 0.15 } : undefined,
     ),
   )
+  if (concurrency === 1) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', { atLeast: 400 }))
   report(
     ratioFigure(name, sends.perSecond, 'sends/s', {
       baseline: 'bare Fastify route',

@@ -171,7 +171,8 @@ async function connectSender(
     phoneName: number.verifiedName,
     phoneNumberId: number.phoneNumberId,
     wabaAccountId: ACCOUNT,
-    accessToken: 'bench',
+    // 360dialog's key says which number it is for.
+    accessToken: `key-${number.phoneNumberId}`,
     apiBaseUrl: `${sandboxUrl}${BASES[provider](app.id)}`,
     tier: 4,
     throughputPerSecond: 1_000_000,
