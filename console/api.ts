@@ -589,7 +589,7 @@ export type FailedEvent = {
 
 export type FailedJob = {
   id: number
-  /** The kind of work, such as `delivery` or `media`. */
+  /** Such as `webhook.deliver`. */
   kind: string
   /** The id of the company. */
   companyId: number | null
@@ -2203,7 +2203,9 @@ export interface paths {
     post: {
       parameters: { path: {
         id: number
-      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      }; query?: {
+        companyId?: string
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
       requestBody?: never
       responses: {
         200: { content: { "application/json": Success } }

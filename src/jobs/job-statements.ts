@@ -135,11 +135,18 @@ export const failedStatement = perTable(
   `,
 )
 
-/** Starts the failed jobs $1 anew, due now. */
+/** Starts the failed job $2 of the company $1 anew, due now. */
 export const reviveStatement = perTable(
   (table) => `
     update ${table.name} job
     set failed_at = null, ${table.failures} = 0, lease_expiries = 0, due_at = now()
-    where job.id = any ($1::bigint[]) and job.failed_at is not null
+    where job.id = $2 and job.company_id is not distinct from $1 and job.failed_at is not null
+  `,
+)
+
+/** The companies that have a failed job with the id $1, ascending; null for a job of none. */
+export const failedCompaniesStatement = perTable(
+  (table) => `
+    select job.company_id from ${table.name} job where job.id = $1 and job.failed_at is not null order by job.company_id
   `,
 )

@@ -4,6 +4,7 @@ import { connect } from '../db/connect.ts'
 import { type ClaimRequest, claimJobs } from './claim-store.ts'
 import type { Job, NewJob } from './job.ts'
 import {
+  companiesOfFailedJob,
   completeJobs,
   enqueueJobs,
   listFailedJobs,
@@ -11,7 +12,7 @@ import {
   releaseJobs,
   renewJobs,
   rescheduleJobs,
-  retryJobs,
+  retryJob,
 } from './job-store.ts'
 
 const { db, url } = await createTestDatabase()
@@ -262,7 +263,11 @@ test('a failed job is listed, not claimed, and starts anew when revived or enque
   expect(await claim()).toEqual([])
   const failed = await listFailedJobs(db, 10, 'work')
   expect(failed).toMatchObject([{ lastError: 'Broken', attempts: 1 }, { lastError: 'Broken' }])
-  expect(await retryJobs(db, [failed[0]!.id])).toBe(1)
+  const { id, companyId } = failed[0]!
+  expect(await companiesOfFailedJob(db, id)).toEqual([companyId])
+  expect(await retryJob(db, (companyId ?? 0) + 1, id)).toBe(false)
+  expect(await retryJob(db, companyId, id)).toBe(true)
+  expect(await companiesOfFailedJob(db, id)).toEqual([])
   expect(await enqueueJobs(db, jobs(2, { once: true }))).toBe(1)
   expect((await claim()).map(({ attempts }) => attempts)).toEqual([0, 0])
 })

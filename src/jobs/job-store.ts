@@ -2,6 +2,7 @@ import { type Db, jsonRows } from '../db/connect.ts'
 import type { Claim, NewJob, Retry } from './job.ts'
 import {
   completeStatement,
+  failedCompaniesStatement,
   failedStatement,
   recoverStatement,
   renewStatement,
@@ -138,10 +139,16 @@ export async function listFailedJobs(
   return await db.unsafe<FailedJob[]>(failedStatement(table), [kind, limit])
 }
 
-/** Starts failed jobs anew, due now. Returns how many. */
-export async function retryJobs(db: Db, ids: readonly number[], table: JobTable = JOBS): Promise<number> {
-  const { count } = await db.unsafe(reviveStatement(table), [[...ids]])
-  return count
+/** Starts a failed job anew, due now; false when the company has none with this id. */
+export async function retryJob(db: Db, companyId: number | null, id: number, table: JobTable = JOBS): Promise<boolean> {
+  const { count } = await db.unsafe(reviveStatement(table), [companyId, id])
+  return count > 0
+}
+
+/** The companies that have a failed job with this id, ascending; null for a job of none. */
+export async function companiesOfFailedJob(db: Db, id: number, table: JobTable = JOBS): Promise<(number | null)[]> {
+  const rows = await db.unsafe<{ companyId: number | null }[]>(failedCompaniesStatement(table), [id])
+  return rows.map(({ companyId }) => companyId)
 }
 
 /** Makes jobs of a lane that wait or failed due at once, without their last error. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { toJobReply } from './job-shape.ts'
-import { failedJobs, retryJob } from './operator.ts'
+import { failedJobs, retryFailedJob } from './operator.ts'
 
 /** `parley jobs …` */
 export function jobCommands(program: Command, open: OpenOperator): void {
@@ -11,10 +11,12 @@ export function jobCommands(program: Command, open: OpenOperator): void {
     run(command, async ({ db }) => (await failedJobs(db)).map(toJobReply)),
   )
 
-  add('retry <job>', 'try it once more').action((job: string, _options: object, command: Command) =>
-    run(command, async (deps) => {
-      await retryJob(deps, job)
-      return { success: true }
-    }),
-  )
+  add('retry <job>', 'try it once more')
+    .option('--company <id>', 'its company, where several have a failed job with this id')
+    .action((job: string, { company }: { company?: string }, command: Command) =>
+      run(command, async (deps) => {
+        await retryFailedJob(deps, job, company)
+        return { success: true }
+      }),
+    )
 }

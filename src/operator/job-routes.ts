@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { pathId, Success } from '../http/shapes.ts'
 import { JobReply, toJobReply } from './job-shape.ts'
-import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryJob } from './operator.ts'
+import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from './operator.ts'
 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
@@ -33,13 +33,14 @@ export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
           tags,
           operationId: 'retryFailedJob',
           summary: 'Retry a failed job',
-          description: 'The job leaves the list at once and starts again with all its attempts.',
+          description: 'It starts again with all its attempts.',
           params: Type.Object({ id: pathId('JobId', 'The id of the job.') }),
+          querystring: Type.Object({ companyId: Type.Optional(Type.String()) }),
           response: { 200: Success },
         },
       },
       async (request) => {
-        await retryJob(deps, request.params.id)
+        await retryFailedJob(deps, request.params.id, request.query.companyId)
         return { success: true as const }
       },
     )

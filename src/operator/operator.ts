@@ -7,10 +7,10 @@ import type { ListFormat } from '../contacts/export/contact-export.ts'
 import type { ImportReceipt } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound } from '../errors.ts'
+import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound, validationError } from '../errors.ts'
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/requeue.ts'
-import { type FailedJob, listFailedJobs, retryJobs } from '../jobs/job-store.ts'
+import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../jobs/job-store.ts'
 import { JOBS } from '../jobs/job-table.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
@@ -105,10 +105,39 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
   return all.slice(0, MOST_JOBS_LISTED)
 }
 
-/** Starts a failed job anew; an id that names none is 404. */
-export async function retryJob(deps: Pick<OperatorDeps, 'db'>, text: string): Promise<void> {
+/**
+ * Starts a failed job of a company anew. Without a company the id has to be that of one job: ids of deliveries may be known in
+ * several companies.
+ * @throws {AppError} 404 for an id that names no failed job, 422 naming the companies that have one
+ */
+export async function retryFailedJob(
+  { db }: Pick<OperatorDeps, 'db'>,
+  text: string,
+  company: string | undefined,
+): Promise<void> {
   const id = parseId(text)
   if (id === undefined) throw jobNotFound()
-  const revived = await Promise.all(JOB_TABLES.map((table) => retryJobs(deps.db, [id], table)))
-  if (revived.every((count) => count === 0)) throw jobNotFound()
+  const companyId = company === undefined ? undefined : (await companyNamed(db, company)).id
+  const found = await findFailedJobs(db, id, companyId)
+  const [job] = found
+  if (job === undefined) throw jobNotFound()
+  if (found.length > 1) throw jobOfSeveral(found.map((one) => one.companyId))
+  if (!(await retryJob(db, job.companyId, id, job.table))) throw jobNotFound()
 }
+
+async function findFailedJobs(db: Pool, id: number, companyId: number | undefined) {
+  const lists = await Promise.all(
+    JOB_TABLES.map(async (table) =>
+      (await companiesOfFailedJob(db, id, table)).map((owner) => ({ companyId: owner, table })),
+    ),
+  )
+  return lists.flat().filter((job) => companyId === undefined || job.companyId === companyId)
+}
+
+const jobOfSeveral = (companyIds: (number | null)[]) =>
+  validationError([
+    {
+      path: 'companyId',
+      message: `must be given: the companies ${companyIds.join(', ')} have a failed job with this id (--company on the command line)`,
+    },
+  ])
