@@ -286,6 +286,23 @@ describe('refusals', () => {
     expect([answer.status, answer.body]).toEqual([400, { error: '(#100) Invalid parameter' }])
   })
 
+  test('the provider’s details of a refusal are on the message, and in a coded error', async () => {
+    const recipient = await openWindow(uniquePhone())
+    const refuse = async (refuseWithCode: number | null) => service.control('PUT', '/behaviour', { refuseWithCode })
+    await refuse(100)
+    const refused = await send({ recipient, type: 'text', text: 'Ciao' })
+    await refuse(132000)
+    const mismatch = await send({ recipient, type: 'text', text: 'Ciao' })
+    await refuse(null)
+    expect([refused.status, refused.body]).toEqual([400, { error: '(#100) Invalid parameter' }])
+    const [message] = await service.db`select error from messages where error->>'code' = '100' order by id desc limit 1`
+    expect(message?.error).toEqual({ code: 100, title: '(#100) Invalid parameter', details: 'Refused as ordered' })
+    expect(mismatch.body.error).toMatchObject({
+      code: 'parameter_mismatch',
+      details: { provider: expect.stringMatching(/^132000: \(#132000\) .+: Refused as ordered$/) },
+    })
+  })
+
   test('a contact who opted out gets no marketing: 403', async () => {
     const recipient = await openWindow(uniquePhone())
     await service.db`update contacts set whatsapp_consent = false where phone = ${recipient}`

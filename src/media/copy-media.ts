@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import { wordsOf } from '../providers/graph-error.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import { type BlobStore, newStorageKey } from './blob-store.ts'
@@ -91,7 +92,7 @@ export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSig
     case 'throttled':
       return notYet('the provider asked to wait', answer.retryAfterSeconds)
     case 'failed':
-      return notYet(answer.error.code === null ? answer.error.title : `${answer.error.code}: ${answer.error.title}`)
+      return notYet(wordsOf(answer.error))
   }
 }
 

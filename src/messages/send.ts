@@ -19,6 +19,7 @@ import {
   templateNotFound,
 } from '../errors.ts'
 import type { Breaker } from '../providers/breaker.ts'
+import { wordsOf } from '../providers/graph-error.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
 import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
@@ -256,7 +257,7 @@ function providerRefusal({ reason, error }: Extract<SendOutcome, { kind: 'refuse
     case 'window_closed':
       return sessionWindowClosed(null, null)
     case 'parameter_mismatch':
-      return parameterMismatch({ provider: error.title })
+      return parameterMismatch({ provider: wordsOf(error) })
     case 'template_not_found':
       return templateNotFound()
     case 'template_not_approved':

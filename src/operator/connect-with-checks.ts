@@ -42,9 +42,14 @@ export async function connectWithChecks(
       given.appSecret || given.webhookSecret
         ? 'events: only those that prove the secret are taken'
         : 'events: NOT SIGNED, anyone who knows the address can post them; give --app-secret or --webhook-secret',
-      deps.webhookGuide(connected).verifyToken === null
-        ? 'verify token: NOT SET, the provider cannot register the webhook; set WHATSAPP_VERIFY_TOKEN and restart'
-        : 'verify token: set',
+      ...checkOfToken(deps.webhookGuide(connected).verifyToken),
     ],
   }
+}
+
+function checkOfToken(token: string | null | undefined): string[] {
+  if (token === undefined) return []
+  return token === null
+    ? ['verify token: NOT SET, the provider cannot register the webhook; set WHATSAPP_VERIFY_TOKEN and restart']
+    : ['verify token: set']
 }

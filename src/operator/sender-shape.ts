@@ -181,7 +181,8 @@ export const SenderReply = Type.Object(
 )
 
 /** Where a sender's events have to come, and what to do about it at its provider. */
-export type WebhookGuide = { url: string; verifyToken: string | null; steps: string }
+/** `verifyToken`: undefined where the provider makes no handshake, null where it does and no token is set. */
+export type WebhookGuide = { url: string; verifyToken: string | null | undefined; steps: string }
 
 export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   channelId: sender.id,
@@ -199,7 +200,7 @@ export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   throughputPerSecond: sender.throughputPerSecond,
   isSharedWithApp: sender.isSharedWithApp,
   webhookUrl: guide.url,
-  webhookVerifyToken: guide.verifyToken,
+  webhookVerifyToken: guide.verifyToken ?? null,
   webhookSteps: guide.steps,
   createdAt: sender.createdAt.toISOString(),
 })

@@ -12,6 +12,10 @@ export function readGraphError(body: Record<string, unknown>): ProviderError | u
   }
 }
 
+/** The provider's own words about an error: code, text and, when it gives them, details. */
+export const wordsOf = ({ code, title, details }: ProviderError): string =>
+  [code, title, details].filter((part) => part !== null).join(': ')
+
 /** A failure that the provider itself said nothing of. */
 export const failure = (title: string): ProviderError => ({ code: null, title, details: null })
 

@@ -156,6 +156,8 @@ export type Provider = {
   fetchMedia(access: SenderAccess, mediaId: string, signal: AbortSignal): Promise<MediaOutcome>
   /** One line of text: the settings to enter at the provider so that its events arrive here. */
   webhookSteps(place: WebhookPlace): string
+  /** Whether it asks for the verify token before it registers the webhook. */
+  makesHandshake: boolean
   /** By what the provider's events name the app, read from what the operator gave; null where it has no apps. */
   appIdOf(access: SenderAccess): string | null
 }

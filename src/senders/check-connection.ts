@@ -1,5 +1,6 @@
 import { serviceUnavailable, validationError } from '../errors.ts'
-import type { ProviderError, ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
+import { wordsOf } from '../providers/graph-error.ts'
+import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 
 export type ConnectionDeps = {
@@ -42,9 +43,6 @@ function unchecked(deps: ConnectionDeps, reason: string): Checked {
 
 const notListed = () =>
   validationError([{ path: 'phoneNumberId', message: 'is not among the numbers that the provider lists: correct it' }])
-
-const wordsOf = ({ code, title, details }: ProviderError): string =>
-  [code, title, details].filter((part) => part !== null).join(': ')
 
 /** Meta's codes for a credential without the permission that is needed: 3, 10 and 200 to 299. */
 const isPermission = (code: number | null): boolean =>

@@ -20,11 +20,14 @@ let companyId: number
 /** The provider's list, and what happens between its reading and the end of its answer. */
 let list: { id: string; name: string; status: string }[]
 let duringAnswer: () => Promise<unknown>
+/** The provider's refusal, instead of its list. */
+let refusal: object | undefined
 
 const provider = createServer(async (request, response) => {
   const data = list.map((one) => ({ ...one, language: 'en_US', category: 'UTILITY', components: [] }))
   if (request.url?.includes('message_templates')) await duringAnswer()
-  response.setHeader('content-type', 'application/json').end(JSON.stringify({ data }))
+  response.statusCode = refusal === undefined ? 200 : 400
+  response.setHeader('content-type', 'application/json').end(JSON.stringify(refusal ?? { data }))
 })
 
 beforeAll(async () => {
@@ -44,6 +47,7 @@ beforeEach(async () => {
   companyId = await createCompany(db)
   await createSender(db, companyId)
   duringAnswer = async () => {}
+  refusal = undefined
   list = ['one', 'two'].map((name) => ({ id: `id-${name}`, name, status: 'PENDING' }))
 })
 afterAll(async () => {
@@ -139,4 +143,11 @@ it('applies an event about a template that a sync is adding in the same moment',
   })
   await told
   expect(await statuses()).toEqual(['one APPROVED'])
+})
+
+it('a refusal is reported in the provider’s words, with its details', async () => {
+  refusal = { error: { code: 100, message: '(#100) Invalid parameter', error_data: { details: 'Unknown account' } } }
+  await expect(syncTemplates(deps, companyId)).rejects.toThrow(
+    'The templates of account WABA1 could not be read: 100: (#100) Invalid parameter: Unknown account',
+  )
 })

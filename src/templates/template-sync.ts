@@ -1,6 +1,7 @@
 import type { Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
+import { wordsOf } from '../providers/graph-error.ts'
 import type { Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import { templateStatusOf } from './template.ts'
@@ -52,7 +53,9 @@ async function readAccount(
   const listedAt = await readListTime(deps.db)
   const list = await provider.listTemplates(sender)
   if (list.kind === 'failed') {
-    throw serviceUnavailable(`The templates of account ${sender.wabaAccountId} could not be read: ${list.error.title}`)
+    throw serviceUnavailable(
+      `The templates of account ${sender.wabaAccountId} could not be read: ${wordsOf(list.error)}`,
+    )
   }
   const templates = list.value.map((template) => ({
     ...template,

@@ -6,6 +6,7 @@ import { joinDatabase, openPool } from '../db/database.ts'
 import { checkSchema } from '../db/migrate.ts'
 import { readServerFacts, type ServerFacts } from '../db/server-fact-store.ts'
 import { explainRefusal } from '../db/start-refusal.ts'
+import { wordsOf } from '../providers/graph-error.ts'
 import { checkSecrets } from '../secrets/check-secrets.ts'
 import { type Cipher, createCipher } from '../secrets/secrets.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
@@ -85,8 +86,7 @@ async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<F
       const listed = await providers[sender.provider]?.listNumbers(sender)
       if (listed === undefined) return finding(name, `there is no adapter for ${sender.provider}`, 'fail')
       if (listed.kind === 'fetched') return finding(name, `${sender.provider} accepts its credential`)
-      const { code, title, details } = listed.error
-      const words = [code, title, details].filter((part) => part !== null).join(': ')
+      const words = wordsOf(listed.error)
       return listed.isRefused
         ? finding(name, `${sender.provider} refuses its credential (${words}): run parley sender update`, 'fail')
         : finding(name, `${sender.provider} cannot be reached (${words})`, 'fail')

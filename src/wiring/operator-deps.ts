@@ -32,8 +32,9 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
       const url = `${deps.config.baseUrl}/public/v1/webhooks/whatsapp`
       const verifyToken = deps.config.whatsappVerifyToken
       const place = { url, verifyToken, hasSecret: sender.hasWebhookSecret }
-      const steps = deps.providers[sender.provider]?.webhookSteps(place) ?? `Have the events posted to ${url}.`
-      return { url, verifyToken: verifyToken ?? null, steps }
+      const provider = deps.providers[sender.provider]
+      const steps = provider?.webhookSteps(place) ?? `Have the events posted to ${url}.`
+      return { url, verifyToken: provider?.makesHandshake === false ? undefined : (verifyToken ?? null), steps }
     },
     onEventsStored: deps.eventsStored.raise,
     events: eventReader,

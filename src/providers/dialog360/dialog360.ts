@@ -69,6 +69,7 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
       `Set the webhook of the number and of its WABA to ${url} (POST /v1/configs/webhook, or the 360dialog hub)` +
       (hasSecret ? ', with your webhookSecret as the header X-Webhook-Secret or as a last segment of the path.' : '.') +
       ' 360dialog does not sign: a webhookSecret keeps others from posting events. The host must have no underscore and no port.',
+    makesHandshake: false,
     appIdOf: () => null,
   }
 }

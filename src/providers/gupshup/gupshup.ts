@@ -63,6 +63,7 @@ export function createGupshupProvider({ dispatcher, timeoutMs }: GupshupOptions)
       (hasSecret ? '; in its meta give your webhookSecret as the header X-Webhook-Secret' : '') +
       '. For template events add one of version 2 with the mode TEMPLATE; without it the hourly sync brings them. ' +
       'Gupshup does not sign: a webhookSecret keeps others from posting events.',
+    makesHandshake: false,
     appIdOf,
   }
 }

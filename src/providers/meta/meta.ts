@@ -63,6 +63,7 @@ export function createMetaProvider(options: MetaOptions): Provider {
       `In the app dashboard, under WhatsApp > Configuration, enter the callback address ${url} and the verify token ` +
       `${verifyToken ?? '(first set WHATSAPP_VERIFY_TOKEN)'}, and subscribe to the field messages and to the ` +
       'message_template_* fields. With the app secret given as appSecret, only signed events are taken.',
+    makesHandshake: true,
     appIdOf: () => null,
   }
 }
