@@ -13,12 +13,29 @@ export function blocksOf(page: string): Map<string, string> {
   return new Map(blocks.map(([, indent = '', name = '', body = '']) => [name, body.replaceAll(`\n${indent}`, '\n')]))
 }
 
+/** The blocks of commands of a page without a name, which no test can run. */
+export const countUnnamed = (page: string): number =>
+  readFileSync(join(ROOT, 'docs', page), 'utf8').match(/^ *```(?:sh|bash|shell|console)$/gm)?.length ?? 0
+
+/** The commands of some blocks of a page, for one shell: variables of a block hold in the next ones. */
+export function commandsOf(page: string, names: string[]): string {
+  const blocks = blocksOf(page)
+  const missing = names.filter((name) => !blocks.has(name))
+  if (missing.length > 0) throw new Error(`docs/${page} has no block ${missing.join(', ')}`)
+  return names.map((name) => blocks.get(name)).join('\n')
+}
+
 /**
  * Runs commands of a page as they stand, in a folder that has `deploy`, with `parley` on the path; returns what they print.
  *
  * @throws Error with the output when a command fails
  */
-export function runCommands(commands: string, folder: string, env: Record<string, string>): string {
+export function runCommands(
+  commands: string,
+  folder: string,
+  env: Record<string, string>,
+  { input = '' }: { input?: string } = {},
+): string {
   const path = mkdtempSync(join(tmpdir(), 'parley-path-'))
   try {
     symlinkSync(join(ROOT, 'bin', 'parley'), join(path, 'parley'))
@@ -26,6 +43,7 @@ export function runCommands(commands: string, folder: string, env: Record<string
       cwd: folder,
       env: { ...env, PATH: `${path}:${env.PATH ?? process.env.PATH}` },
       encoding: 'utf8',
+      input,
     })
     if (status !== 0) throw new Error(`ended with ${status}:\n${commands}\n${stdout}${stderr}`)
     return stdout

@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { envelopeOf } from '../webhook/envelope.ts'
 import { echoChange, type Item, inboundChanges, type Written } from '../webhook/inbound.ts'
+import type { NumberWebhook } from '../world/account.ts'
 import { DEMO_NUMBERS } from '../world/demo.ts'
 import { BadInput, parserOf } from './bad-input.ts'
 import { type ControlCall, type ControlDeps, getNumber } from './control-deps.ts'
@@ -42,7 +43,7 @@ const parseGenerated = parserOf(Generated)
 /** `POST /sandbox/inbound`: a customer writes. */
 export async function sendInbound(deps: ControlDeps, { body }: ControlCall) {
   const item = readInbound(deps, body, '')
-  const { wamids, ...posted } = await post(deps, [item])
+  const { wamids, ...posted } = await post(deps, [item], item.number.webhook)
   keepLine(deps, item, wamids[0] ?? '')
   return { wamid: wamids[0], ...posted }
 }
@@ -76,8 +77,9 @@ export async function sendEcho(deps: ControlDeps, { body }: ControlCall) {
   const { phoneNumberId, ...echo } = parseEcho(body)
   if (echo.to === undefined && echo.userId === undefined) throw new BadInput('to', 'is required (or userId)')
   const at = deps.clock.now()
-  const { change, wamid } = echoChange(deps, { number: getNumber(deps.world, phoneNumberId), written: echo }, at)
-  return { wamid, ...(await deps.webhook.post(envelopeOf([change], at))) }
+  const number = getNumber(deps.world, phoneNumberId)
+  const { change, wamid } = echoChange(deps, { number, written: echo }, at)
+  return { wamid, ...(await deps.webhook.post(envelopeOf([change], at), number.webhook)) }
 }
 
 function readInbound({ world }: ControlDeps, value: unknown, prefix: string): Item {
@@ -89,10 +91,10 @@ function readInbound({ world }: ControlDeps, value: unknown, prefix: string): It
   return { number, written: message }
 }
 
-async function post(deps: ControlDeps, items: Item[]) {
+async function post(deps: ControlDeps, items: Item[], own?: NumberWebhook) {
   const at = deps.clock.now()
   const { changes, wamids } = inboundChanges(deps, items, at)
-  return { wamids, ...(await deps.webhook.post(envelopeOf(changes, at))) }
+  return { wamids, ...(await deps.webhook.post(envelopeOf(changes, at), own)) }
 }
 
 /** `count` text messages of `conversations` customers in turn; the first `duplicates` of them come a second time. */

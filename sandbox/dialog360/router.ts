@@ -4,6 +4,7 @@ import { namespaceOf } from '../graph/account.ts'
 import { downloadMedia, readMedia, uploadMedia } from '../graph/media.ts'
 import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
 import { answerSend } from '../graph/send.ts'
+import { readConfiguration } from '../webhook/number-webhook.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import type { TemplateRecord } from '../world/template.ts'
 import type { World } from '../world/world.ts'
@@ -49,6 +50,8 @@ function answerNumber(
       return uploadMedia(deps, number.id, request)
     case 'GET v1/configs/templates':
       return listTemplates(deps.world, number, query)
+    case 'POST v1/configs/webhook':
+      return setWebhook(number, request.body)
     case 'GET health_status':
       return jsonAnswer(healthOf(number))
     case `GET ${MEDIA_PATH}`:
@@ -56,6 +59,13 @@ function answerNumber(
     default:
       return answerMedia(deps, call)
   }
+}
+
+function setWebhook(number: PhoneNumber, body: Buffer): Answer {
+  const webhook = readConfiguration(body.toString())
+  if (webhook === undefined) return ownError('url is required', 400)
+  number.webhook = webhook
+  return jsonAnswer(webhook)
 }
 
 function answerMedia(deps: GraphDeps, call: string): Answer {

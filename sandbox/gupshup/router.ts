@@ -3,6 +3,7 @@ import { readForm } from '../graph/media.ts'
 import { type GraphDeps, REFUSED_CREDENTIAL } from '../graph/router.ts'
 import { answerSend } from '../graph/send.ts'
 import { digitsOf } from '../phone.ts'
+import { readSubscription } from '../webhook/number-webhook.ts'
 import type { PhoneNumber } from '../world/account.ts'
 import { sha256Of } from '../world/sample-media.ts'
 import type { World } from '../world/world.ts'
@@ -47,11 +48,21 @@ function answerApp(
         status: 'success',
         templates: deps.world.templates.list(number.wabaAccountId).map((template) => templateOf(template, appId)),
       })
+    case 'POST subscription':
+      return subscribe(number, request.body)
     case 'GET waba/info':
       return jsonAnswer({ status: 'success', wabaInfo: infoOf(number) })
     default:
       return answerMedia(deps.world, call)
   }
+}
+
+/** A subscription of version 2 brings the events of templates, which the sandbox posts to its own address. */
+function subscribe(number: PhoneNumber, body: Buffer): Answer {
+  const webhook = readSubscription(body.toString())
+  if (webhook === undefined) return ownError('url is required', 400)
+  if (new URLSearchParams(body.toString()).get('version') === '3') number.webhook = webhook
+  return jsonAnswer({ status: 'success', subscription: webhook })
 }
 
 /** Bytes at once, without a description before them. */

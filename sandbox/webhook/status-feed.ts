@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, monotonicMs } from '../clock.ts'
 import { enqueuedEvent } from '../gupshup/platform-event.ts'
+import type { NumberWebhook } from '../world/account.ts'
 import type { Accepted, World } from '../world/world.ts'
 import { envelopesOf, numberChange } from './envelope.ts'
 import { statusOf } from './status.ts'
@@ -65,7 +66,18 @@ function takeDue(queue: Due[], nowMs: number, most: number): Due[] {
 }
 
 /** Like the provider, tries again for a while when the service does not take them, so that order is kept. */
-async function post({ world, webhook, clock }: StatusFeedDeps, batch: Due[], signal: AbortSignal): Promise<void> {
+async function post(deps: StatusFeedDeps, batch: Due[], signal: AbortSignal): Promise<void> {
+  const groups = Map.groupBy(batch, ({ message }) => deps.world.numbers.get(message.phoneNumberId)?.webhook)
+  for (const [own, its] of groups) await postGroup(deps, its, own, signal)
+}
+
+/** The statuses of messages whose numbers have the same webhook. */
+async function postGroup(
+  { world, webhook, clock }: StatusFeedDeps,
+  batch: Due[],
+  own: NumberWebhook | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const at = clock.now()
   const changes = [...Map.groupBy(batch, ({ message }) => message.phoneNumberId)].flatMap(([id, its]) => {
     const number = world.numbers.get(id)
@@ -75,12 +87,17 @@ async function post({ world, webhook, clock }: StatusFeedDeps, batch: Due[], sig
   })
   // Gupshup first tells which wamid belongs to the id that it answered with.
   const enqueued = batch.flatMap(({ message, status }) => (status === 'sent' ? (enqueuedEvent(message, at) ?? []) : []))
-  for (const body of [...enqueued, ...envelopesOf(changes, at)]) await postRepeatedly(webhook, body, signal)
+  for (const body of [...enqueued, ...envelopesOf(changes, at)]) await postRepeatedly(webhook, body, own, signal)
 }
 
-async function postRepeatedly(webhook: Webhook, body: unknown, signal: AbortSignal): Promise<void> {
+async function postRepeatedly(
+  webhook: Webhook,
+  body: unknown,
+  own: NumberWebhook | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   for (let attempt = 1; attempt <= ATTEMPTS && !signal.aborted; attempt += 1) {
-    if ((await webhook.post(body)).delivered) return
+    if ((await webhook.post(body, own)).delivered) return
     await pause(RETRY_MS, signal)
   }
 }

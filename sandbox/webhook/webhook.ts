@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici'
+import type { NumberWebhook } from '../world/account.ts'
 import { providerJson, signatureOf } from './provider-json.ts'
 
 /** Where the service takes its events, and the secret they are signed with, if any. */
@@ -10,10 +11,10 @@ export type Posted = { delivered: boolean; statusCode: number | null; reason?: s
 /** The provider's end of the webhook. */
 export type Webhook = {
   target: WebhookTarget
-  /** Posts a value as the provider writes it, signed when there is a secret. */
-  post(value: unknown): Promise<Posted>
+  /** Posts a value as the provider writes it, signed when there is a secret; to the number's own webhook where it has one. */
+  post(value: unknown, own?: NumberWebhook): Promise<Posted>
   /** Posts exactly these bytes; signed like the rest unless a signature is among the headers. */
-  postBytes(body: Buffer, headers?: Record<string, string>): Promise<Posted>
+  postBytes(body: Buffer, headers?: Record<string, string>, ownUrl?: string): Promise<Posted>
   close(): Promise<void>
 }
 
@@ -24,9 +25,10 @@ export function createWebhook(target: WebhookTarget): Webhook {
   const agent = new Agent({ connections: 64, keepAliveTimeout: 30_000, connect: { timeout: 5_000 } })
   const webhook: Webhook = {
     target,
-    post: (value) => webhook.postBytes(Buffer.from(providerJson(value))),
-    postBytes: (body, headers = {}) => {
-      const { url, appSecret } = webhook.target
+    post: (value, own) => webhook.postBytes(Buffer.from(providerJson(value)), own?.headers, own?.url),
+    postBytes: (body, headers = {}, ownUrl) => {
+      const { appSecret } = webhook.target
+      const url = ownUrl ?? webhook.target.url
       if (url === undefined) {
         return Promise.resolve({ delivered: false, statusCode: null, reason: 'no webhook address is set' })
       }

@@ -1,6 +1,9 @@
 /** A WhatsApp Business Account. */
 export type Account = { id: string; name: string; isSubscribed?: boolean }
 
+/** An address for the events of one number, and the headers that they carry there. */
+export type NumberWebhook = { url: string; headers: Record<string, string> }
+
 export type PhoneNumber = {
   id: string
   displayPhoneNumber: string
@@ -8,6 +11,8 @@ export type PhoneNumber = {
   wabaAccountId: string
   /** Gupshup's app that holds the number: its events then come as Gupshup writes them. */
   app?: { id: string; name: string } | undefined
+  /** Set through the provider's API; without it events go to the address of the sandbox. */
+  webhook?: NumberWebhook
   /** Also used in the phone app. */
   isOnBizApp?: boolean | undefined
   /** Members of the business profile that were set. */
