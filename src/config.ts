@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import ipaddr from 'ipaddr.js'
+import { createSettingReader, type SettingReader } from './setting-reader.ts'
 
 /** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
 export const MAIL_SCHEMES = ['smtp:', 'smtps:', 'postmark:', 'postmark+http:'] as const
@@ -78,7 +79,6 @@ export class ConfigError extends Error {
 }
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
-const OLDEST_GRAPH_VERSION = 22
 const MAX_PROCESSES = 64
 /** Two cores are left to PostgreSQL and the system; more than eight processes are asked for by name. */
 const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2, 1), 8)
@@ -89,37 +89,18 @@ const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2,
  */
 export function readConfig(env: Record<string, string | undefined>, cores: number = availableParallelism()): Config {
   const faults: string[] = []
-  const read = reader(env, faults)
+  const read = createSettingReader(env, faults)
 
   const databaseUrl = read.url('DATABASE_URL', ['postgres:', 'postgresql:'])
+  checkSecretsAreSet(read, databaseUrl, faults)
   const port = read.integer('PORT', 3000, 0, 65535)
   const host = read.text('HOST', '127.0.0.1')
-  const certFile = read.optional('TLS_CERT_FILE')
-  const keyFile = read.optional('TLS_KEY_FILE')
-  const loopback = isLoopbackHost(host)
-
-  if ((certFile === undefined) !== (keyFile === undefined)) {
-    faults.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither')
-  }
-  if (databaseUrl !== undefined && !read.optional('ENCRYPTION_KEY')) {
-    faults.push('ENCRYPTION_KEY must be set with DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32)')
-  }
-  if (databaseUrl !== undefined && !read.optional('ADMIN_TOKEN')) {
-    faults.push('ADMIN_TOKEN must be set with DATABASE_URL: at least 32 random characters (openssl rand -hex 32)')
-  }
+  const tls = readTls(read, faults)
   const configuredBaseUrl = read.url('BASE_URL', ['http:', 'https:'])?.replace(/\/+$/, '')
   const trustProxy = read.addresses('TRUST_PROXY')
   // Behind a proxy every peer is local, also for requests that came to the proxy over plain HTTP.
-  const isLocalWork = loopback && trustProxy.length === 0 && !configuredBaseUrl?.toLowerCase().startsWith('https:')
-  const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLocalWork ? 'loopback' : 'reject')
-  if (plainHttp === 'loopback' && !loopback) {
-    faults.push(
-      `PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}: leave PLAIN_HTTP out, and set TLS_CERT_FILE and TLS_KEY_FILE, or TRUST_PROXY to the address of your proxy`,
-    )
-  }
-
+  const isLocalWork = trustProxy.length === 0 && !configuredBaseUrl?.toLowerCase().startsWith('https:')
   const sandbox = read.oneOf('SANDBOX', ['on', 'off'], databaseUrl === undefined ? 'on' : 'off') === 'on'
-  const tls = certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined
   const config: Config = {
     port,
     host,
@@ -147,7 +128,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
     ),
     tls,
     trustProxy,
-    plainHttp,
+    plainHttp: readPlainHttp(read, host, isLocalWork, faults),
     metricsToken: read.secret('METRICS_TOKEN', 16),
     otlpEndpoint: read.url('OTEL_EXPORTER_OTLP_ENDPOINT', ['http:', 'https:']),
     marketingWindow: read.oneOf('MARKETING_WINDOW', ['strict', 'provider'], 'strict'),
@@ -168,140 +149,42 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
   return Object.freeze(config)
 }
 
+/** A database of one's own comes with secrets of one's own; only the embedded default makes them. */
+function checkSecretsAreSet(read: SettingReader, databaseUrl: string | undefined, faults: string[]): void {
+  if (databaseUrl === undefined) return
+  if (!read.optional('ENCRYPTION_KEY')) {
+    faults.push('ENCRYPTION_KEY must be set with DATABASE_URL: 32 random bytes in base64 (openssl rand -base64 32)')
+  }
+  if (!read.optional('ADMIN_TOKEN')) {
+    faults.push('ADMIN_TOKEN must be set with DATABASE_URL: at least 32 random characters (openssl rand -hex 32)')
+  }
+}
+
+function readTls(read: SettingReader, faults: string[]): Config['tls'] {
+  const certFile = read.optional('TLS_CERT_FILE')
+  const keyFile = read.optional('TLS_KEY_FILE')
+  if (certFile !== undefined && keyFile !== undefined) return { certFile, keyFile }
+  if (certFile !== keyFile) faults.push('TLS_CERT_FILE and TLS_KEY_FILE go together: set both or neither')
+  return undefined
+}
+
+/** Plain HTTP is answered on a loopback address alone, and by default only without a proxy and an https base URL. */
+function readPlainHttp(read: SettingReader, host: string, isLocalWork: boolean, faults: string[]): Config['plainHttp'] {
+  const isLoopback = isLoopbackHost(host)
+  const plainHttp = read.oneOf('PLAIN_HTTP', ['loopback', 'reject'], isLoopback && isLocalWork ? 'loopback' : 'reject')
+  if (plainHttp === 'loopback' && !isLoopback) {
+    faults.push(
+      `PLAIN_HTTP=loopback needs HOST to be a loopback address, not ${host}: leave PLAIN_HTTP out, and set TLS_CERT_FILE and TLS_KEY_FILE, or TRUST_PROXY to the address of your proxy`,
+    )
+  }
+  return plainHttp
+}
+
+/** Whether this host name or IP address can only be reached from the same machine. */
 export const isLoopbackHost = (host: string): boolean =>
   LOOPBACK_HOSTS.has(host) || (isIP(host) !== 0 && ipaddr.process(host).range() === 'loopback')
 
 function ownAddress(https: boolean, host: string, port: number): string {
   const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host
   return `${https ? 'https' : 'http'}://${name}:${port}`
-}
-
-/** Readers for one kind of value each; a fault is noted and the default returned, so that all faults are found. */
-function reader(env: Record<string, string | undefined>, faults: string[]) {
-  const optional = (name: string): string | undefined => {
-    const value = env[name]?.trim()
-    return value === undefined || value === '' ? undefined : value
-  }
-  const text = (name: string, fallback: string): string => optional(name) ?? fallback
-
-  const integer = (name: string, fallback: number, min: number, max: number): number => {
-    const value = optional(name)
-    if (value === undefined) return fallback
-    const number = /^[0-9]{1,9}$/.test(value) ? Number(value) : Number.NaN
-    if (number >= min && number <= max) return number
-    faults.push(`${name} must be a whole number from ${min} to ${max}, not ${value}`)
-    return fallback
-  }
-
-  const optionalInteger = (name: string, min: number, max: number): number | undefined =>
-    optional(name) === undefined ? undefined : integer(name, min, min, max)
-
-  const oneOf = <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
-    const value = optional(name)
-    if (value === undefined) return fallback
-    const found = allowed.find((word) => word === value)
-    if (found === undefined) faults.push(`${name} must be one of ${allowed.join(', ')}, not ${value}`)
-    return found ?? fallback
-  }
-
-  const matching = (name: string, fallback: string, pattern: RegExp, rule: string): string => {
-    const value = text(name, fallback)
-    if (pattern.test(value)) return value
-    faults.push(`${name} must be ${rule}`)
-    return fallback
-  }
-
-  const url = (name: string, protocols: readonly string[]): string | undefined => {
-    const value = optional(name)
-    if (value === undefined) return undefined
-    // Several database hosts separated by commas are no URL to the parser; the first one stands for all.
-    const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
-    if (parsed !== null && protocols.includes(parsed.protocol)) return value
-    faults.push(`${name} must be an address that begins with ${protocols.map((one) => `${one}//`).join(' or ')}`)
-    return undefined
-  }
-
-  // The message never repeats the value: it holds the secret.
-  const bucketUrl = (name: string): string | undefined => {
-    const value = optional(name)
-    const parsed = value === undefined ? undefined : URL.parse(value)
-    if (parsed === undefined) return undefined
-    const isWhole =
-      parsed !== null &&
-      /^https?:$/.test(parsed.protocol) &&
-      /^\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]\/?$/.test(parsed.pathname) &&
-      (parsed.username === '') === (parsed.password === '')
-    if (isWhole) return value
-    faults.push(`${name} must be https://KEY:SECRET@HOST/BUCKET?region=REGION, key and secret percent-encoded`)
-    return undefined
-  }
-
-  const secret = (name: string, minLength: number): string | undefined => {
-    const value = optional(name)
-    if (value !== undefined && value.length < minLength)
-      faults.push(`${name} must have at least ${minLength} characters`)
-    return value
-  }
-
-  const encryptionKeys = (name: string): string[] => {
-    const keys = (optional(name) ?? '')
-      .split(',')
-      .map((key) => key.trim())
-      .filter((key) => key !== '')
-    if (keys.some((key) => Buffer.from(key, 'base64').length !== 32)) {
-      faults.push(`${name} must be 32 bytes in base64; several separated by commas, the first one encrypts`)
-    }
-    return keys
-  }
-
-  const addresses = (name: string): string[] => {
-    const list = (optional(name) ?? '')
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== '')
-    for (const item of list) {
-      if (!ipaddr.isValid(item) && !ipaddr.isValidCIDR(item)) faults.push(`${name}: ${item} is no address and no CIDR`)
-    }
-    return list
-  }
-
-  const graphVersion = (name: string, fallback: string): string => {
-    const value = text(name, fallback)
-    const major = /^v([0-9]{1,3})\.[0-9]$/.exec(value)?.[1]
-    if (major !== undefined && Number(major) >= OLDEST_GRAPH_VERSION) return value
-    faults.push(`${name} must be a Graph API version of at least v${OLDEST_GRAPH_VERSION}.0, such as v25.0`)
-    return fallback
-  }
-
-  const date = (name: string, fallback: string): Date => {
-    const value = text(name, fallback)
-    const midnight = new Date(`${value}T00:00:00Z`)
-    if (/^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(value) && midnight.toJSON()?.startsWith(value)) return midnight
-    faults.push(`${name} must be a date such as ${fallback}, not ${value}`)
-    return new Date(`${fallback}T00:00:00Z`)
-  }
-
-  const hostName = (name: string): string | undefined => {
-    const value = optional(name)?.toLowerCase()
-    if (value === undefined || /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(value)) return value
-    faults.push(`${name} must be a host name without scheme, port or path, not ${value}`)
-    return undefined
-  }
-
-  return {
-    optional,
-    text,
-    integer,
-    optionalInteger,
-    oneOf,
-    matching,
-    url,
-    secret,
-    encryptionKeys,
-    addresses,
-    graphVersion,
-    date,
-    hostName,
-    bucketUrl,
-  }
 }
