@@ -1,0 +1,38 @@
+import { monotonicMs } from '../clock.ts'
+import type { DirectDispatch } from './job.ts'
+import { type JobKind, limitsOf } from './job-kind.ts'
+import { LEASE_MS, type LeasedBatch } from './lease.ts'
+
+/** Before the lease of what was enqueued is renewed for the first time. */
+const LATEST_DISPATCH_MS = LEASE_MS / 3
+
+/**
+ * The jobs of a kind that a worker with these batches in flight takes without a claim; undefined when it takes none.
+ * Half of all room, and of the room of each lane and company, stays for claims: they take what waits already, in larger
+ * batches.
+ */
+export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[]): DirectDispatch | undefined {
+  const { laneCap, companyCap, concurrency } = limitsOf(kind)
+  if (own.length >= concurrency / 2) return undefined
+  const narrowLanes = lanesOf(own, 1).filter((lane) => kind.narrow?.wideLanes().has(lane) === false)
+  const fullLanes = [...lanesOf(own, laneCap / 2), ...narrowLanes]
+  const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
+  return { kind: kind.kind, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
+}
+
+/** Whether the leases of jobs that were enqueued for this dispatch can have expired: another worker may have them. */
+export const isTooLate = ({ madeAtMs }: DirectDispatch): boolean => monotonicMs() - madeAtMs > LATEST_DISPATCH_MS
+
+const lanesOf = (batches: readonly LeasedBatch[], least: number): string[] =>
+  keysOf(batches, least, ({ jobs: [job] }) => job?.lane)
+
+/** The keys that at least so many batches have. */
+function keysOf<Key>(
+  batches: readonly LeasedBatch[],
+  least: number,
+  keyOf: (batch: LeasedBatch) => Key | undefined,
+): Key[] {
+  const counts = new Map<Key | undefined, number>()
+  for (const batch of batches) counts.set(keyOf(batch), (counts.get(keyOf(batch)) ?? 0) + 1)
+  return [...counts].flatMap(([key, count]) => (key !== undefined && count >= least ? [key] : []))
+}
