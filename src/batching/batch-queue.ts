@@ -25,7 +25,13 @@ export type BatchQueue<Waiting> = {
 
 type CompanyQueue<Waiting> = { readonly company: number | string; readonly items: Waiting[]; bytes: number }
 type Share<Waiting> = { readonly queue: CompanyQueue<Waiting>; taken: number }
-type Batch<Waiting> = { readonly items: Waiting[]; room: number; readonly mostOfCompany: number }
+type Batch<Waiting> = {
+  readonly items: Waiting[]
+  /** Bytes that may still be added. */
+  room: number
+  readonly maxItems: number
+  readonly mostOfCompany: number
+}
 
 /** The part of a batch, while several companies wait, and of what waits that one company has at most. */
 const COMPANY_SHARE = 1 / 3
@@ -41,9 +47,9 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
   let count = 0
   let bytes = 0
 
-  const hasRoom = (queue: CompanyQueue<Waiting> | undefined, size: number): boolean => {
+  const hasRoom = (queue: CompanyQueue<Waiting>, size: number): boolean => {
     if (count >= maxWaiting || bytes + size > maxWaitingBytes) return false
-    if (queue === undefined) return true
+    if (queue.items.length === 0) return true
     return queue.items.length < maxWaiting * companyShare && queue.bytes + size <= maxWaitingBytes * companyShare
   }
 
@@ -58,37 +64,17 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
     return waiting
   }
 
-  /** The next item of a company that fits into the batch; undefined when its share of this batch is used up. */
-  const takeOne = (share: Share<Waiting>, batch: Batch<Waiting>): Waiting | undefined => {
-    const [first] = share.queue.items
-    if (first === undefined || share.taken === batch.mostOfCompany) return undefined
-    const size = bytesOf(first.item)
-    if (size > batch.room && batch.items.length > 0) return undefined
-    batch.room -= size
-    share.taken += 1
-    return shift(share.queue)
-  }
-
-  /** Moves companies that were served behind those that were not. */
-  const rotate = (shares: readonly Share<Waiting>[]): void => {
-    for (const { queue, taken } of shares) {
-      if (taken > 0 && queues.delete(queue.company)) queues.set(queue.company, queue)
-    }
-  }
-
   return {
     size: () => count,
 
     add: (waiting) => {
       const size = bytesOf(waiting.item)
       const company = companyOf?.(waiting.item) ?? 0
-      const queue = queues.get(company)
+      const queue = queues.get(company) ?? { company, items: [], bytes: 0 }
       if (!hasRoom(queue, size)) return false
-      if (queue === undefined) queues.set(company, { company, items: [waiting], bytes: size })
-      else {
-        queue.items.push(waiting)
-        queue.bytes += size
-      }
+      queues.set(company, queue)
+      queue.items.push(waiting)
+      queue.bytes += size
       count += 1
       bytes += size
       return true
@@ -97,16 +83,9 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
     take: () => {
       const shares = [...queues.values()].map((queue) => ({ queue, taken: 0 }))
       const mostOfCompany = shares.length > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
-      const batch: Batch<Waiting> = { items: [], room: maxBytes, mostOfCompany }
-      let open = shares
-      while (open.length > 0) {
-        open = open.filter((share) => {
-          const waiting = batch.items.length < maxItems ? takeOne(share, batch) : undefined
-          if (waiting !== undefined) batch.items.push(waiting)
-          return waiting !== undefined
-        })
-      }
-      rotate(shares)
+      const batch: Batch<Waiting> = { items: [], room: maxBytes, maxItems, mostOfCompany }
+      fillBatch(batch, shares, bytesOf, shift)
+      rotate(queues, shares)
       return batch.items
     },
 
@@ -115,5 +94,39 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
         while (queue.items[0] !== undefined && !isKept(queue.items[0])) shift(queue)
       }
     },
+  }
+}
+
+/** Takes one item of each company in each round, until the batch is full or no company has an item that fits. */
+function fillBatch<Item, Waiting extends { item: Item }>(
+  batch: Batch<Waiting>,
+  shares: Share<Waiting>[],
+  bytesOf: (item: Item) => number,
+  shift: (queue: CompanyQueue<Waiting>) => Waiting | undefined,
+): void {
+  let open = shares
+  while (open.length > 0) {
+    open = open.filter((share) => {
+      const [first] = share.queue.items
+      const size = first === undefined ? 0 : bytesOf(first.item)
+      const waiting = hasPlace(batch, share, size) ? shift(share.queue) : undefined
+      if (waiting === undefined) return false
+      batch.items.push(waiting)
+      batch.room -= size
+      share.taken += 1
+      return true
+    })
+  }
+}
+
+function hasPlace<Waiting>(batch: Batch<Waiting>, share: Share<Waiting>, size: number): boolean {
+  if (batch.items.length >= batch.maxItems || share.taken === batch.mostOfCompany) return false
+  return size <= batch.room || batch.items.length === 0
+}
+
+/** Moves companies that were served behind those that were not. */
+function rotate<Waiting>(queues: Map<number | string, CompanyQueue<Waiting>>, shares: readonly Share<Waiting>[]): void {
+  for (const { queue, taken } of shares) {
+    if (taken > 0 && queues.delete(queue.company)) queues.set(queue.company, queue)
   }
 }

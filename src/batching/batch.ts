@@ -2,6 +2,7 @@ import { monotonicMs } from '../clock.ts'
 import { isContention, isDataError, isLockTimeout } from '../db/failure.ts'
 import { overloaded } from '../errors.ts'
 import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
+import { createTimer } from './timer.ts'
 
 export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
   /** Processes many items at once; returns one result per item, in their order. */
@@ -40,89 +41,69 @@ const RETRY_AFTER_SECONDS = 1
  * After a deadlock or a serialisation failure the batch is repeated up to three times. Every other error is every item's.
  */
 export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result>): Batcher<Item, Result> {
-  const { spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
+  const { maxItems, maxRunning, spacingMs = 0, maxWaitMs = Number.POSITIVE_INFINITY } = options
   const queue = createBatchQueue<Item, Waiting<Item, Result>>(options)
   const needsClock = spacingMs > 0 || Number.isFinite(maxWaitMs)
   let running = 0
   let startedAtMs = Number.NEGATIVE_INFINITY
-  let isGathering = false
-  let isPausing = false
-  let isExpiring = false
-
-  const gather = (): void => {
-    if (isGathering || running === options.maxRunning) return
-    isGathering = true
-    setImmediate(() => {
-      isGathering = false
-      startNext()
-    })
-  }
 
   const startNext = (): void => {
-    while (running < options.maxRunning && queue.size() > 0) {
+    while (running < maxRunning && queue.size() > 0) {
       const nowMs = needsClock ? monotonicMs() : 0
       const waitMs = startedAtMs + spacingMs - nowMs
-      if (waitMs > 0 && queue.size() < options.maxItems) {
-        startAfter(waitMs)
+      if (waitMs > 0 && queue.size() < maxItems) {
+        startLater(waitMs)
         return
       }
-      const batch = queue.take().filter((waiting) => storeUnlessStale(waiting, nowMs))
+      const batch = queue.take().filter((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))
       if (batch.length === 0) continue
       startedAtMs = nowMs
       running += 1
-      void runBatch(batch)
+      void run(batch)
     }
-  }
-
-  /** Whether a caller still waits for the item; otherwise it is refused. */
-  const storeUnlessStale = (waiting: Waiting<Item, Result>, nowMs: number): boolean => {
-    const isKept = waiting.signal?.aborted !== true && nowMs - waiting.sinceMs < maxWaitMs
-    if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
-    return isKept
   }
 
   /** Starts the next batch before the results of this one are handed out: their callers' own work takes time. */
-  const runBatch = async (batch: Waiting<Item, Result>[]): Promise<void> => {
-    const outcomes = await outcomesOf(
-      options,
-      batch.map(({ item }) => item),
-    )
+  const run = async (batch: Waiting<Item, Result>[]): Promise<void> => {
+    const items = batch.map(({ item }) => item)
+    const outcomes = await outcomesOf(options, items)
     running -= 1
     startNext()
-    for (const [index, outcome] of outcomes.entries()) {
-      if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
-      else batch[index]?.reject(outcome.reason)
-    }
-  }
-
-  const startAfter = (waitMs: number): void => {
-    if (isPausing) return
-    isPausing = true
-    setTimeout(() => {
-      isPausing = false
-      startNext()
-    }, waitMs)
+    answer(batch, outcomes)
   }
 
   /** Refuses items that wait too long behind batches in flight, so that what waits is bounded in time too. */
-  const expireLater = (): void => {
-    if (isExpiring || !Number.isFinite(maxWaitMs)) return
-    isExpiring = true
-    setTimeout(() => {
-      isExpiring = false
-      const nowMs = monotonicMs()
-      queue.removeOldest((waiting) => storeUnlessStale(waiting, nowMs))
-      if (queue.size() > 0) expireLater()
-    }, maxWaitMs / 4)
+  const expire = (): void => {
+    const nowMs = monotonicMs()
+    queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))
+    if (queue.size() > 0) expireLater(maxWaitMs / 4)
   }
+
+  const gather = createTimer(startNext)
+  const startLater = createTimer(startNext)
+  const expireLater = createTimer(expire)
 
   return (item, signal) =>
     new Promise((resolve, reject) => {
       const sinceMs = needsClock ? monotonicMs() : 0
       if (!queue.add({ item, signal, sinceMs, resolve, reject })) return reject(overloaded(RETRY_AFTER_SECONDS))
-      gather()
-      expireLater()
+      if (running < maxRunning) gather()
+      if (Number.isFinite(maxWaitMs)) expireLater(maxWaitMs / 4)
     })
+}
+
+/** Whether a caller still waits for the item, since after `staleMs`; otherwise the item is refused. */
+function keepUnlessStale<Item, Result>(waiting: Waiting<Item, Result>, staleMs: number): boolean {
+  const isKept = waiting.signal?.aborted !== true && waiting.sinceMs > staleMs
+  if (!isKept) waiting.reject(overloaded(RETRY_AFTER_SECONDS))
+  return isKept
+}
+
+function answer<Item, Result>(batch: Waiting<Item, Result>[], outcomes: PromiseSettledResult<Result>[]): void {
+  for (const [index, outcome] of outcomes.entries()) {
+    if (outcome.status === 'fulfilled') batch[index]?.resolve(outcome.value)
+    else batch[index]?.reject(outcome.reason)
+  }
 }
 
 /** How each of the items ended; never rejects. */

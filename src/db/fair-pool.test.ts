@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompanySlots, type SlotLimits, type SlotRequest } from './company-slots.ts'
+import { createCompanySlots, type SlotLimits } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
+import type { SlotRequest } from './slot-queue.ts'
 
 const { db: pool } = await createTestDatabase()
 await pool`create table work (company_id integer not null, at timestamptz not null default clock_timestamp())`
