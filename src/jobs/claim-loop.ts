@@ -38,34 +38,26 @@ type LoopDeps = {
 
 /** Claims jobs of one kind while there is room for them, polls when there are none, and outlives any failure. */
 export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
-  const { concurrency, laneCap, companyCap } = limitsOf(kind)
+  const { concurrency, laneCap } = limitsOf(kind)
   const pause = createPause()
   let stopped = false
   let afterLane = ''
   let pollMs = FIRST_POLL_MS
-  let failures = 0
   let wantsRoom = false
-
-  const claim = async (batches: number): Promise<Claimed> => {
-    await deps.recover()
-    const startedAtMs = monotonicMs()
-    const batchSize = kind.batch ?? 1
-    const narrow = kind.narrow && { wideLanes: [...kind.narrow.wideLanes()], narrowSize: kind.narrow.batch }
-    const caps = { batchSize, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
-    const claimed = await withStatementTimeout(
-      claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
-    )
-    afterLane = claimed.lastLane
-    for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
-    return claimed
-  }
 
   /** One look for work; returns how long to wait before the next unless woken. */
   const look = async (): Promise<number> => {
     const batches = concurrency - deps.inFlight()
     wantsRoom = batches <= 0
     if (wantsRoom) return LONGEST_POLL_MS
-    const { jobs, sawAll, sawFull, nextDueInMs = LONGEST_POLL_MS } = await claim(batches)
+    const {
+      jobs,
+      sawAll,
+      sawFull,
+      lastLane,
+      nextDueInMs = LONGEST_POLL_MS,
+    } = await claim(deps, kind, batches, afterLane)
+    afterLane = lastLane
     // Then each lane has given all that its cap allows: more comes with a wake-up or when a batch ends.
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
     // A lane may hold more than it had room for only where a whole batch was taken.
@@ -74,25 +66,14 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
   }
 
-  const lookSafely = async (): Promise<number> => {
-    try {
-      const waitMs = await look()
-      if (failures > 0) deps.log.warn({ kind: kind.kind, failures }, 'job.claims_resumed')
-      failures = 0
-      return waitMs
-    } catch (error) {
-      if (failures === 0) deps.log.warn({ kind: kind.kind, err: error }, 'job.claim_failed')
-      failures += 1
-      return Math.min(FIRST_POLL_MS * 2 ** failures, LONGEST_RETRY_MS)
-    }
-  }
+  const lookSafely = withFailureBackoff(deps.log, kind.kind, look)
 
   const ended = (async () => {
     while (!stopped) {
       const startedAtMs = monotonicMs()
-      const waitMs = await lookSafely()
+      const { waitMs, hasFailed } = await lookSafely()
       const restMs = Math.min(RESTS * (monotonicMs() - startedAtMs), SPACING_MS)
-      if (!stopped) await pause.wait(waitMs, failures > 0 ? waitMs : restMs)
+      if (!stopped) await pause.wait(waitMs, hasFailed ? waitMs : restMs)
     }
   })()
 
@@ -106,6 +87,37 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
       pause.end()
       return ended
     },
+  }
+}
+
+/** Claims batches of the lanes after one, and runs them. */
+async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: string): Promise<Claimed> {
+  await deps.recover()
+  const startedAtMs = monotonicMs()
+  const { laneCap, companyCap } = limitsOf(kind)
+  const narrow = kind.narrow && { wideLanes: [...kind.narrow.wideLanes()], narrowSize: kind.narrow.batch }
+  const caps = { batchSize: kind.batch ?? 1, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
+  const claimed = await withStatementTimeout(
+    claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
+  )
+  for (const jobs of byClaim(claimed.jobs)) deps.run(jobs, startedAtMs)
+  return claimed
+}
+
+/** Makes `look` safe to call: failures in a row wait longer each, and the first and the end of them are logged. */
+function withFailureBackoff(log: LoopDeps['log'], kind: string, look: () => Promise<number>) {
+  let failures = 0
+  return async (): Promise<{ waitMs: number; hasFailed: boolean }> => {
+    try {
+      const waitMs = await look()
+      if (failures > 0) log.warn({ kind, failures }, 'job.claims_resumed')
+      failures = 0
+      return { waitMs, hasFailed: false }
+    } catch (error) {
+      if (failures === 0) log.warn({ kind, err: error }, 'job.claim_failed')
+      failures += 1
+      return { waitMs: Math.min(FIRST_POLL_MS * 2 ** failures, LONGEST_RETRY_MS), hasFailed: true }
+    }
   }
 }
 

@@ -45,47 +45,23 @@ type HubDeps = { db: Pool; clock: Clock; readers: Readers; onFailure: (error: un
 /** The streams of this process: changed records are read once for each company, however many streams it has. */
 export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
   const companies = new Map<number, Company>()
-  const listener = createListener(db, { onChanges: (changes) => spread(changes), onGap: () => resetAll() })
-  let polling: NodeJS.Timeout | undefined
-
+  const resetAll = () => {
+    for (const company of companies.values()) reset(company)
+  }
   const spread = (changes: Changes) => {
     if (changes === 'all') return resetAll()
     for (const [companyId, changed] of changes) {
       const company = companies.get(companyId)
-      if (company !== undefined) take(company, changed)
+      if (company !== undefined) take(company, changed, { readers, onFailure })
     }
   }
-  const take = (company: Company, changed: Changed) => {
-    if (changed === 'all') return reset(company)
-    company.pending.push(changed)
-    if (!company.isReading) void drain(company)
-  }
-  const drain = async (company: Company) => {
-    company.isReading = true
-    while (company.pending.length > 0 && company.streams.size > 0) {
-      const merged = mergeOf(company.pending)
-      company.pending = []
-      if (merged === undefined) reset(company)
-      else
-        await sendChanged(company, readers, merged).catch((error) => {
-          onFailure(error)
-          reset(company)
-        })
-    }
-    company.isReading = false
-  }
+  const listener = createListener(db, { onChanges: spread, onGap: resetAll })
+  let polling: NodeJS.Timeout | undefined
+
   const poll = async () => {
-    if (listener.isDeaf) await Promise.all([...companies.values()].map(pollCompany)).catch(onFailure)
+    if (listener.isDeaf)
+      await Promise.all([...companies.values()].map((company) => pollCompany(db, company))).catch(onFailure)
     if (companies.size > 0) polling = setTimeout(poll, POLL_EVERY_MS).unref()
-  }
-  const pollCompany = async (company: Company) => {
-    const active = await listActive(db, company.id, company.seenUntil, MAX_READ + 1)
-    company.seenUntil = active.at(-1)?.activeAt ?? company.seenUntil
-    // Which of their messages changed is not known.
-    if (active.length > 0) reset(company)
-  }
-  const resetAll = () => {
-    for (const company of companies.values()) reset(company)
   }
 
   return {
@@ -112,6 +88,39 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
       await listener.end()
     },
   }
+}
+
+type Sending = Pick<HubDeps, 'readers' | 'onFailure'>
+
+function take(company: Company, changed: Changed, sending: Sending): void {
+  if (changed === 'all') reset(company)
+  else {
+    company.pending.push(changed)
+    if (!company.isReading) void drain(company, sending)
+  }
+}
+
+/** Reads and sends what changed until nothing is left: changes that arrive during a read are read together. */
+async function drain(company: Company, { readers, onFailure }: Sending): Promise<void> {
+  company.isReading = true
+  while (company.pending.length > 0 && company.streams.size > 0) {
+    const merged = mergeOf(company.pending)
+    company.pending = []
+    if (merged === undefined) reset(company)
+    else
+      await sendChanged(company, readers, merged).catch((error) => {
+        onFailure(error)
+        reset(company)
+      })
+  }
+  company.isReading = false
+}
+
+async function pollCompany(db: Pool, company: Company): Promise<void> {
+  const active = await listActive(db, company.id, company.seenUntil, MAX_READ + 1)
+  company.seenUntil = active.at(-1)?.activeAt ?? company.seenUntil
+  // Which of their messages changed is not known.
+  if (active.length > 0) reset(company)
 }
 
 const newCompany = (id: number, now: Date): Company => ({

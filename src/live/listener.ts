@@ -37,33 +37,26 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   let timer: NodeJS.Timeout | undefined
   let begun: Promise<void> | undefined
   let heardFirst = () => {}
-  let subscription: Promise<{ unlisten(): Promise<void> }> | undefined
 
   const hear = (text: string) => {
-    if (text !== id) {
-      // Ids of other processes are no JSON objects.
-      const changes = text.startsWith('{') || text === '"all"' ? parseNotice(text) : undefined
-      if (changes !== undefined) onChanges(changes)
-      return
-    }
+    const changes = changesIn(text)
+    if (changes !== undefined) onChanges(changes)
+    if (text !== id) return
     missed = 0
     if (isDeaf && isReady) onGap()
     isDeaf = false
     heardFirst()
   }
-  const subscribe = () => {
-    subscription = listen(db, hear, () => {
-      if (!isDeaf) onGap()
-    })
-    subscription.catch(() => {})
+  /** After a reconnection: notices of the time between are lost. */
+  const onListening = () => {
+    if (!isDeaf) onGap()
   }
+  const connection = createSubscription(() => listen(db, hear, onListening))
   const round = async () => {
     missed += 1
     if (missed > MISSED_ROUNDS) {
       isDeaf = true
-      const former = subscription
-      subscribe()
-      former?.then((one) => one.unlisten()).catch(() => {})
+      connection.renew()
     }
     await keepListening(db, id).catch(() => {})
     if (begun !== undefined) timer = setTimeout(round, ROUND_MS).unref()
@@ -80,8 +73,7 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
         }
         setTimeout(() => heardFirst(), BEGIN_MS).unref()
         missed = 0
-        subscribe()
-        subscription?.then(round, round)
+        void connection.begin().then(round)
       })
       return begun
     },
@@ -91,10 +83,40 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
       isDeaf = true
       isReady = false
       clearTimeout(timer)
-      const former = subscription
-      subscription = undefined
-      await endListening(db, id).catch(() => {})
-      former?.then((one) => one.unlisten()).catch(() => {})
+      await connection.endAfter(endListening(db, id))
+    },
+  }
+}
+
+/** Undefined for the id of a process, which is no JSON object. */
+const changesIn = (text: string): Changes | undefined =>
+  text.startsWith('{') || text === '"all"' ? parseNotice(text) : undefined
+
+type Subscribed = Promise<{ unlisten(): Promise<void> }>
+
+/** The subscription in use. One that fails is replaced by a later round. */
+function createSubscription(subscribe: () => Subscribed) {
+  let current: Subscribed | undefined
+  const begin = async (): Promise<void> => {
+    current = subscribe()
+    await current.catch(() => {})
+  }
+  const unlisten = (former: Subscribed | undefined) => void former?.then((one) => one.unlisten()).catch(() => {})
+  return {
+    /** Resolves when it listens, or has failed. */
+    begin,
+    /** Begins a new subscription before it ends the former. */
+    renew: (): void => {
+      const former = current
+      void begin()
+      unlisten(former)
+    },
+    /** Ends the present subscription after the last statement. */
+    endAfter: async (last: Promise<void>): Promise<void> => {
+      const former = current
+      current = undefined
+      await last.catch(() => {})
+      unlisten(former)
     },
   }
 }
