@@ -1,27 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import {
-  type AppError,
-  badRequest,
-  forbidden,
-  httpsRequired,
-  missingCredentials,
-  notFound,
-  rateLimitExceeded,
-  serviceUnavailable,
-  unauthorized,
-} from '../errors.ts'
+import { type AppError, httpsRequired, notFound, unauthorized } from '../errors.ts'
 import { type AddressRule, addressedTo } from './address-rule.ts'
+import { createKeyAdmission } from './admit-key.ts'
 import { createSessionAdmission } from './admit-session.ts'
 import { type ApiKeys, createTokenCheck } from './authenticate.ts'
-import type { Caller, Permission } from './caller.ts'
-import { clientAddress, isForwarded, isLoopback, trustedProxies } from './client-address.ts'
+import type { Permission } from './caller.ts'
+import { checkPermission, refuseClosed } from './check-caller.ts'
+import { isForwarded, isLoopback, trustedProxies } from './client-address.ts'
 import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
-import { allowOrigin, answerPreflight, foreignOrigin, isOwnOrigin, isPreflight, originRefused } from './cors.ts'
+import { answerPreflight, isPreflight } from './cors.ts'
 import { createHttpsRule } from './https-rule.ts'
-import { type RequestLimiter, setRateLimitHeaders } from './rate-limit.ts'
-import { isUnreadable } from './unreadable-address.ts'
+import type { RequestLimiter } from './rate-limit.ts'
+import { isUnreadable, noRouteHere } from './unreadable-address.ts'
 
 export type AdmitDeps = {
   config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
@@ -33,8 +25,6 @@ export type AdmitDeps = {
   refuseAddress?: AddressRule
 }
 
-/** Moves take seconds to minutes. */
-const CLOSED_RETRY_SECONDS = 30
 const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /**
@@ -44,7 +34,7 @@ const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
 export function createAdmission(deps: AdmitDeps) {
   const isTrusted = trustedProxies(deps.config.trustProxy)
   const isHttps = createHttpsRule(deps.config, isTrusted)
-  const ownOrigin = new URL(deps.config.baseUrl).origin
+  const admitKey = createKeyAdmission(deps, isTrusted)
   const isOperator = createTokenCheck(deps.config.adminToken)
   const sessionAdmission = deps.sessions && createSessionAdmission({ ...deps, sessions: deps.sessions }, isTrusted)
 
@@ -58,44 +48,6 @@ export function createAdmission(deps: AdmitDeps) {
     checkPermission(request.caller, permissionsOf(request))
   }
 
-  const admitCaller = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    permissions: readonly Permission[],
-    refusal: AppError | undefined,
-  ) => {
-    const origin = foreignOrigin(request, ownOrigin)
-    reply.header('vary', 'Origin')
-    const caller = await deps.keys.findCaller(request.headers.authorization)
-    if (caller === undefined) return refuseStranger(request, reply, origin, refusal)
-
-    request.caller = caller
-    request.isLive = async () => (await deps.keys.findCaller(request.headers.authorization)) !== undefined
-    if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
-    const standing = await deps.limiter.countCompany(caller.companyId, caller.rateLimitPerMinute)
-    setRateLimitHeaders(reply, standing)
-    if (refusal !== undefined) throw refusal
-    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
-    refuseClosed(caller)
-    if (request.is404) throw nothingHere(request)
-    if (!isOwnOrigin(caller, origin)) throw originRefused()
-    checkPermission(caller, permissions)
-  }
-
-  const refuseStranger = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    origin: string | undefined,
-    refusal: AppError | undefined,
-  ) => {
-    if (origin !== undefined && (await deps.keys.isLiveOrigin(origin))) allowOrigin(reply, origin)
-    const standing = await deps.limiter.countAddress(clientAddress(request.raw, isTrusted))
-    setRateLimitHeaders(reply, standing)
-    if (refusal !== undefined) throw refusal
-    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
-    throw request.is404 ? nothingHere(request) : missingCredentials()
-  }
-
   return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> | undefined => {
     const { surface = 'api-key' } = request.routeOptions.config
     const needsHttps = surface !== 'health' && !(surface === 'provider' && deps.config.sandbox && isLocal(request))
@@ -103,9 +55,9 @@ export function createAdmission(deps: AdmitDeps) {
     if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
     const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
     if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
-    if (surface !== 'api-key' && isUnreadable(request.raw)) throw nothingHere(request)
+    if (surface !== 'api-key' && isUnreadable(request.raw)) throw noRouteHere(request)
     if (consoleMark(request.raw) !== undefined) return admitMarked(request, reply, refusal)
-    if (surface === 'api-key') return admitCaller(request, reply, permissionsOf(request), refusal)
+    if (surface === 'api-key') return admitKey(request, reply, permissionsOf(request), refusal)
     if (refusal !== undefined) throw refusal
     if (surface === 'console') return sessionAdmission?.admitOwn(request, reply)
     if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
@@ -119,17 +71,3 @@ const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] 
 /** The sandbox posts its events from this machine, whatever PLAIN_HTTP says: they carry no key. */
 const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
   isLoopback(socket.remoteAddress) && !isForwarded(headers)
-
-const nothingHere = (request: FastifyRequest) =>
-  isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
-
-function refuseClosed({ isClosed }: Caller): void {
-  if (isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
-}
-
-const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
-
-function checkPermission(caller: Caller, permissions: readonly Permission[]): void {
-  if (permissions.some((permission) => caller.permissions.includes(permission))) return
-  throw forbidden(`The ${kindOf(caller)} needs the permission ${permissions.join(' or ')}`)
-}

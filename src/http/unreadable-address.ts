@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { FastifyRequest } from 'fastify'
+import { type AppError, badRequest, notFound } from '../errors.ts'
 
 const unreadable = new WeakSet<object>()
 // A path that no route can have: what comes here is refused like any unknown address, through the same hooks.
@@ -16,6 +18,10 @@ export function readableAddress(request: IncomingMessage): string {
 }
 
 export const isUnreadable = (request: IncomingMessage): boolean => unreadable.has(request)
+
+/** The answer at an address without a route: 400 if it cannot be decoded, otherwise 404. */
+export const noRouteHere = (request: FastifyRequest): AppError =>
+  isUnreadable(request.raw) ? badRequest('The address is not a valid URL') : notFound()
 
 function isReadable(url: string): boolean {
   if (url.includes('%00')) return false

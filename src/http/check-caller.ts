@@ -1,0 +1,21 @@
+import { forbidden, serviceUnavailable } from '../errors.ts'
+import type { Caller, Permission } from './caller.ts'
+
+/** Moves take seconds to minutes. */
+const CLOSED_RETRY_SECONDS = 30
+
+/** @throws {AppError} 503 `service_unavailable` with `Retry-After` while the company moves to another installation */
+export function refuseClosed({ isClosed }: Caller): void {
+  if (isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
+}
+
+/**
+ * Passes when the caller has any of the permissions.
+ * @throws {AppError} 403 `forbidden` that names them
+ */
+export function checkPermission(caller: Caller, permissions: readonly Permission[]): void {
+  if (permissions.some((permission) => caller.permissions.includes(permission))) return
+  throw forbidden(`The ${kindOf(caller)} needs the permission ${permissions.join(' or ')}`)
+}
+
+const kindOf = ({ clientId }: Caller): string => (clientId.startsWith('console:') ? 'session' : 'API key')
