@@ -1,5 +1,5 @@
 import type { Pool } from '../db/connect.ts'
-import { recordStatuses } from './record-store.ts'
+import { recordStatuses } from './status-store.ts'
 import { claimWaiting } from './waiting-status-store.ts'
 
 /** Records the statuses that came before their message was known, where it is by now; answers how many. */

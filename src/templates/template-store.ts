@@ -106,14 +106,33 @@ export async function replaceTemplates(
   wabaAccountId: string,
   { templates, listedAt }: { templates: readonly SyncedTemplate[]; listedAt: string },
 ): Promise<boolean> {
+  const account = { companyId, wabaAccountId }
   const list = db.json(templates as unknown as Json)
   await lockTemplates(db, companyId, wabaAccountId)
+  await addFamilies(db, account, list)
+  await deleteAbsentVersions(db, account, list, listedAt)
+  await upsertVersions(db, account, list, listedAt)
+  return hasMissedEvent(db, account, listedAt)
+}
+
+type Account = { companyId: number; wabaAccountId: string }
+type List = ReturnType<Db['json']>
+
+async function addFamilies(db: Db, { companyId, wabaAccountId }: Account, list: List): Promise<void> {
   await db`
     insert into template_families (company_id, id, waba_account_id, name)
     select distinct on (item.name) ${companyId}::bigint, item."newFamilyId", ${wabaAccountId}, item.name
     from jsonb_to_recordset(${list}) as item (name text, "newFamilyId" text)
     on conflict (company_id, waba_account_id, name) do nothing
   `
+}
+
+async function deleteAbsentVersions(
+  db: Db,
+  { companyId, wabaAccountId }: Account,
+  list: List,
+  listedAt: string,
+): Promise<void> {
   await db`
     delete from templates template
     using template_families family
@@ -127,6 +146,14 @@ export async function replaceTemplates(
         where (item.name, item.language) = (family.name, template.language)
       )
   `
+}
+
+async function upsertVersions(
+  db: Db,
+  { companyId, wabaAccountId }: Account,
+  list: List,
+  listedAt: string,
+): Promise<void> {
   await db`
     insert into templates as kept (
       company_id, family_id, language, external_id, status, provider_status, category, parameter_format,
@@ -166,6 +193,9 @@ export async function replaceTemplates(
       excluded.components, excluded.quality_score, excluded.rejected_reason, excluded.namespace, excluded.partner_id
     )
   `
+}
+
+async function hasMissedEvent(db: Db, { companyId, wabaAccountId }: Account, listedAt: string): Promise<boolean> {
   const missed = await db`
     select
     from missed_template_events

@@ -64,38 +64,11 @@ export async function readMatches(
         limit 1
       ) as known
     ),
-    direct as materialized (
-      select named.id, array_agg(named.alias) filter (where named.alias is not null) as aliases
-      from (
-        select known.id, null as alias
-        from (select distinct email_key from given where email_key is not null) as email
-        cross join lateral (
-          select contacts.id
-          from contacts
-          where contacts.company_id = ${companyId} and ${emailPlace(tx)} = email.email_key and contacts.deleted_at is null
-          limit 1
-        ) as known
-        union all
-        select id, null from given where id is not null
-        union all
-        select contact_id, identity from alias
-      ) as named
-      group by named.id
-    ),
+    direct as materialized (${contactsByEmailIdOrAlias(tx, companyId)}),
     found as materialized (
       select id, aliases from direct
       union all
-      select holder.id, null
-      from phone
-      cross join lateral (
-        select contacts.id
-        from contacts
-        where (contacts.company_id, contacts.phone_identity) = (${companyId}, phone.identity)
-          and contacts.deleted_at is null
-          and contacts.id not in (select direct.id from direct)
-        order by contacts.id
-        limit phone.names
-      ) as holder
+      ${holdersOfPhones(tx, companyId)}
     ),
     seen as materialized (
       select found.id, version.xmin, coalesce(found.aliases, '{}') as aliases
@@ -114,6 +87,40 @@ export async function readMatches(
   `
   return rows.some(({ isChanged }) => isChanged) ? undefined : rows
 }
+
+const contactsByEmailIdOrAlias = (tx: Db, companyId: number) => tx`
+  select named.id, array_agg(named.alias) filter (where named.alias is not null) as aliases
+  from (
+    select known.id, null as alias
+    from (select distinct email_key from given where email_key is not null) as email
+    cross join lateral (
+      select contacts.id
+      from contacts
+      where contacts.company_id = ${companyId} and ${emailPlace(tx)} = email.email_key and contacts.deleted_at is null
+      limit 1
+    ) as known
+    union all
+    select id, null from given where id is not null
+    union all
+    select contact_id, identity from alias
+  ) as named
+  group by named.id
+`
+
+/** As many of each phone as there are names with it, oldest first. */
+const holdersOfPhones = (tx: Db, companyId: number) => tx`
+  select holder.id, null
+  from phone
+  cross join lateral (
+    select contacts.id
+    from contacts
+    where (contacts.company_id, contacts.phone_identity) = (${companyId}, phone.identity)
+      and contacts.deleted_at is null
+      and contacts.id not in (select direct.id from direct)
+    order by contacts.id
+    limit phone.names
+  ) as holder
+`
 
 const toNamedRow = ({ emailKey, phoneIdentity, id }: Named) => ({
   email_key: emailKey,

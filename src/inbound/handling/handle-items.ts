@@ -1,6 +1,7 @@
 import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
 import { recordMessageChanges } from '../../conversations/message-change-store.ts'
-import { type Recorded, recordInbound, recordStatuses } from '../../conversations/record-store.ts'
+import { type Recorded, recordInbound } from '../../conversations/record-store.ts'
+import { recordStatuses } from '../../conversations/status-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { LiveChange, Tell } from '../../live-change.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
