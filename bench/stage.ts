@@ -69,23 +69,15 @@ export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}
     programs.push(program)
     return program
   }
-  const startService = (env: Record<string, string> = {}) =>
-    startProgram({
-      script: 'bin/parley',
-      args: ['start'],
-      env: {
-        DATA_DIR: dataDir,
-        PORT: String(port),
-        SANDBOX: 'off',
-        SMTP_URL: smtpUrl,
-        ADMIN_TOKEN,
-        ...serviceEnv,
-        ...env,
-      },
-      outputFile: join(folder, 'service.log'),
-      ready: /(Parley listens on)/,
-      ...(root !== undefined && { root }),
-    })
+  const ownEnv = {
+    DATA_DIR: dataDir,
+    PORT: String(port),
+    SANDBOX: 'off',
+    SMTP_URL: smtpUrl,
+    ADMIN_TOKEN,
+    ...serviceEnv,
+  }
+  const startService = (env: Record<string, string> = {}) => startServiceIn(folder, { ...ownEnv, ...env }, root)
   const openDatabase = async () => {
     const { url: databaseUrl } = await joinEmbedded(dataDir)
     return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
@@ -111,13 +103,7 @@ export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}
       stage.service = await startService(env)
       Object.assign(stage, await openDatabase())
     },
-    cpu: async () => {
-      const postmaster = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
-      return {
-        service: cpuSeconds(stage.service.pid),
-        database: cpuSeconds(postmaster, ...childrenOf(postmaster)),
-      }
-    },
+    cpu: async () => ({ service: cpuSeconds(stage.service.pid), database: await databaseCpuSeconds(dataDir) }),
     stop: async () => {
       await stage.load.stop()
       await stage.db.end()
@@ -127,6 +113,21 @@ export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}
     },
   }
   return stage
+}
+
+const startServiceIn = (folder: string, env: Record<string, string>, root: string | undefined): Promise<Program> =>
+  startProgram({
+    script: 'bin/parley',
+    args: ['start'],
+    env,
+    outputFile: join(folder, 'service.log'),
+    ready: /(Parley listens on)/,
+    ...(root !== undefined && { root }),
+  })
+
+async function databaseCpuSeconds(dataDir: string): Promise<number> {
+  const postmaster = Number((await readFile(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8')).split('\n')[0])
+  return cpuSeconds(postmaster, ...childrenOf(postmaster))
 }
 
 /** Sets the stage for a benchmark and clears it, whatever comes. */

@@ -80,6 +80,7 @@ export class ConfigError extends Error {
 
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_PROCESSES = 64
+const KEY_PREFIX = /^[A-Za-z0-9]{1,32}$/
 /** Two cores are left to PostgreSQL and the system; more than eight processes are asked for by name. */
 const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2, 1), 8)
 
@@ -120,12 +121,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
     cell: read.integer('CELL', 0, 0, 999),
     deliveryLogDays: read.integer('DELIVERY_LOG_DAYS', 30, 1, 3_650),
     serviceName: read.matching('SERVICE_NAME', 'Service', /^[A-Za-z][A-Za-z0-9]{0,31}$/, '1 to 32 letters and digits'),
-    apiKeyPrefix: read.matching(
-      'API_KEY_PREFIX',
-      'PARLEY',
-      /^[A-Za-z0-9]{1,32}$/,
-      '1 to 32 letters and digits, no hyphen',
-    ),
+    apiKeyPrefix: read.matching('API_KEY_PREFIX', 'PARLEY', KEY_PREFIX, '1 to 32 letters and digits, no hyphen'),
     tls,
     trustProxy,
     plainHttp: readPlainHttp(read, host, isLocalWork, faults),

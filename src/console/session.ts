@@ -67,7 +67,7 @@ type Deps = {
 export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSessions {
   const cookie = createSessionCookie(config.baseUrl)
   const operatorId = operatorIdOf(config.adminToken ?? '')
-  const isOperator = createTokenCheck(config.adminToken)
+  const findGrant = createGrantLookup({ config, apiKeys }, operatorId)
   const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
   const companies = createPromiseCache<number, { isClosed: boolean } | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
 
@@ -91,27 +91,13 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
     const grant = await findGrant(token)
     const secret = newApiSecret()
     const digest = digestOf(secret)
-    const created = await insertSession(
-      db,
-      { digest, code: digestOf(token), grant, agent: agent.slice(0, MOST_AGENT) },
-      LIFETIMES,
-    )
+    const entry = { digest, code: digestOf(token), grant, agent: agent.slice(0, MOST_AGENT) }
+    const created = await insertSession(db, entry, LIFETIMES)
     const row = await findSession(db, digest, operatorId)
     if (created === undefined || row === undefined) throw signInRefused()
     await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
     const session = toSession(row)
     return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
-  }
-
-  const findGrant = async (token: string): Promise<Grant | undefined> => {
-    const isKey = token.startsWith(`${config.apiKeyPrefix}-`)
-    const asKey = isKey ? token : `${config.apiKeyPrefix}-${newClientId()}-${newApiSecret()}`
-    const caller = await apiKeys.findCaller(`Bearer ${asKey}`)
-    if (isOperator(`Bearer ${token}`))
-      return { companyId: null, clientId: operatorId, name: 'Operator', permissions: [] }
-    const permissions = SESSION_PERMISSIONS.filter((one) => caller?.permissions.includes(one))
-    if (caller === undefined || permissions.length === 0) return undefined
-    return { companyId: caller.companyId, clientId: caller.clientId, name: caller.keyName, permissions }
   }
 
   return {
@@ -135,6 +121,21 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       sessions.clear()
       companies.clear()
     },
+  }
+}
+
+/** Returns the function that says what a token allows. It looks for a key even if the token is none: see `signIn`. */
+function createGrantLookup({ config, apiKeys }: Pick<Deps, 'config' | 'apiKeys'>, operatorId: string) {
+  const isOperator = createTokenCheck(config.adminToken)
+  return async (token: string): Promise<Grant | undefined> => {
+    const isKey = token.startsWith(`${config.apiKeyPrefix}-`)
+    const asKey = isKey ? token : `${config.apiKeyPrefix}-${newClientId()}-${newApiSecret()}`
+    const caller = await apiKeys.findCaller(`Bearer ${asKey}`)
+    if (isOperator(`Bearer ${token}`))
+      return { companyId: null, clientId: operatorId, name: 'Operator', permissions: [] }
+    const permissions = SESSION_PERMISSIONS.filter((one) => caller?.permissions.includes(one))
+    if (caller === undefined || permissions.length === 0) return undefined
+    return { companyId: caller.companyId, clientId: caller.clientId, name: caller.keyName, permissions }
   }
 }
 
