@@ -15,27 +15,8 @@ type Values = { name: string; url: string; secret: string }
 
 /** Adds a receiver, or changes one. A secret is only ever written. */
 export function ReceiverForm({ receiver, onClose, onDone }: Props) {
-  const client = useQueryClient()
   const form = useId()
-  const [values, setValues] = useState<Values>({ name: receiver?.name ?? '', url: receiver?.url ?? '', secret: '' })
-  const [key] = useState(() => crypto.randomUUID())
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: () => store(receiver, values, key),
-    onSuccess: async (stored) => {
-      await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
-      onDone(stored)
-    },
-  })
-  const faults = error instanceof ApiError ? error.fields : []
-  const field = (name: keyof Values) => ({
-    value: values[name],
-    onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
-    fault: faults.find(({ path }) => path.startsWith(name))?.message,
-  })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (!isPending) mutate()
-  }
+  const { field, submit, isPending, fault } = useReceiverForm(receiver, onDone)
   return (
     <Dialog
       title={receiver ? text.receivers.editTitle : text.receivers.newTitle}
@@ -72,14 +53,39 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
           autoComplete="new-password"
           {...field('secret')}
         />
-        {error && faults.length === 0 && (
+        {fault !== undefined && (
           <p role="alert" className={css.fault}>
-            {faultText(error)}
+            {fault}
           </p>
         )}
       </form>
     </Dialog>
   )
+}
+
+/** The values of the form, each with the fault that the service found in it. A repeated submission stores once. */
+function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDone']) {
+  const client = useQueryClient()
+  const [values, setValues] = useState<Values>({ name: receiver?.name ?? '', url: receiver?.url ?? '', secret: '' })
+  const [key] = useState(() => crypto.randomUUID())
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => store(receiver, values, key),
+    onSuccess: async (stored) => {
+      await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
+      onDone(stored)
+    },
+  })
+  const faults = error instanceof ApiError ? error.fields : []
+  const field = (name: keyof Values) => ({
+    value: values[name],
+    onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
+    fault: faults.find(({ path }) => path.startsWith(name))?.message,
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isPending) mutate()
+  }
+  return { field, submit, isPending, fault: error && faults.length === 0 ? faultText(error) : undefined }
 }
 
 function store(receiver: Registration | undefined, { name, url, secret }: Values, key: string): Promise<Registration> {

@@ -18,12 +18,65 @@ type Props = {
 
 /** Signs in with a key, the operator's token, or the code of a one-time link. */
 export function SignIn({ code, hasEnded, onDone }: Props) {
-  const queryClient = useQueryClient()
+  const { fault, isBusy, isLink, submit } = useSignIn(code, onDone)
+  return (
+    <main className={css.page}>
+      <div className={css.card}>
+        <Logo size={36} />
+        <h1 className={css.title}>{isLink ? text.signIn.withLink : text.signIn.title}</h1>
+        {isLink ? (
+          <p className={css.intro} role="status">
+            {text.loading} …
+          </p>
+        ) : (
+          <>
+            <p className={css.intro}>{hasEnded ? text.signIn.ended : text.signIn.intro}</p>
+            <TokenForm fault={fault} isBusy={isBusy} onSubmit={submit} />
+          </>
+        )}
+      </div>
+    </main>
+  )
+}
+
+type FormProps = { fault: string | undefined; isBusy: boolean; onSubmit: (token: string) => void }
+
+function TokenForm({ fault, isBusy, onSubmit }: FormProps) {
   const [token, setToken] = useState('')
+  const field = useRef<HTMLInputElement>(null)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isBusy) return
+    onSubmit(token.trim())
+    field.current?.focus()
+  }
+  return (
+    <form onSubmit={submit} className={css.form} noValidate>
+      <TextField
+        ref={field}
+        label={text.signIn.token}
+        hint={text.signIn.hint}
+        fault={fault}
+        type="password"
+        autoComplete="off"
+        spellCheck={false}
+        autoFocus
+        value={token}
+        onChange={(event) => setToken(event.target.value)}
+      />
+      <Button type="submit" look="primary" isBusy={isBusy}>
+        {text.signIn.submit}
+      </Button>
+    </form>
+  )
+}
+
+/** Signs in at once with the code of a link, otherwise with the token that `submit` is given. */
+function useSignIn(code: string | null, onDone: () => void) {
+  const queryClient = useQueryClient()
   const [fault, setFault] = useState<string>()
   const [isBusy, setBusy] = useState(code !== null)
   const [isLink, setLink] = useState(code !== null)
-  const field = useRef<HTMLInputElement>(null)
 
   const enter = async (given: string, refused: string) => {
     setBusy(true)
@@ -37,13 +90,9 @@ export function SignIn({ code, hasEnded, onDone }: Props) {
       setFault(error instanceof ApiError && error.status === 401 ? refused : faultText(error))
     }
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    const given = token.trim()
-    if (isBusy) return
-    if (given === '') setFault(text.signIn.empty)
-    else void enter(given, text.signIn.refused)
-    field.current?.focus()
+  const submit = (token: string) => {
+    if (token === '') setFault(text.signIn.empty)
+    else void enter(token, text.signIn.refused)
   }
 
   const started = useRef(false)
@@ -54,38 +103,5 @@ export function SignIn({ code, hasEnded, onDone }: Props) {
     void enter(code, text.signIn.usedLink)
   })
 
-  return (
-    <main className={css.page}>
-      <div className={css.card}>
-        <Logo size={36} />
-        <h1 className={css.title}>{isLink ? text.signIn.withLink : text.signIn.title}</h1>
-        {isLink ? (
-          <p className={css.intro} role="status">
-            {text.loading} …
-          </p>
-        ) : (
-          <>
-            <p className={css.intro}>{hasEnded ? text.signIn.ended : text.signIn.intro}</p>
-            <form onSubmit={submit} className={css.form} noValidate>
-              <TextField
-                ref={field}
-                label={text.signIn.token}
-                hint={text.signIn.hint}
-                fault={fault}
-                type="password"
-                autoComplete="off"
-                spellCheck={false}
-                autoFocus
-                value={token}
-                onChange={(event) => setToken(event.target.value)}
-              />
-              <Button type="submit" look="primary" isBusy={isBusy}>
-                {text.signIn.submit}
-              </Button>
-            </form>
-          </>
-        )}
-      </div>
-    </main>
-  )
+  return { fault, isBusy, isLink, submit }
 }
