@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { ConversationFilter } from '../src/conversations/conversation-filter.ts'
-import { listConversationsFrom, listFiltered } from '../src/conversations/conversation-list-store.ts'
+import { findLookedAtEnd, listConversationsFrom, listFiltered } from '../src/conversations/conversation-list-store.ts'
 import { connect } from '../src/db/connect.ts'
 import { inboxOf, providerOf, textFrom } from './provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from './service.ts'
@@ -144,10 +144,15 @@ test('no statement of a filtered list scans a table or sorts it, at two hundred 
         const [last] = rows.slice(-1)
         const cursor = { side: 'before', at: last! } as const
         expect(await listConversationsFrom(db, companyId, cursor, 21, filter)).toHaveLength(21)
+        const ends = await Promise.all([
+          findLookedAtEnd(db, companyId, filter),
+          findLookedAtEnd(db, companyId, filter, cursor),
+        ])
+        expect(ends.map((end) => end !== undefined)).toEqual(Array(2).fill(filter.contacts !== undefined))
       }
     }
   })
-  expect(plans.length).toBe(filters.length * 12)
+  expect(plans.length).toBe((filters.length + 1) * 12)
   for (const plan of plans) {
     expect(plan).not.toMatch(/Seq Scan on (conversations|conversation_activity|contacts|senders)/)
     expect(plan).not.toMatch(/Sort Key|Bitmap Heap Scan on conversation|Hash/)
@@ -163,11 +168,41 @@ test('no statement of a filtered list scans a table or sorts it, at two hundred 
   expect(found.join('\n')).toMatch(/conversations_by_contact/)
 }, 300_000)
 
+test('a search that matches more than 1,000 contacts reaches every one of 25,000 conversations along the cursors', async () => {
+  const company = await service.createCompany()
+  const { companyId } = company
+  await fill(companyId, company.sender.channelId, 25_000)
+  // The contacts whose conversations were active before all others.
+  const matching = await service.db<{ id: number }[]>`
+    update contacts set search_text = 'zoe'
+    where company_id = ${companyId} and id in (
+      select id from contacts where company_id = ${companyId} order by id desc limit 1500
+    )
+    returning id
+  `
+  await service.db`analyze contacts`
+  const seen: number[] = []
+  const cursors: string[] = []
+  for (let cursor = ''; ; ) {
+    const { data, pagination } = await read(company, `search=zoe&pageSize=100${cursor}`)
+    seen.push(...data.map(({ contact }: { contact: { id: number } }) => contact.id))
+    if (pagination.nextCursor === null) break
+    cursor = `&before=${pagination.nextCursor}`
+    cursors.push(pagination.nextCursor)
+  }
+  expect(seen.toSorted()).toEqual(matching.map(({ id }) => id).toSorted())
+  // Two pages without a match, and the rest with 100 each.
+  expect(cursors.length).toBeLessThanOrEqual(18)
+  // Back from the 20,000th conversation, the 10,000 before it do not match either.
+  const back = await read(company, `search=zoe&pageSize=100&after=${cursors[1]}`)
+  expect([back.data, back.pagination.previousCursor]).toEqual([[], expect.any(String)])
+}, 120_000)
+
 /** A tenth each: closed, snoozed, assigned; half are unread. */
-async function fill(companyId: number, senderId: number): Promise<void> {
+async function fill(companyId: number, senderId: number, count = 200_000): Promise<void> {
   await service.db`
     insert into contacts (company_id, source, source_type, search_text)
-    select ${companyId}, 'x', 'x', 'ada ' || n from generate_series(1, 200000) as n
+    select ${companyId}, 'x', 'x', 'ada ' || n from generate_series(1, ${count}::int) as n
   `
   // Without statistics, sessions check foreign keys with the plan of an empty table: each check reads all rows.
   await service.db`analyze contacts`

@@ -68,11 +68,23 @@ export async function listConversations(
 export async function listConversationsFrom(
   db: Db,
   companyId: number,
-  { side, at }: ConversationCursor,
+  cursor: ConversationCursor,
   limit: number,
   filter: ConversationFilter = {},
 ): Promise<ListedConversation[]> {
-  const isBefore = side === 'before'
+  const isBefore = cursor.side === 'before'
+  const rows = await selectConversations(db, companyId, {
+    order: isBefore ? 'desc' : 'asc',
+    offset: 0,
+    limit,
+    where: db`${fits(db, filter)} ${beyond(db, companyId, cursor)}`,
+    filter,
+  })
+  return isBefore ? rows : rows.reverse()
+}
+
+/** The condition of the conversations on one side of a cursor. */
+function beyond(db: Db, companyId: number, { side, at }: ConversationCursor): Fragment {
   const anchor =
     'chatId' in at
       ? db`
@@ -83,18 +95,34 @@ export async function listConversationsFrom(
         )
       `
       : db`(timestamptz 'epoch' + ${at.activityUs}::bigint * interval '1 microsecond', ${at.id}::bigint)`
-  const beyond = isBefore
+  return side === 'before'
     ? db`and (activity.active_at, activity.conversation_id) < ${anchor}`
     : db`and (activity.active_at, activity.conversation_id) > ${anchor}`
-  const order = isBefore ? 'desc' : 'asc'
-  const rows = await selectConversations(db, companyId, {
-    order,
-    offset: 0,
-    limit,
-    where: db`${fits(db, filter)} ${beyond}`,
-    filter,
-  })
-  return isBefore ? rows : rows.reverse()
+}
+
+/**
+ * The place of the last conversation that a search which matches many contacts looks at from the same beginning, if it does
+ * not reach the list's end.
+ */
+export async function findLookedAtEnd(
+  db: Db,
+  companyId: number,
+  filter: ConversationFilter,
+  cursor?: ConversationCursor,
+): Promise<ActivityPlace | undefined> {
+  if (filter.contacts === undefined || 'ids' in filter.contacts) return undefined
+  const direction = cursor?.side === 'after' ? db`asc` : db`desc`
+  const [end] = await db<ActivityPlace[]>`
+    select (extract(epoch from activity.active_at) * 1000000)::bigint as activity_us, activity.conversation_id as id
+    from conversation_activity activity
+    where activity.company_id = ${companyId}
+      ${fits(db, filter)}
+      ${cursor === undefined ? db`` : beyond(db, companyId, cursor)}
+    order by activity.active_at ${direction}, activity.conversation_id ${direction}
+    offset ${MAX_EXAMINED - 1}
+    limit 1
+  `
+  return end
 }
 
 /** A stretch of the conversations that fit a filter, newest activity first. */

@@ -3,6 +3,7 @@ import type { Db } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
 import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../http/paging.ts'
 import {
+  type ActivityPlace,
   type ConversationCursor,
   conversationCursorQuery,
   readConversationCursor,
@@ -11,6 +12,7 @@ import {
 } from './conversation-cursor.ts'
 import { type ConversationFilter, MAX_FILTERED_OFFSET, type MatchedContacts } from './conversation-filter.ts'
 import {
+  findLookedAtEnd,
   type ListedConversation,
   listConversations,
   listConversationsFrom,
@@ -44,7 +46,8 @@ type ConversationQuery = Static<typeof ConversationQuery>
 export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<MatchedContacts | undefined>
 
 /**
- * One page of the list, newest activity first. With a filter nothing is counted: a page says whether another follows.
+ * One page of the list, newest activity first. With a filter nothing is counted: a page says whether another follows. A search
+ * that matches many contacts may return a short page, whose next cursor goes on behind the conversations it looked at.
  * @throws {AppError} 422 for an unknown cursor, and with a filter for a page beyond its 10,000th record
  */
 export async function readConversationPage(
@@ -58,35 +61,30 @@ export async function readConversationPage(
   const filter = await toFilter(db, companyId, query, matchContacts)
   const isFiltered = Object.values(filter).some((value) => value !== undefined)
   if (cursor !== undefined) {
-    const { rows, ends } = await listFrom(db, companyId, cursor, page.pageSize, filter)
+    const { rows, around } = await listFrom(db, companyId, cursor, page.pageSize, filter)
     const pagination = isFiltered
       ? toUncountedPagination(1, false)
       : toPagination(await readConversationTotal(db, companyId), 1, page.pageSize)
-    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(rows, ends) } }
+    return { rows, pagination: { ...withoutPages(pagination), ...toCursors(around) } }
   }
   if (isFiltered) return readFiltered(db, companyId, filter, page)
   const total = await readConversationTotal(db, companyId)
   const rows = await listConversations(db, companyId, { offset: page.offset, limit: page.pageSize, total })
   const pagination = toPagination(total, page.page, page.pageSize)
-  return { rows, pagination: { ...pagination, ...toCursors(rows, endsOf(pagination)) } }
-}
-
-/** Whether a page is the first or the last of its list. */
-type Ends = { isFirst: boolean; isLast: boolean }
-
-const endsOf = ({ nextPage, prevPage }: { nextPage: number | null; prevPage: number | null }): Ends => ({
-  isFirst: prevPage === null,
-  isLast: nextPage === null,
-})
-
-/** The cursors of the pages next to these rows. */
-function toCursors(rows: readonly ListedConversation[], { isFirst, isLast }: Ends) {
-  const [first, last] = [rows.at(0), rows.at(-1)]
-  return {
-    nextCursor: last === undefined || isLast ? null : toConversationCursor(last),
-    previousCursor: first === undefined || isFirst ? null : toConversationCursor(first),
+  const around = {
+    previous: pagination.prevPage === null ? undefined : rows.at(0),
+    next: pagination.nextPage === null ? undefined : rows.at(-1),
   }
+  return { rows, pagination: { ...pagination, ...toCursors(around) } }
 }
+
+/** The places where the pages before and after a page begin; undefined: there is none. */
+type Around = { previous: ActivityPlace | undefined; next: ActivityPlace | undefined }
+
+const toCursors = ({ previous, next }: Around) => ({
+  nextCursor: next === undefined ? null : toConversationCursor(next),
+  previousCursor: previous === undefined ? null : toConversationCursor(previous),
+})
 
 async function toFilter(
   db: Db,
@@ -113,8 +111,11 @@ async function readFiltered(
   const hasNext = rows.length > pageSize && offset + pageSize < MAX_FILTERED_OFFSET
   const shown = rows.slice(0, pageSize)
   const pagination = toUncountedPagination(page, hasNext)
-  const ends = { isFirst: page === 1, isLast: rows.length <= pageSize }
-  return { rows: shown, pagination: { ...pagination, ...toCursors(shown, ends) } }
+  const around = {
+    previous: page === 1 ? undefined : shown.at(0),
+    next: rows.length > pageSize ? shown.at(-1) : await findLookedAtEnd(db, companyId, filter),
+  }
+  return { rows: shown, pagination: { ...pagination, ...toCursors(around) } }
 }
 
 /** A page from a cursor. There may be conversations on the cursor's other side: its own is there as a rule. */
@@ -124,14 +125,19 @@ async function listFrom(
   cursor: ConversationCursor,
   pageSize: number,
   filter: ConversationFilter,
-): Promise<{ rows: ListedConversation[]; ends: Ends }> {
+): Promise<{ rows: ListedConversation[]; around: Around }> {
   const { side, at } = cursor
   // One more than asked for tells whether another page follows.
   const found = await listConversationsFrom(db, companyId, cursor, pageSize + 1, filter)
   if (found.length === 0 && 'chatId' in at && (await findConversation(db, companyId, at.chatId)) === undefined) {
     throw unknownConversationCursor(side)
   }
-  const isEnd = found.length <= pageSize
-  if (side === 'before') return { rows: found.slice(0, pageSize), ends: { isFirst: false, isLast: isEnd } }
-  return { rows: isEnd ? found : found.slice(1), ends: { isFirst: isEnd, isLast: false } }
+  const isMore = found.length > pageSize
+  const end = isMore ? undefined : await findLookedAtEnd(db, companyId, filter, cursor)
+  if (side === 'before') {
+    const rows = found.slice(0, pageSize)
+    return { rows, around: { previous: rows.at(0), next: isMore ? rows.at(-1) : end } }
+  }
+  const rows = isMore ? found.slice(1) : found
+  return { rows, around: { previous: isMore ? rows.at(0) : end, next: rows.at(-1) } }
 }

@@ -111,13 +111,12 @@ function holding(db: Db, terms: readonly SearchTerm[]) {
   return second === undefined ? first : db`((${first}) or (${second}))`
 }
 
-/** The ids of contacts that the index finds for a search and that match it, at most `limit`, in no order. */
+/** The ids of contacts that the index finds for a search and that match it, in no order; whether all were looked at. */
 export async function selectMatchingIds(
   db: Db,
   companyId: number,
   terms: readonly SearchTerm[],
-  limit: number,
-): Promise<number[]> {
+): Promise<{ ids: number[]; areAll: boolean }> {
   const from = searched(db, companyId, {
     terms,
     method: 'index',
@@ -125,10 +124,12 @@ export async function selectMatchingIds(
     descending: true,
     cursor: undefined,
   })
-  const rows = await db<{ id: number }[]>`
-    select contacts.id from ${from} as contacts where ${matching(db, terms)} limit ${limit}
+  const [row] = await db<{ examined: number; ids: number[] }[]>`
+    select count(*) as examined, coalesce(array_agg(contacts.id) filter (where ${matching(db, terms)}), '{}') as ids
+    from ${from} as contacts
   `
-  return rows.map(({ id }) => id)
+  const { examined, ids } = row ?? { examined: 0, ids: [] }
+  return { ids, areAll: examined < EXAMINED }
 }
 
 /** Of the newest contacts: how many match, and how many the index would find for it. */

@@ -19,6 +19,6 @@ export async function matchContacts(db: Db, companyId: number, search: string): 
   if (!isIndexed(terms)) return { texts }
   const { areMany } = await sampleMatches(db, companyId, terms, true)
   if (areMany) return { texts }
-  const ids = await selectMatchingIds(db, companyId, terms, FEW + 1)
-  return ids.length > FEW ? { texts } : { ids }
+  const { ids, areAll } = await selectMatchingIds(db, companyId, terms)
+  return areAll && ids.length <= FEW ? { ids } : { texts }
 }

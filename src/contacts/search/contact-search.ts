@@ -41,19 +41,25 @@ export function searchText(contact: {
 /** A text as it is searched for in that of the contacts, and the trigrams of three letters or digits that it holds. */
 export type SearchTerm = { readonly text: string; readonly trigrams: readonly string[] }
 
+/** With fewer digits a formatted text may be a date of a name, such as 01.02.24. */
+const PHONE_MIN_DIGITS = 7
+
 /**
- * What a search text may mean: itself, and when it looks like a formatted phone number, its digits too.
+ * What a search text may mean: itself, and when it looks like a formatted phone number, its digits too. The digits alone if
+ * the index knows nothing of a number's groups (two digits each): names do not hold such texts.
  * Empty: there is nothing to search for.
  */
 export function searchTerms(search: string): SearchTerm[] {
   const text = plain(oneBlank(search))
   if (text === '') return []
+  const whole = toTerm(text)
   const digits = /^\+?[0-9\s().-]+$/.test(text) ? text.replace(/[^0-9]/g, '') : ''
-  return (digits !== '' && digits !== text ? [text, digits] : [text]).map((one) => ({
-    text: one,
-    trigrams: trigramsOf(one),
-  }))
+  if (digits === '' || digits === text) return [whole]
+  const isPhone = whole.trigrams.length === 0 && digits.length >= PHONE_MIN_DIGITS
+  return isPhone ? [toTerm(digits)] : [whole, toTerm(digits)]
 }
+
+const toTerm = (text: string): SearchTerm => ({ text, trigrams: trigramsOf(text) })
 
 /** Whether the index finds all terms: it knows nothing of texts without three letters or digits in a row. */
 export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ trigrams }) => trigrams.length > 0)
