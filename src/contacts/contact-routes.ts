@@ -1,29 +1,20 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
-import { contactNotFound, validationError } from '../errors.ts'
+import { contactNotFound } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
 import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
-import { limitQuery, parsePage } from '../http/paging.ts'
-import { nullableInteger, pathId, Success } from '../http/shapes.ts'
+import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import { textFaults } from '../text/storable-text.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
 import { formToWriteBody } from './contact-form.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
 import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
 import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './contact-write.ts'
-import { parseCursor } from './search/contact-cursor.ts'
-import {
-  CONTACT_SORTS,
-  type ContactListRequest,
-  type ContactPage,
-  listContacts,
-  parseSort,
-} from './search/contact-list.ts'
-import { SEARCH_MAX_LENGTH } from './search/contact-search.ts'
+import { listContacts } from './search/contact-list.ts'
+import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
 
 /** Largest body of a contact write. */
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
@@ -43,8 +34,6 @@ const UPSERTS = {
   surface: 'api-key',
   permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
 } as const
-const DEFAULT_SORT = '-created_at'
-const LIMITS = { defaultSize: 25, maxSize: 100 }
 
 const OneContact = Type.Object({ data: ContactReplyShape }, { title: 'OneContact', description: 'The contact.' })
 const ById = Type.Object({ id: pathId('ContactId', 'The id of the contact.') })
@@ -58,75 +47,6 @@ export const UpsertBody = Type.Union(
     description:
       'One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag.',
   },
-)
-
-const ListQuery = Type.Object({
-  ...limitQuery(LIMITS),
-  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, in any letter case.' })),
-  sort: Type.Optional(
-    // Checked by the handler, which names all faults of a query at once.
-    Type.Unsafe<string>({
-      type: 'string',
-      enum: [...CONTACT_SORTS],
-      default: DEFAULT_SORT,
-      description: 'The order; a leading - means descending.',
-      'x-lenient': true,
-    }),
-  ),
-  before: Type.Optional(
-    Type.String({
-      description:
-        'Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422.',
-    }),
-  ),
-  after: Type.Optional(
-    Type.String({
-      description: 'Returns the contacts that sort higher than this cursor, nearest first, instead of a page.',
-    }),
-  ),
-})
-
-const Cursor = (page: string) =>
-  Type.Unsafe<string | null>({
-    type: ['string', 'null'],
-    description: `The cursor of ${page}; null when there is none.`,
-  })
-
-const ListReply = Type.Object(
-  {
-    data: Type.Array(ContactReplyShape),
-    pagination: Type.Object(
-      {
-        page: nullableInteger('The page that was returned; null when it was read by a cursor.'),
-        limit: Type.Integer({ description: 'The number of contacts on a page.' }),
-        total: Type.Integer({ description: 'The number of contacts on all pages.' }),
-        totalPages: Type.Integer({ description: 'The number of pages.' }),
-        hasNext: Type.Boolean(),
-        hasPrevious: Type.Boolean(),
-        totalIsExact: Type.Boolean({
-          description:
-            'False when a search may have more matches than `total`, because it examines at most 10,000 contacts.',
-        }),
-        nextCursor: Cursor('the next page, to pass as `before` when the sort descends and as `after` when it ascends'),
-        previousCursor: Cursor('the previous page, to pass as the other one of the two'),
-      },
-      {
-        title: 'ContactPagination',
-        example: {
-          page: 1,
-          limit: 25,
-          total: 1,
-          totalPages: 1,
-          hasNext: false,
-          hasPrevious: false,
-          totalIsExact: true,
-          nextCursor: null,
-          previousCursor: null,
-        },
-      },
-    ),
-  },
-  { description: 'One page of contacts.' },
 )
 
 // The reference shows the answer to keys of servers: otherwise no generated client could rely on an id.
@@ -298,7 +218,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
   }
 }
 
-/** Whether the key may only create and update contacts: it is used in browsers, where anybody can read it. */
+/** Whether the key may only create and update contacts: it is used in browsers, where every visitor can read it. */
 const isClientSide = (caller: Caller): boolean =>
   caller.permissions.every((permission) => permission === 'ContactsUpsert')
 
@@ -309,43 +229,3 @@ function contactId(text: string): number {
   if (id === undefined) throw contactNotFound()
   return id
 }
-
-type ListQueryText = Static<typeof ListQuery>
-
-/** Paging never fails; a search that cannot be kept and an unknown sort are 422. */
-function readListRequest(query: ListQueryText): ContactListRequest {
-  const search = query.search ?? ''
-  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? DEFAULT_SORT))
-  const faults = textFaults(search, 'search')
-  if (search.length > SEARCH_MAX_LENGTH) {
-    faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })
-  }
-  if (sort === undefined) faults.push({ path: 'sort', message: `must be one of ${CONTACT_SORTS.join(', ')}` })
-  if (faults.length > 0 || sort === undefined) throw validationError(faults)
-  const { column } = parseSort(sort)
-  const side = query.before === undefined ? 'after' : 'before'
-  const cursor = query[side]
-  const { page, pageSize } = parsePage(query, LIMITS)
-  return {
-    page,
-    limit: pageSize,
-    search,
-    sort,
-    ...(cursor !== undefined && { cursor: { side, place: parseCursor(cursor, column, side) } }),
-  }
-}
-
-const toListReply = (companyId: number, listed: ContactListRequest, page: ContactPage) => ({
-  data: page.contacts.map((contact) => toContactReply(companyId, contact)),
-  pagination: {
-    page: listed.cursor === undefined ? listed.page : null,
-    limit: listed.limit,
-    total: page.total,
-    totalPages: Math.ceil(page.total / listed.limit),
-    hasNext: page.hasNext,
-    hasPrevious: page.hasPrevious,
-    totalIsExact: page.totalIsExact,
-    nextCursor: page.nextCursor,
-    previousCursor: page.previousCursor,
-  },
-})

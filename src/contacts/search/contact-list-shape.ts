@@ -1,0 +1,127 @@
+import { type Static, Type } from 'typebox'
+import { validationError } from '../../errors.ts'
+import { limitQuery, parsePage } from '../../http/paging.ts'
+import { nullableInteger } from '../../http/shapes.ts'
+import { textFaults } from '../../text/storable-text.ts'
+import { ContactReplyShape, toContactReply } from '../contact-reply.ts'
+import { parseCursor } from './contact-cursor.ts'
+import { CONTACT_SORTS, type ContactListRequest, type ContactPage, parseSort } from './contact-list.ts'
+import { SEARCH_MAX_LENGTH } from './contact-search.ts'
+
+const DEFAULT_SORT = '-created_at'
+const LIMITS = { defaultSize: 25, maxSize: 100 }
+
+/** The query of the list of contacts. */
+export const ListQuery = Type.Object({
+  ...limitQuery(LIMITS),
+  search: Type.Optional(Type.String({ description: 'A part of the email, phone or name, in any letter case.' })),
+  sort: Type.Optional(
+    // Checked by the handler, which names all faults of a query at once.
+    Type.Unsafe<string>({
+      type: 'string',
+      enum: [...CONTACT_SORTS],
+      default: DEFAULT_SORT,
+      description: 'The order; a leading - means descending.',
+      'x-lenient': true,
+    }),
+  ),
+  before: Type.Optional(
+    Type.String({
+      description:
+        'Returns the contacts that sort lower than this cursor, nearest first, instead of a page. It takes the same time at any depth. A value that is no cursor of the same sort is answered 422.',
+    }),
+  ),
+  after: Type.Optional(
+    Type.String({
+      description: 'Returns the contacts that sort higher than this cursor, nearest first, instead of a page.',
+    }),
+  ),
+})
+
+const Cursor = (page: string) =>
+  Type.Unsafe<string | null>({
+    type: ['string', 'null'],
+    description: `The cursor of ${page}; null when there is none.`,
+  })
+
+/** One page of the list of contacts. */
+export const ListReply = Type.Object(
+  {
+    data: Type.Array(ContactReplyShape),
+    pagination: Type.Object(
+      {
+        page: nullableInteger('The page that was returned; null when it was read by a cursor.'),
+        limit: Type.Integer({ description: 'The number of contacts on a page.' }),
+        total: Type.Integer({ description: 'The number of contacts on all pages.' }),
+        totalPages: Type.Integer({ description: 'The number of pages.' }),
+        hasNext: Type.Boolean(),
+        hasPrevious: Type.Boolean(),
+        totalIsExact: Type.Boolean({
+          description:
+            'False when a search may have more matches than `total`, because it examines at most 10,000 contacts.',
+        }),
+        nextCursor: Cursor('the next page, to pass as `before` when the sort descends and as `after` when it ascends'),
+        previousCursor: Cursor('the previous page, to pass as the other one of the two'),
+      },
+      {
+        title: 'ContactPagination',
+        example: {
+          page: 1,
+          limit: 25,
+          total: 1,
+          totalPages: 1,
+          hasNext: false,
+          hasPrevious: false,
+          totalIsExact: true,
+          nextCursor: null,
+          previousCursor: null,
+        },
+      },
+    ),
+  },
+  { description: 'One page of contacts.' },
+)
+
+type ListQueryText = Static<typeof ListQuery>
+
+/**
+ * Reads the query. Page and limit are brought into their range, so they never fail.
+ * @throws {AppError} 422 `validation_error` that names every fault of `search` and `sort`, or a cursor of another sort
+ */
+export function readListRequest(query: ListQueryText): ContactListRequest {
+  const search = query.search ?? ''
+  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? DEFAULT_SORT))
+  const faults = textFaults(search, 'search')
+  if (search.length > SEARCH_MAX_LENGTH) {
+    faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })
+  }
+  if (sort === undefined) faults.push({ path: 'sort', message: `must be one of ${CONTACT_SORTS.join(', ')}` })
+  if (faults.length > 0 || sort === undefined) throw validationError(faults)
+  const { column } = parseSort(sort)
+  const side = query.before === undefined ? 'after' : 'before'
+  const cursor = query[side]
+  const { page, pageSize } = parsePage(query, LIMITS)
+  return {
+    page,
+    limit: pageSize,
+    search,
+    sort,
+    ...(cursor !== undefined && { cursor: { side, place: parseCursor(cursor, column, side) } }),
+  }
+}
+
+/** The body of the answer; the page number is null when the page was read by a cursor. */
+export const toListReply = (companyId: number, listed: ContactListRequest, page: ContactPage) => ({
+  data: page.contacts.map((contact) => toContactReply(companyId, contact)),
+  pagination: {
+    page: listed.cursor === undefined ? listed.page : null,
+    limit: listed.limit,
+    total: page.total,
+    totalPages: Math.ceil(page.total / listed.limit),
+    hasNext: page.hasNext,
+    hasPrevious: page.hasPrevious,
+    totalIsExact: page.totalIsExact,
+    nextCursor: page.nextCursor,
+    previousCursor: page.previousCursor,
+  },
+})
