@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Generated files, copies of other projects, and this file. */
 const EXCLUDED =
-  /^(client\/src\/generated\/|packages\/parley-postgres\/(src|types)\/|schema\.sql|package-lock\.json|console\/|src\/console\/|deploy\/|test\/fixtures\/|test\/language\.test\.ts)/
+  /^(client\/src\/generated\/|packages\/parley-postgres\/(src|types)\/|schema\.sql|package-lock\.json|console\/api\.ts|test\/fixtures\/|test\/language\.test\.ts)/
 
 /** A private word, and the standard word for it. Matched in names, split into words, and in texts. */
 const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [
@@ -45,7 +45,7 @@ const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** Words that add nothing, or a pronoun where the thing should be named. Matched in texts. */
-const CRUTCHES = /\b(nobody|somebody|strangers?|besides|in vain|heed(s|ed)?|whoever)\b/i
+const CRUTCHES = /\b(nobody|somebody|anybody|everybody|strangers?|besides|in vain|heed(s|ed)?|whoever)\b/i
 /** A sentence that has a pronoun as its subject: name the thing. */
 const PRONOUN_SUBJECT = /(^|[.!?;] )(who|whoever|what) (?![^.!;]*\?)/i
 

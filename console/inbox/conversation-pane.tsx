@@ -18,7 +18,7 @@ import css from './conversation-pane.module.css'
 import { conversationQuery } from './conversation-queries.ts'
 import { nameOf } from './conversation-row.tsx'
 import { applyConversation } from './live-inbox.ts'
-import { Thread } from './thread.tsx'
+import { MessageList } from './message-list.tsx'
 
 /** One conversation: its state, its messages, the answer, and the contact. */
 export function ConversationPane({ chatId }: { chatId: number }) {
@@ -32,7 +32,7 @@ export function ConversationPane({ chatId }: { chatId: number }) {
     <div className={css.pane} data-details={areDetailsOpen}>
       <article className={css.conversation} aria-label={nameOf(record)}>
         <Head record={record} areDetailsOpen={areDetailsOpen} onDetails={() => openDetails(!areDetailsOpen)} />
-        <Thread record={record} />
+        <MessageList record={record} />
         <Composer record={record} />
       </article>
       <ContactPane record={record} onClose={() => openDetails(false)} />

@@ -45,7 +45,7 @@ export function useOutgoing(): readonly Outgoing[] {
   )
 }
 
-/** Those of a conversation that its thread does not show yet. */
+/** The messages of a conversation that its list does not show yet. */
 export function notShown(all: readonly Outgoing[], chatId: number, messages: Message[]): Outgoing[] {
   const taken = new Set<number>()
   return all.filter((one) => {
@@ -101,7 +101,7 @@ async function attempt(message: Outgoing, retryMs: number): Promise<void> {
 const isWorthAsking = ({ status, code }: ApiError): boolean =>
   [0, 429, 502, 503, 504].includes(status) || code === 'idempotency_key_in_use'
 
-/** The record is in the thread before the bubble goes, so that nothing flickers. */
+/** The stored message is in the list before the outgoing one leaves it, so that nothing flickers. */
 async function finish({ key, chatId }: Outgoing): Promise<void> {
   await queryClient.invalidateQueries({ queryKey: messagesQuery(chatId).queryKey })
   discard(key)

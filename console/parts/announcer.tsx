@@ -7,7 +7,7 @@ const PAUSE_MS = 1_000
 let show: ((words: string) => void) | undefined
 let nextAt = 0
 
-/** Tells screen readers what happened; what comes too soon after another announcement is left out. */
+/** Tells screen readers what happened. Announcements that follow another too soon are dropped. */
 export function announce(words: string): void {
   const now = performance.now()
   if (now < nextAt) return

@@ -10,7 +10,7 @@ const LINE_PX = 20
 /** A longer value is cut in the view; copying takes the whole text. */
 const MAX_LINE = 2_000
 
-/** A text as JSON with lines that fold, else as it is. Only the lines in view are in the page. */
+/** Shows JSON with members that collapse, and other text unchanged. Only the lines in view are in the page. */
 export function JsonView({ source, label }: { source: string; label: string }) {
   const lines = useMemo(() => jsonLines(source) ?? plainLines(source), [source])
   const [closed, setClosed] = useState<ReadonlySet<number>>(new Set())
@@ -54,7 +54,7 @@ function Line({ line, isClosed, onToggle }: { line: JsonLine; isClosed: boolean;
       {line.end !== null && (
         <button
           type="button"
-          className={css.fold}
+          className={css.toggle}
           aria-expanded={!isClosed}
           aria-label={`${isClosed ? text.json.expand : text.json.collapse} ${line.name}`}
           onClick={onToggle}

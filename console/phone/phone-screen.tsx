@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { api, read } from '../client.ts'
 import { Composer } from '../inbox/composer.tsx'
 import { nameOf } from '../inbox/conversation-row.tsx'
-import { Thread } from '../inbox/thread.tsx'
+import { MessageList } from '../inbox/message-list.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
@@ -58,7 +58,7 @@ function Business() {
       </header>
       {record ? (
         <article className={css.conversation} aria-label={nameOf(record)}>
-          <Thread record={record} />
+          <MessageList record={record} />
           <Composer record={record} />
         </article>
       ) : (

@@ -27,7 +27,7 @@ export function useTest(id: number): Test {
   return { run: mutate, isRunning: isPending, result: data, error, forget: reset }
 }
 
-/** What the receiver answered to the sample. */
+/** Shows the answer of the receiver to the sample. */
 export function TestResult({ test: { result, error, forget } }: { test: Test }) {
   if (result === undefined && !error) return null
   const { statusCode = null, errorMessage = null, response = null, durationMs = 0 } = result ?? {}

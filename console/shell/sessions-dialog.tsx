@@ -59,7 +59,7 @@ function Row({ session }: { session: OtherSession }) {
   )
 }
 
-/** The browser and system that a `User-Agent` names, as far as people know them. */
+/** The browser and system that a `User-Agent` names, where it is a common one. */
 function browserOf(agent: string | null): string {
   const browser = /(Edg|OPR|Firefox|Chrome|Safari)/.exec(agent ?? '')?.[1]
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent ?? '')?.[1]

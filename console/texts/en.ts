@@ -130,7 +130,7 @@ export const en = {
   conversation: {
     status: 'Status of the conversation',
     details: 'Contact details',
-    thread: 'Messages',
+    messages: 'Messages',
     older: 'Loading older messages',
     start: 'Start of the conversation',
     answering: (name: string) => `${name} is answering …`,

@@ -55,9 +55,10 @@ export const SignInBody = Type.Object({
   }),
 })
 
-/** What the page may rely on in this installation. */
+/** The settings of the installation that pages depend on. */
 export type Features = { sandboxUrl: string | null; sessionWindow: string; marketingWindow: string }
 
+/** The session of a page, with the settings of the installation that pages depend on. */
 export const toSessionReply = (session: Session, features: Features) => ({
   kind: session.company === null ? 'operator' : 'company',
   name: session.name,
@@ -67,6 +68,7 @@ export const toSessionReply = (session: Session, features: Features) => ({
   features,
 })
 
+/** A session as the list shows it; `isCurrent` marks the caller's own. */
 export const toSessionEntry = (session: Session, current: Session) => ({
   id: session.id,
   kind: session.company === null ? 'operator' : 'company',

@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/caller.ts'
 
-/** What a sign-in allows: the company (null: the operator), the credential that the session ends with, and the name. */
+/** The rights of a sign-in: the company (null: the operator), the credential that the session ends with, and the name. */
 export type Grant = {
   companyId: number | null
   /** The API key, or the operator's token as `operator:<fingerprint>`. */

@@ -34,7 +34,7 @@ const TOUCH_SECONDS = 60
 /** Sessions of a company, and of the operator; a further sign-in ends the oldest. */
 export const MOST_SESSIONS = 1_000
 const MOST_AGENT = 300
-/** What a session can do; `ContactsUpsert` is the restriction of keys for browsers. */
+/** The permissions that a session can have; `ContactsUpsert` is the restriction of keys for browsers. */
 export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
 /** The sessions of the console: how they begin, are found and end. */
@@ -51,7 +51,7 @@ export type ConsoleSessions = Sessions & {
   list(companyId: number | null, before: number | null, limit: number): Promise<Session[]>
   /** The `Set-Cookie` header that signs a browser out. */
   signOutCookie: string
-  /** What links of the operator, and sessions from them, end with: a fingerprint of the present token. */
+  /** A fingerprint of the present token: links of the operator, and sessions from them, end when it changes. */
   operatorId: string
   /** Forgets what this process remembers, after a key was changed here. */
   clear(): void
@@ -64,6 +64,7 @@ type Deps = {
   apiKeys: Pick<ApiKeys, 'findCaller'>
 }
 
+/** The sessions of this installation. The database has only a SHA-256 of each secret. */
 export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSessions {
   const cookie = createSessionCookie(config.baseUrl)
   const operatorId = operatorIdOf(config.adminToken ?? '')
@@ -144,6 +145,7 @@ const isTouchDue = ({ seenAt }: Session, clock: Clock): boolean =>
 
 const lifetimeOf = ({ company }: Session) => (company === null ? LIFETIMES.operator : LIFETIMES.company)
 
+/** The form in which secrets and codes are stored: their SHA-256. */
 export const digestOf = (secret: string): Buffer => hash('sha256', secret, 'buffer')
 
 const operatorIdOf = (token: string): string => `operator:${hash('sha256', token, 'hex').slice(0, 32)}`

@@ -8,13 +8,13 @@ import { day, isSameDay } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { useAnswering } from './answering.ts'
 import { Bubble } from './bubble.tsx'
+import css from './message-list.module.css'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { notShown, useOutgoing } from './outbox.ts'
 import { OutgoingBubble } from './outgoing-bubble.tsx'
-import css from './thread.module.css'
 
 /** The messages, the newest at the lower edge; older ones load at the upper edge. */
-export function Thread({ record }: { record: Conversation }) {
+export function MessageList({ record }: { record: Conversation }) {
   const { chatId } = record
   const query = useInfiniteQuery(messagesQuery(chatId))
   const outgoing = useOutgoing()
@@ -38,8 +38,8 @@ export function Thread({ record }: { record: Conversation }) {
   return (
     // A column that begins at its end keeps the newest message in view while content grows at either edge.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, so the keyboard must reach it
-    <section className={css.scroller} tabIndex={0} aria-label={text.conversation.thread}>
-      <div className={css.thread}>
+    <section className={css.scroller} tabIndex={0} aria-label={text.conversation.messages}>
+      <div className={css.list}>
         {query.hasNextPage ? (
           <Older onReach={query.fetchNextPage} />
         ) : (
