@@ -40,12 +40,13 @@ const FEATURES = [
   'media',
   'live',
   'emails',
+  'moves',
   'legacy',
   'operator',
   'personal-data',
 ]
-const UPPER = ['legacy', 'operator', 'personal-data', 'inbound', 'messages']
-/** Where the rooms are joined: these may know everybody. */
+const UPPER = ['legacy', 'operator', 'personal-data', 'inbound', 'messages', 'moves']
+/** Where the rooms are joined: these may import every room. */
 const isWiring = (file: string): boolean => /^src\/((main|app)\.ts$|(process|wiring)\/)/.test(file)
 /** Rooms that any other may import. */
 const GROUND = ['ground', 'db', 'text', 'batching', 'secrets']
@@ -127,11 +128,11 @@ describe('imports go down only', () => {
     ).toEqual([])
   })
 
-  test('between features: legacy, operator, personal-data > inbound, messages > contacts > the rest', () => {
+  test('between features: legacy, operator, personal-data > inbound, messages, moves > contacts > the rest', () => {
     const rank = (room: string): number =>
       ['legacy', 'operator', 'console', 'personal-data'].includes(room)
         ? 3
-        : room === 'inbound' || room === 'messages'
+        : ['inbound', 'messages', 'moves'].includes(room)
           ? 2
           : room === 'contacts'
             ? 1
@@ -144,6 +145,14 @@ describe('imports go down only', () => {
       }),
     ).toEqual([])
     expect(UPPER.every((room) => rank(room) >= 2)).toBe(true)
+  })
+
+  test('every folder of src has its place in this picture and in docs/architecture.md', () => {
+    const rooms = [...new Set(files.map(roomOf))].filter((room) => room !== 'ground')
+    const known = [...FEATURES, ...GROUND, 'http', 'jobs', 'mailers', 'process', 'providers', 'wiring']
+    expect(rooms.filter((room) => !known.includes(room))).toEqual([])
+    const tree = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
+    expect(rooms.filter((room) => !tree.includes(`\n  ${room}/ `))).toEqual([])
   })
 
   test('http imports no feature', () => {
