@@ -46,7 +46,7 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 describe('the API reference', () => {
-  test('is an OpenAPI 3.1 document for everybody', async () => {
+  test('is an OpenAPI 3.1 document that needs no key', async () => {
     const reply = await app.inject({ url: '/openapi.json' })
     expect(reply.statusCode).toBe(200)
     expect(reply.headers['x-ratelimit-limit']).toBeUndefined()

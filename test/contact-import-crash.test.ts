@@ -38,10 +38,10 @@ test('a process that is killed in the middle of an import: the next goes on, and
   const key = await call(first.address, 'POST', keys, '{"name":"Key","permissions":["WhatsApp"]}', operator)
   const headers = { authorization: `Bearer ${key.body.token}` }
 
-  // Every row says something new, of 6,000 people; a row that came twice would be one change of consent too many.
-  const people = (ROWS * 2) / 3
+  // Every row says something new, of 6,000 contacts; a row that came twice would be one change of consent too many.
+  const contacts = (ROWS * 2) / 3
   const rows = Array.from({ length: ROWS }, (_, i) =>
-    i % 50 === 49 ? 'nobody,,' : `p${i % people}@example.com,Name ${i},${i < people}`,
+    i % 50 === 49 ? 'nobody,,' : `p${i % contacts}@example.com,Name ${i},${i < contacts}`,
   )
   const list = `email,first_name,marketing_consent.email\n${rows.join('\n')}\n`
   const taken = await call(first.address, 'POST', '/public/v1/contacts/import', list, {
@@ -65,7 +65,7 @@ test('a process that is killed in the middle of an import: the next goes on, and
   await eventually(async () => (await progress()).ended_at !== null, 120_000)
   const done = await progress()
   const refused = ROWS / 50
-  const created = people - people / 50
+  const created = contacts - contacts / 50
   expect(done).toMatchObject({ status: 'completed', rows_read: ROWS, created, unchanged: 0, refused })
   expect(done.updated).toBe(ROWS - refused - created)
   const [kept] = await db`

@@ -250,7 +250,7 @@ describe('marketing', () => {
     expect(await received(email)).toEqual([])
   })
 
-  test('other mails go to everybody, without a way out', async () => {
+  test('other mails go to every contact, without an unsubscribe link', async () => {
     const { api, send } = await createMailing()
     const email = uniqueAddress()
     await api('POST', '/contacts', { email, marketingConsent: { email: false } })

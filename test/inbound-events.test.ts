@@ -193,7 +193,7 @@ describe('template events', () => {
   })
 })
 
-describe('events of people and numbers', () => {
+describe('events of customers and numbers', () => {
   test('stop and resume change the consent, with a history', async () => {
     const from = uniquePhone()
     await provider.messages(company.phoneNumberId, textFrom(from, 'Hi'))

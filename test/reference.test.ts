@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { startTestService } from './service.ts'
 
-test('the reference is read in a browser, without a request to anybody else', async () => {
+test('the reference is read in a browser, without a request to another host', async () => {
   const service = await startTestService()
   const browser = await launchBrowser()
   try {

@@ -165,7 +165,7 @@ describe('every type reaches the provider with the body that it wants', () => {
     ])
   })
 
-  test('a customer who hides the phone is reached by his user id', async () => {
+  test('a customer who hides the phone is addressed by user id', async () => {
     const { status, body } = await send({
       recipient: 'US.13491208655302741918',
       type: 'template',

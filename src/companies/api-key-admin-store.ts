@@ -38,6 +38,7 @@ export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValu
   return key
 }
 
+/** The company's keys that are not revoked, oldest first. */
 export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => db<ApiKey[]>`
   select ${columns(db)}
   from api_keys
@@ -56,6 +57,7 @@ export async function markApiKeyRevoked(db: Db, companyId: number, clientId: str
   return revoked.count > 0
 }
 
+/** Revokes every key of the company and returns the client ids, for the caches that know them. */
 export async function markAllApiKeysRevoked(db: Db, companyId: number): Promise<string[]> {
   const revoked = await db<{ clientId: string }[]>`
     update api_keys

@@ -21,12 +21,14 @@ export async function insertCompany(db: Db, values: CompanyValues): Promise<Comp
   return company
 }
 
+/** All companies that are not deleted, by id. */
 export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
   select ${columns(db)}
   from companies
   where deleted_at is null
   order by id`
 
+/** Undefined when there is no such company, or it is deleted. */
 export async function findCompany(db: Db, companyId: number): Promise<Company | undefined> {
   const [company] = await db<Company[]>`
     select ${columns(db)}

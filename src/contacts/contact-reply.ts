@@ -60,6 +60,7 @@ export const ContactReplyShape = Type.Object(
 
 export type ContactReply = Static<typeof ContactReplyShape>
 
+/** A contact as the API shows it: names of members as in the original API, times in UTC. */
 export const toContactReply = (companyId: number, contact: Contact): ContactReply => ({
   id: contact.id,
   email: contact.email,
@@ -106,7 +107,7 @@ export const OwnFieldsShape = Type.Object(
 
 export type OwnFields = Static<typeof OwnFieldsShape>
 
-/** Made from the request alone, never from what is kept: nothing about anybody can be learnt from it. */
+/** Made from the request alone, never from stored data: it reveals nothing about any contact. */
 export function toOwnFields(write: ContactWrite): OwnFields {
   const { emailConsent, whatsappConsent } = write
   return {

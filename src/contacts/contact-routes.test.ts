@@ -118,7 +118,7 @@ describe('200', () => {
     expect([third.id, third.phone]).toEqual([first.id, `+${one}`])
   })
 
-  test('Brazil: a mobile number and a landline that differ by the ninth digit are two people', async () => {
+  test('Brazil: a mobile number and a landline that differ by the ninth digit are two contacts', async () => {
     const [mobile] = await upsert({ phone: '5511934567254' })
     const [landline] = await upsert({ phone: '551134567254' })
     expect(landline.id).not.toBe(mobile.id)

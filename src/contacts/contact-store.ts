@@ -3,6 +3,7 @@ import { emailKey } from '../text/email-address.ts'
 import type { ChangedBy, Channel, Contact } from './contact-record.ts'
 import { searchText } from './search/contact-search.ts'
 
+/** The columns of `Contact`, as part of a statement that reads `contacts`. */
 export const contactColumns = (db: Db) => db`
   contacts.id, contacts.email, contacts.phone, contacts.phone_identity, contacts.first_name, contacts.last_name,
   contacts.status, contacts.source, contacts.source_type, contacts.custom_fields, contacts.tags,
@@ -14,6 +15,7 @@ export const contactColumns = (db: Db) => db`
 export const emailPlace = (db: Db) =>
   db`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
 
+/** Undefined when the company has no contact with this id, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<Contact | undefined> {
   const [contact] = await db<Contact[]>`
     select ${contactColumns(db)}
@@ -50,6 +52,10 @@ export type ConsentSet = { readonly contact_id: number; readonly channel: Channe
 /** Contacts as a statement takes many at once: see docs/decisions/0008-rows-as-json.md. */
 export type ContactRow = ReturnType<typeof toContactRow>
 
+/**
+ * The stored form of a contact, with the columns that are made of others: keys of identity and the text of the
+ * search.
+ */
 export const toContactRow = (state: ContactState) => ({
   id: state.id,
   email: state.email,

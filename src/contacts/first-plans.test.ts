@@ -6,7 +6,7 @@ import { upsertContacts } from './contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 
-test('a plan that was made for few contacts finds people among many', async () => {
+test('a plan that was made for few contacts finds contacts among many', async () => {
   const { url } = await createTestDatabase()
   const one = connect(url, { max: 1 })
   const readByIndex = async (): Promise<number> => {

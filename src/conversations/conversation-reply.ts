@@ -201,6 +201,7 @@ export type MediaAddress = (companyId: number, messageId: number) => string
 
 const WINDOW_MS = 24 * 60 * 60 * 1000
 
+/** A conversation as lists show it. `now` decides whether the window is open. */
 export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
   contact: { id: row.contactId, phone: row.contactPhone, name: nameOf(row), userId: row.userId },
@@ -235,6 +236,7 @@ function nameOf({ firstName, lastName, profileName }: Conversation): string | nu
   return profileName
 }
 
+/** A message as lists show it. The address of a file is signed for this company and may expire. */
 export const toMessageRecord = (row: Message, companyId: number, mediaAddress: MediaAddress): MessageRecord => ({
   id: row.id,
   wamid: row.wamid,
@@ -256,6 +258,7 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   revokedAt: row.revokedAt?.toISOString() ?? null,
 })
 
+/** A message with its statuses and deliveries, in order. */
 export const toMessageDetails = (
   details: StoredMessageDetails,
   companyId: number,

@@ -47,6 +47,7 @@ const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be bla
 
 type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts; tell: Tell }
 
+/** Conversations, their messages and what can be changed of them (spec: Conversations and messages). */
 export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tell }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

@@ -2,6 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { ConversationStatus } from './conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './conversation-list-store.ts'
 
+/** Undefined when the company has no such conversation. */
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
   const [conversation] = await listConversationsByIds(db, companyId, [id])
   return conversation

@@ -5,7 +5,7 @@ export type InboundRecord = {
   companyId: number
   senderId: number
   kind: 'message' | 'echo' | 'reaction'
-  /** The customer's identity, and his second one where the event gives two. */
+  /** The customer's identity, and a second one where the event gives two. */
   customer: string
   other: string | null
   phone: string | null
@@ -41,8 +41,8 @@ export async function recordInbound(tx: Db, records: readonly InboundRecord[], a
 }
 
 /**
- * Cuts where a customer comes under other identities than before: who he is was decided by what came earlier, which the
- * database must have seen (sql: record_inbound).
+ * Cuts where a customer comes under other identities than before: the earlier records, which the database must have seen
+ * first, decide which customer that is (sql: record_inbound).
  */
 function splitByCustomer(records: readonly InboundRecord[]): InboundRecord[][] {
   const batches: InboundRecord[][] = []
@@ -64,12 +64,12 @@ function splitByCustomer(records: readonly InboundRecord[]): InboundRecord[][] {
 
 /** All at once, so that transactions which write in several steps never wait for each other in a circle. */
 async function lockCustomers(tx: Db, records: readonly InboundRecord[]): Promise<void> {
-  const people = records.flatMap(({ companyId, customer, other }) =>
+  const customers = records.flatMap(({ companyId, customer, other }) =>
     [customer, other].filter((identity) => identity !== null).map((identity) => ({ company_id: companyId, identity })),
   )
   await tx`
     select lock_customers_and_partners(array_agg(customer))
-    from jsonb_populate_recordset(null::customer_key, ${jsonRows(tx, people)}) as customer
+    from jsonb_populate_recordset(null::customer_key, ${jsonRows(tx, customers)}) as customer
   `
 }
 

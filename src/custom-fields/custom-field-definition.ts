@@ -17,7 +17,7 @@ export const CustomFieldBodyShape = Type.Object(
       maxLength: 64,
       description: 'The key, which is made upper case: a letter, then letters, digits and _.',
     }),
-    displayName: Type.String({ maxLength: 200, description: 'The label for people.' }),
+    displayName: Type.String({ maxLength: 200, description: 'The label to show.' }),
     type: CustomFieldTypeShape,
     category: Type.Optional(
       Type.Unsafe<string | null>({ type: ['string', 'null'], maxLength: 100, description: 'The group of the field.' }),

@@ -17,7 +17,7 @@ const CustomFieldReply = Type.Object(
   {
     id: Type.Integer(),
     key: Type.String({ description: 'The key in upper case.' }),
-    displayName: Type.String({ description: 'The label for people.' }),
+    displayName: Type.String({ description: 'The label to show.' }),
     type: CustomFieldTypeShape,
     category: nullableText('The group of the field.'),
     visibility: Type.Boolean({ description: 'Whether the field is visible.' }),

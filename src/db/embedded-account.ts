@@ -17,7 +17,7 @@ export type Account = {
   identity: Partial<Owner>
   /** The user that must own the cluster; undefined: the user of this process. */
   owner: Owner | undefined
-  /** Whether the folder around the cluster has to be the owner's too; else the account passes through anybody's. */
+  /** Whether the folder around the cluster has to be the owner's too; otherwise the account can pass through folders of any owner. */
   needsFolder: boolean
 }
 

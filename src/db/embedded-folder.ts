@@ -107,11 +107,13 @@ export function checkSpace(folder: DataFolder, neededBytes: number): void {
   if (free < neededBytes) throw diskFull(folder.path, undefined, { freeBytes: free, neededBytes })
 }
 
+/** Bytes that the disk of the data folder has free for this user. */
 export function freeBytes(folder: DataFolder): number {
   const disk = statfsSync(folder.path)
   return disk.bavail * disk.bsize
 }
 
+/** The error of a start for which the disk has no room, with what it needs where that is known. */
 export function diskFull(path: string, cause: unknown, space?: { freeBytes: number; neededBytes: number }): StartError {
   const amounts = space
     ? `: ${space.freeBytes} bytes are free and ${space.neededBytes} bytes (${megabytes(space.neededBytes)} MB) are needed`

@@ -96,7 +96,7 @@ function serverSettings(socket: string): Record<string, string> {
     // Gathered anew for each tenth more, as by default, they take a young database a processor for half a second in every five.
     autovacuum_analyze_scale_factor: '0.5',
     random_page_cost: '1.1',
-    // Parallel queries would take both cores from everybody else.
+    // Parallel queries would take both cores from all other statements.
     max_parallel_workers_per_gather: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',

@@ -43,6 +43,7 @@ const RETRY_AFTER_SECONDS = 1
 /** The answer to a request that gets no slot: 503 with `Retry-After`. */
 export const noSlot = (): AppError => overloaded(RETRY_AFTER_SECONDS)
 
+/** An empty queue. Waits that are too long end within a quarter of `maxWaitMs` after their time. */
 export function createSlotQueue({ maxWaitMs, maxHeavyWaitMs }: SlotQueueLimits): SlotQueue {
   const queues = new Map<number, WaitingRequest[]>()
   let size = 0

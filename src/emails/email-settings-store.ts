@@ -3,6 +3,7 @@ import type { Db } from '../db/connect.ts'
 /** A company's settings as they are kept: the mail server's address is encrypted. */
 export type EmailSettingsRow = { fromAddress: string; fromName: string | null; smtpUrl: string | null }
 
+/** The company's own settings, with its mail server encrypted; undefined when it has none. */
 export async function findEmailSettings(db: Db, companyId: number): Promise<EmailSettingsRow | undefined> {
   const [row] = await db<EmailSettingsRow[]>`
     select from_address, from_name, smtp_url
@@ -23,6 +24,7 @@ export async function lockEmailSettings(tx: Db, companyId: number): Promise<Emai
   return row
 }
 
+/** Replaces all settings of the company. */
 export async function writeEmailSettings(db: Db, companyId: number, row: EmailSettingsRow): Promise<void> {
   await db`
     insert into email_settings (company_id, from_address, from_name, smtp_url)

@@ -125,6 +125,7 @@ export const EmailStats = Type.Object(
   },
 )
 
+/** The state of one mail. `sentAt` is the time at which the service accepted it. */
 export const toEmailStats = (email: EmailRecord) => ({
   id: email.uid,
   status: email.status,
@@ -152,6 +153,7 @@ export const TemplateStats = Type.Object(
   },
 )
 
+/** Rates are whole percentages of the sent mails, such as `42%`. */
 export const toTemplateStats = ({ createdAt, sent, opened, clicked }: EmailTemplateCounts) => ({
   created: createdAt.toISOString(),
   openRate: rateOf(opened, sent),

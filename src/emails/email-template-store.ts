@@ -26,6 +26,7 @@ export type EmailTemplateValues = Pick<EmailTemplate, 'name' | 'subject' | 'html
 
 const columns = (db: Db) => db`id, uid, name, subject, html, text, category, variables, created_at, updated_at`
 
+/** Adds a template under a new uid, with its counts at zero. */
 export async function insertEmailTemplate(
   db: Db,
   companyId: number,
@@ -58,6 +59,7 @@ export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTe
   order by id
 `
 
+/** Undefined when the company has no template with this uid, or has deleted it. */
 export async function findEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await db<EmailTemplate[]>`
     select ${columns(db)}
@@ -78,6 +80,7 @@ export async function lockEmailTemplate(tx: Db, companyId: number, uid: string):
   return template
 }
 
+/** Replaces all values. The caller has locked the template in this transaction. */
 export async function updateEmailTemplateRow(
   db: Db,
   companyId: number,

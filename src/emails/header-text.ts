@@ -47,6 +47,7 @@ export function addressFaults(path: string, text: string | null | undefined): Fi
   return [{ path, message: 'must be one address such as ada@example.com' }]
 }
 
+/** Faults of the headers of a mail: names that may not be set, repeated names, and values with more than one line. */
 export function headersFaults(headers: Readonly<Record<string, string>>): FieldFault[] {
   const entries = Object.entries(headers)
   const names = entries.map(([name]) => name.toLowerCase())

@@ -11,7 +11,7 @@ import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.
 
 export type TrackingDeps = {
   db: Db
-  /** Takes the recipient of a marketing mail at his word: no more of them. */
+  /** Records that the recipient wants no more marketing mails. */
   unsubscribe(companyId: number, address: string): Promise<void>
 }
 

@@ -23,6 +23,7 @@ const USES: Record<TokenUse, string> = { open: '01', click: '02', unsubscribe: '
 // 33 bytes: no character of the text is without meaning, so that no two texts are the same token.
 const TOKEN = /^[A-Za-z0-9_-]{44}$/
 
+/** The secret of one mail, from which all its tokens are made: 32 random bytes. */
 export const newSecret = (): Buffer => randomBytes(32)
 
 /**

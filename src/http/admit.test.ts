@@ -112,7 +112,7 @@ describe('the credential', () => {
     expect(reply.statusCode).toBe(401)
   })
 
-  test('the operator has a token of his own, and no count', async () => {
+  test('the operator has a token without a rate limit', async () => {
     const good = await get('/admin/v1/companies', { authorization: 'Bearer operator-token-for-tests-0123456789' })
     expect([good.statusCode, good.headers['x-ratelimit-limit']]).toEqual([200, undefined])
     for (const headers of [{}, key.headers, { authorization: 'Bearer operator-token-for-tests-012345678' }]) {

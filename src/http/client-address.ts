@@ -31,6 +31,7 @@ export function parseAddress(text: string | undefined): Address | undefined {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : undefined
 }
 
+/** Whether an address is of this machine, IPv4 mapped into IPv6 included. */
 export const isLoopback = (text: string | undefined): boolean => parseAddress(text)?.range() === 'loopback'
 
 const NEARBY = new Set<string | undefined>(['loopback', 'private', 'uniqueLocal'])

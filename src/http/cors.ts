@@ -17,6 +17,7 @@ const HEADERS = 'Authorization, Content-Type, Idempotency-Key'
 // Browsers ask again after this time, so that an origin that was taken off is noticed.
 const PREFLIGHT_MAX_AGE_SECONDS = '300'
 
+/** Whether a browser asks, before a request of another origin, if it may send it. */
 export const isPreflight = (request: FastifyRequest): boolean =>
   request.method === 'OPTIONS' &&
   request.headers.origin !== undefined &&
@@ -55,4 +56,5 @@ export function foreignOrigin(request: FastifyRequest, ownOrigin: string): strin
   return origin === ownOrigin ? undefined : origin
 }
 
+/** 403 `forbidden`, the same for an origin that no key lists and for one of another key. */
 export const originRefused = () => forbidden('The origin is not allowed for this API key')

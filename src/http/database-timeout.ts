@@ -45,7 +45,7 @@ export function withTimeout<T>(
 }
 
 /**
- * The result of work that may take long, or 503 once the database does not answer anybody: a database that is away, but
+ * The result of work that may take long, or 503 once the database answers no session: a database that is away, but
  * not silent, fails the work by itself.
  */
 export function withHeartbeat<T>(db: Db, work: Promise<T>): Promise<T> {

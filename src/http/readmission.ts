@@ -15,6 +15,9 @@ declare module 'fastify' {
 
 type Deps = { keys: ApiKeys; sessions?: Sessions | undefined }
 
+/**
+ * Says whether the credential of a request that has waited still holds: keys and sessions may have ended meanwhile.
+ */
 export function createReadmission({ keys, sessions }: Deps): (request: FastifyRequest) => Promise<boolean> {
   return async ({ raw, headers, session, caller }) => {
     if (consoleMark(raw) === undefined) return (await keys.findCaller(headers.authorization)) !== undefined

@@ -87,7 +87,7 @@ const detailed = CODES.filter(isDetailed).map((code) =>
 const CodedError = Type.Unsafe<unknown>({
   oneOf: [...detailed, RateLimited, Undetailed],
   title: 'Error',
-  description: 'An error with a code for programs and a message for people.',
+  description: 'An error with a code for programs and a message for readers.',
 })
 
 /** The shape of the errors of one status: those of its kinds, and no other codes. */

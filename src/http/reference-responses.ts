@@ -65,7 +65,7 @@ const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-
 const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
   401: ['WWW-Authenticate'],
   429: [...COUNTED, 'Retry-After'],
-  // Every answer has it; the reference shows it where people report it.
+  // Every answer has it; the reference shows it where it is needed in a report.
   500: ['X-Request-Id'],
   503: ['X-Request-Id', 'Retry-After'],
 }

@@ -103,7 +103,7 @@ export type ReferenceOptions = {
 }
 
 /**
- * `/openapi.json`, and `/docs` to read it by: for everybody, without a key, and without a request to another host. The
+ * `/openapi.json`, and `/docs` to read it by: without a key, and without a request to another host. The
  * files are made at the first request and served from memory.
  */
 export function serveReference(app: FastifyInstance, { findDemoToken, limits }: ReferenceOptions = {}): void {

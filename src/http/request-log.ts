@@ -6,7 +6,7 @@ const FAILURES = [500, 503]
 
 /**
  * One wide line and one count per request, when its answer has gone out. The route's pattern stands for the address:
- * addresses hold people's emails, query strings what they searched for.
+ * addresses contain emails of contacts, and query strings contain searches.
  */
 export function recordRequests(app: FastifyInstance, metrics: Pick<Metrics, 'requests' | 'requestSeconds'>): void {
   // A count that begins at 1 has no increase that an alert could see.

@@ -24,6 +24,7 @@ export const nullableText = (description: string) =>
 export const nullableTime = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date-time', description })
 
+/** An integer or null, in the form of OpenAPI 3.1. */
 export const nullableInteger = (description: string) =>
   Type.Unsafe<number | null>({ type: ['integer', 'null'], description })
 

@@ -17,6 +17,7 @@ export function readableAddress(request: IncomingMessage): string {
   return NOWHERE
 }
 
+/** Whether the address of a request could not be decoded, or contains NUL. */
 export const isUnreadable = (request: IncomingMessage): boolean => unreadable.has(request)
 
 /** The answer at an address without a route: 400 if it cannot be decoded, otherwise 404. */

@@ -19,6 +19,7 @@ export type EnvelopeChannel = {
   channelId: number | null
 }
 
+/** Whether deliveries are made of an item: messages, changes and reactions that receivers may subscribe to. */
 export const isForwardable = (item: InboundItem): item is Forwardable =>
   (item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction') && item.isForwarded
 

@@ -6,6 +6,7 @@ const COUNT = 64
 
 /** For each lane there is a second one, whose events are handled one by one, so that they delay no others. */
 export const isolatedLane = (lane: number): number => (isIsolated(lane) ? lane : lane + COUNT)
+/** Whether a lane is the isolated one of its number. */
 export const isIsolated = (lane: number): boolean => lane >= COUNT
 
 export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_, lane) => lane)

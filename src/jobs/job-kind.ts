@@ -45,6 +45,7 @@ export type BatchKind = Caps & {
 
 export type JobKind = SingleKind | BatchKind
 
+/** The table that the jobs of a kind are in; `jobs` unless the kind names one. */
 export const tableOf = ({ table = JOBS }: Pick<Caps, 'table'>): JobTable => table
 
 const NO_CAP = 2_147_483_647

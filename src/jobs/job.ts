@@ -62,6 +62,7 @@ export type Outcome = { outcome: 'done' } | { outcome: 'selfCompleted' } | Retry
 export const done: Outcome = { outcome: 'done' }
 export const selfCompleted: Outcome = { outcome: 'selfCompleted' }
 
+/** Runs the job again at a time. The run counts as a failed attempt unless `counts` is false. */
 export const retryAt = (at: Date, options: { counts?: boolean; error?: string } = {}): Outcome => ({
   outcome: 'retry',
   at,
@@ -69,6 +70,10 @@ export const retryAt = (at: Date, options: { counts?: boolean; error?: string } 
   counts: options.counts ?? true,
 })
 
+/**
+ * Runs the job again after some ms of the database's clock. The run counts as a failed attempt unless `counts` is
+ * false.
+ */
 export const retryAfter = (afterMs: number, options: { counts?: boolean; error?: string } = {}): Outcome => ({
   outcome: 'retry',
   afterMs,

@@ -88,7 +88,9 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   }
 }
 
+/** Batches by the table that their jobs are in: one statement writes to one table. */
 export const byTable = (batches: readonly LeasedBatch[]) => Map.groupBy(batches, ({ kind }) => tableOf(kind))
 
+/** The claims of all jobs in these batches. */
 export const claimsOf = (batches: Iterable<LeasedBatch>): Claim[] =>
   [...batches].flatMap(({ jobs }) => jobs.map(({ id, claimId }) => ({ id, claimId })))

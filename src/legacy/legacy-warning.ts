@@ -3,7 +3,7 @@ import { parseJsonText } from '../text/json-text.ts'
 
 export const Warning = Type.Object(
   {
-    message: Type.String({ description: 'An explanation for people.' }),
+    message: Type.String({ description: 'An explanation.' }),
     deprecationDate: Type.String({ description: 'The date on which this address is removed.' }),
     migrateTo: Type.String({ description: 'The address to use instead.' }),
     docsUrl: Type.String({ description: 'The address of the API reference.' }),

@@ -30,6 +30,7 @@ export async function keepListening(db: Db, id: string): Promise<void> {
   `
 }
 
+/** Removes this process from those that are notified. */
 export async function endListening(db: Db, id: string): Promise<void> {
   await db`delete from live_listeners where id = ${id}`
 }

@@ -50,6 +50,7 @@ export async function insertMedia(tx: Db, media: readonly NewMedia[]): Promise<M
   `
 }
 
+/** The file of a message, in any state of its copy. */
 export async function findMedia(db: Db, companyId: number, messageId: number): Promise<MediaRow | undefined> {
   const [row] = await db<MediaRow[]>`
     select
@@ -96,6 +97,7 @@ export async function markLost(
   `
 }
 
+/** Counts a failed attempt of a copy that is still pending. */
 export async function recordFailedCopy(db: Db, companyId: number, messageId: number, error: string): Promise<void> {
   await db`
     update media

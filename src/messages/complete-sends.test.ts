@@ -108,7 +108,7 @@ describe('alias_recipients', () => {
     expect(await change(alias(KNOWN))).toMatchObject({ contactAliases: [], customerAliases: [[DIALLED, KNOWN]] })
   })
 
-  test('keeps a number and a user id apart that are known to be of two people', async () => {
+  test('keeps a number and a user id apart that are known to be of two customers', async () => {
     const { change } = await createSends({ userIds: [[DIALLED, 'IT.2']] })
     expect(await change(alias(USER))).toMatchObject({
       contactAliases: [],

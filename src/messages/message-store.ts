@@ -111,7 +111,7 @@ export type CompletedSend = {
 
 /**
  * Completes many sends: one round trip. A status that came from the provider's own events in the meantime is never
- * moved back. The customer's other identity becomes an alias, so that his replies find this conversation; when he has
+ * moved back. The customer's other identity becomes an alias, so that replies find this conversation; when the customer has
  * one already, the dialled number becomes an alias of that.
  */
 export async function completeSends(db: Db, sends: readonly CompletedSend[], at: Date): Promise<undefined[]> {

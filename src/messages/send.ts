@@ -211,6 +211,7 @@ function toCompletedSend(
   }
 }
 
+/** The answer to a send. The wamid is null when the provider accepted the message without naming it yet. */
 export const toReply = (message: { conversationId: number; messageId: number }, wamid: string | null): SendReply => ({
   success: true,
   data: { success: true, chatId: message.conversationId, messageId: message.messageId, wamid },

@@ -146,7 +146,7 @@ describe('the pair rule', () => {
     ])
   })
 
-  test('holds for two processes that write to him at once', async () => {
+  test('holds for two processes that write to one customer at once', async () => {
     const { many, written } = await world()
     const other = connect(url)
     const sends = many(60, { customer, slotSeconds })

@@ -5,6 +5,7 @@ const ROWS_AT_ONCE = 500
 
 export type MovingCompany = { id: number; name: string; isClosed: boolean }
 
+/** The company with its state; undefined when it does not exist or is deleted. */
 export async function findMovingCompany(db: Db, companyId: number): Promise<MovingCompany | undefined> {
   const [company] = await db<MovingCompany[]>`
     select id, name, closed_at is not null as is_closed from companies where id = ${companyId} and deleted_at is null
@@ -12,6 +13,7 @@ export async function findMovingCompany(db: Db, companyId: number): Promise<Movi
   return company
 }
 
+/** Closes a company to requests and work, or opens it. A second closing keeps the time of the first. */
 export async function setClosed(db: Db, companyId: number, isClosed: boolean): Promise<void> {
   await db`
     update companies
@@ -145,10 +147,14 @@ export async function deleteRows(db: Pool, table: MovedTable, companyId: number)
   }
 }
 
+/** Keeps the encrypted secret of the media addresses from before the move, and opens the company. */
 export async function setMediaSecret(tx: Db, companyId: number, sealed: string): Promise<void> {
   await tx`update companies set media_secret = ${sealed}, closed_at = null where id = ${companyId}`
 }
 
+/**
+ * Whether opt-outs of erased persons exist: their hashes hold only with the key of the installation that made them.
+ */
 export async function hasHashedOptOuts(tx: Db, companyId: number): Promise<boolean> {
   const rows = await tx`select from opt_outs where company_id = ${companyId} and identity like 'hash:%' limit 1`
   return rows.length > 0

@@ -71,5 +71,6 @@ const toShown = (key: ApiKey) => ({
   expiresAt: key.expiresAt?.toISOString() ?? null,
 })
 
+/** The only reply with the token of the key; the database has a hash of it. */
 export const toNewApiKeyReply = (key: ApiKey & { readonly token: string }) => ({ ...toShown(key), token: key.token })
 export const toApiKeyReply = (key: ApiKey) => ({ ...toShown(key), createdAt: key.createdAt.toISOString() })

@@ -108,7 +108,7 @@ const demoReceiver = (sandboxUrl: string) => ({
   secret: 'demo-secret-of-16-or-more',
 })
 
-/** Lets the demo's customer write, and waits until that has opened the window for a text to him: seconds at most. */
+/** Lets the demo's customer write, and waits until the window for a text to this customer is open: seconds at most. */
 export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const before = deps.clock.now()
   await fetch(`${sandboxUrl}/sandbox/inbound`, {

@@ -3,6 +3,7 @@ import type { Db } from '../db/connect.ts'
 /** One row as JSON text, and the position to continue from. */
 export type ArchiveRow = { readonly id: number; readonly row: string }
 
+/** The contact as JSON text, deleted ones included; undefined when the company has none with this id. */
 export async function readArchivedContact(db: Db, companyId: number, contactId: number): Promise<string | undefined> {
   const [found] = await db<{ row: string }[]>`
     select (
@@ -21,6 +22,7 @@ export async function readArchivedContact(db: Db, companyId: number, contactId: 
   return found?.row
 }
 
+/** The next changes of consent after an id, oldest first, as JSON text. */
 export function readConsentRows(db: Db, companyId: number, contactId: number, after: number, limit: number) {
   return db<ArchiveRow[]>`
     select id, (to_jsonb(consent_changes) - array['company_id', 'contact_id'])::text as row
@@ -31,6 +33,7 @@ export function readConsentRows(db: Db, companyId: number, contactId: number, af
   `
 }
 
+/** The opt-outs kept under these identities, in clear or as a keyed hash, as JSON text. */
 export function readOptOutRows(db: Db, companyId: number, identities: readonly string[]) {
   return db<{ row: string }[]>`
     select jsonb_build_object('channel', opt_outs.channel, 'identity', known.identity, 'at', opt_outs.at)::text as row
@@ -43,6 +46,7 @@ export function readOptOutRows(db: Db, companyId: number, identities: readonly s
   `
 }
 
+/** These conversations with their customers' other identities, as JSON text. */
 export function readConversationRows(db: Db, companyId: number, ids: readonly number[]) {
   return db<ArchiveRow[]>`
     select
@@ -117,6 +121,10 @@ export function readDeliveryRows(db: Db, companyId: number, wamids: readonly str
   `
 }
 
+/**
+ * The next mails to an address after an id, with contents, links and fetches, as JSON text. The address is in lower
+ * case.
+ */
 export function readEmailRows(db: Db, companyId: number, address: string, after: number, limit: number) {
   return db<ArchiveRow[]>`
     select
@@ -145,6 +153,7 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
   `
 }
 
+/** The entries of the daily-limit ledger for these identities, as JSON text. */
 export function readDailyLimitRows(db: Db, companyId: number, identities: readonly string[]) {
   return db<{ row: string }[]>`
     select jsonb_build_object('sender_id', entry.sender_id, 'customer', entry.customer, 'counted_at', entry.counted_at)::text

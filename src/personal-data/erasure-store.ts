@@ -16,6 +16,7 @@ export async function insertErasure(tx: Db, companyId: number, contactId: number
   `
 }
 
+/** The erasure of a contact, complete or not; undefined when none was requested. */
 export async function findErasure(db: Db, companyId: number, contactId: number): Promise<Erasure | undefined> {
   const [erasure] = await db<Erasure[]>`
     select subject, passes, (extract(epoch from now() - requested_at) * 1000)::float8 as age_ms

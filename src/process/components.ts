@@ -18,6 +18,7 @@ export type Components = {
   stop(): Promise<void>
 }
 
+/** Starts components one after another, and stops them in the reverse order. `stop` may be called more than once. */
 export function createComponents(log: Log): Components {
   const started: { name: string; component: Component }[] = []
   let stopping: Promise<void> | undefined

@@ -15,6 +15,7 @@ export type WorkerMetrics = {
 
 export type MeasuredWorker = { id: number; collect(): void }
 
+/** Adds up the metrics of several processes. Counters of processes that ended stay in the sum. */
 export function createWorkerMetrics(): WorkerMetrics {
   const latest = new Map<number, Snapshot>()
   const waiting = new Map<number, PromiseWithResolvers<void>>()

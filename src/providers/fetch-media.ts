@@ -108,7 +108,7 @@ async function download(
       headers: { 'user-agent': USER_AGENT, ...headers },
       signal,
     })
-    // A body that breaks off before anybody reads it, or that is cut off unread, must not bring the process down.
+    // A body that breaks off before it is read, or that is cut off unread, must not bring the process down.
     answer.body.on('error', () => undefined)
     if (answer.statusCode === 200) {
       const type = mimeType ?? text(answer.headers['content-type'])

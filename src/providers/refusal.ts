@@ -40,6 +40,7 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
 /** Codes that refuse the credential itself, whatever was asked. */
 const DENIALS: ReadonlySet<number> = new Set([0, 190])
 
+/** Whether the provider refuses the credential itself, whatever was asked. */
 export const isDenial = (error: ProviderError): boolean => error.code !== null && DENIALS.has(error.code)
 
 /** The same question will be refused again: the provider neither asks to wait nor is unavailable. */

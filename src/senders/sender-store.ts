@@ -36,6 +36,7 @@ export const selectSenders = (db: Db, companyId: number): Promise<SenderRow[]> =
     and deleted_at is null
   order by id`
 
+/** Undefined when the company has no connected number with this id. */
 export async function findSender(db: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await db<SenderRow[]>`
     select ${columns(db)}
@@ -124,6 +125,7 @@ export async function restoreSender(tx: Db, companyId: number, phoneNumberId: st
   return row
 }
 
+/** Writes all values of a sender. The caller has locked it in this transaction. */
 export async function updateSenderRow(
   tx: Db,
   companyId: number,
@@ -212,6 +214,7 @@ export async function markSenderRemoved(tx: Db, companyId: number, senderId: num
   return removed.count > 0
 }
 
+/** Disconnects every number of a company, so that its events are routed to it no longer. */
 export async function markAllSendersRemoved(tx: Db, companyId: number): Promise<void> {
   await tx`
     update senders
@@ -239,6 +242,7 @@ export async function insertRoute(
   return inserted.count > 0
 }
 
+/** Ends the routing of events to this sender. */
 export async function deleteRoute(tx: Db, companyId: number, senderId: number): Promise<void> {
   await tx`
     delete from sender_routes

@@ -12,6 +12,7 @@ export type TemplateCache = {
   clear(): void
 }
 
+/** Keeps the versions of families for a short time; `clear` is called after a change in this process. */
 export function createTemplateCache(db: Db): TemplateCache {
   const held = createPromiseCache<string, Template[]>({ max: MAX_FAMILIES, ttlMs: TTL_MS })
   return {

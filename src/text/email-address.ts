@@ -7,6 +7,7 @@ export const EMAIL_MAX_LENGTH = 254
 const EMAIL =
   /^[^\s\p{Cc}\p{Cf}@"(),:;<>[\\\]]{1,64}@(?:[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+[\p{L}\p{M}\p{N}-]{2,63}$/u
 
+/** Whether a text is an address that can be stored and sent to: at most 254 characters, with a dotted domain. */
 export const isEmail = (text: string): boolean => text.length <= EMAIL_MAX_LENGTH && EMAIL.test(text)
 
 /** The address as it is compared: two that differ in case alone are one. Made here only, never by the database. */

@@ -77,7 +77,7 @@ async function resolvePublic(resolve: Resolve, hostname: string): Promise<{ addr
 
 /**
  * By c-ares and not by the system's getaddrinfo: that one runs on the process's four threads, which a receiver whose
- * name server never answers would hold for everybody.
+ * name server never answers would hold for every receiver.
  */
 async function resolveByDns(hostname: string): Promise<string[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 2, maxTimeout: 4_000 })

@@ -12,6 +12,7 @@ export const MAX_ANSWER_BYTES = 65_536
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
+/** An answer of which nothing has arrived: no status, no body. */
 export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter: null, chunks: [], size: 0 })
 
 /** Keeps what there is room for; false when the answer is as long as it may get. */

@@ -49,6 +49,7 @@ function members({ allowPrivate }: ReceiverRules) {
   }
 }
 
+/** The body that creates a registration. The rules say which URLs and headers this installation admits. */
 export function createShape(rules: ReceiverRules) {
   const { name, url, events, secret, method, headers } = members(rules)
   return Type.Object(
@@ -72,6 +73,7 @@ export function createShape(rules: ReceiverRules) {
   )
 }
 
+/** The body that changes a registration: any members, and the status. */
 export const updateShape = (rules: ReceiverRules) =>
   Type.Partial(Type.Object({ ...members(rules), status: Status }), {
     title: 'RegistrationChange',
@@ -107,6 +109,7 @@ export const RegistrationReply = Type.Object(
   },
 )
 
+/** A registration without its secret: secrets are only ever written. */
 export const toRegistrationReply = (row: Registration) => ({
   id: row.id,
   name: row.name,

@@ -21,6 +21,7 @@ export type RegistrationRow = {
 export type NewRegistration = Pick<RegistrationRow, 'name' | 'url' | 'events' | 'method' | 'staticHeaders' | 'secret'>
 export type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
 
+/** Adds an active registration. Secret and credentials are encrypted before they come here. */
 export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<RegistrationRow> {
   const [row] = await db<[RegistrationRow]>`
     insert into registrations (company_id, name, url, events, method, static_headers, secret)
@@ -33,6 +34,7 @@ export async function insertRegistration(db: Db, companyId: number, fresh: NewRe
   return row
 }
 
+/** Undefined when the company has none with this id, or has deleted it. */
 export async function findRegistration(db: Db, companyId: number, id: number): Promise<RegistrationRow | undefined> {
   const [row] = await db<RegistrationRow[]>`
     select id, name, url, events, status, method, static_headers, secret, created_at
@@ -42,6 +44,7 @@ export async function findRegistration(db: Db, companyId: number, id: number): P
   return row
 }
 
+/** The company's registrations that are not deleted, oldest first. */
 export async function listRegistrations(db: Db, companyId: number): Promise<RegistrationRow[]> {
   return await db<RegistrationRow[]>`
     select id, name, url, events, status, method, static_headers, secret, created_at

@@ -72,6 +72,7 @@ export async function createRegistration(
   return toRegistration(deps, row)
 }
 
+/** The company's registrations, oldest first, with the values of their headers decrypted. */
 export const listCompanyRegistrations = async (deps: RegistrationDeps, companyId: number): Promise<Registration[]> =>
   (await listRegistrations(deps.db, companyId)).map((row) => toRegistration(deps, row))
 

@@ -14,6 +14,10 @@ export type Signer = {
   standardHeaders(id: string, at: Date, body: Buffer): Record<string, string>
 }
 
+/**
+ * Signs bodies with a registration's secret: the hexadecimal HMAC-SHA256 of the body, and the headers of Standard
+ * Webhooks.
+ */
 export function createSigner(secret: string): Signer {
   const key = createSecretKey(secret, 'utf8')
   const standard = standardKey(secret)

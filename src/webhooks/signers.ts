@@ -11,6 +11,7 @@ const MOST_KEPT = 1_000
  */
 export type Signers = (sealed: string) => Signer
 
+/** Signers by encrypted secret. The most recently used are kept, since decrypting costs more than signing. */
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
   const kept = new LRUCache<string, Signer>({ max: MOST_KEPT })
   return (sealed) => {

@@ -84,6 +84,10 @@ export type Deps = Dependencies & {
   deliveriesDue: Signal
 }
 
+/**
+ * The dependencies of every feature, from the pool, the adapters and the settings. `db` waits for the company's
+ * slot, `pool` does not.
+ */
 export function createDeps(dependencies: Dependencies): Deps {
   const metrics = createMetrics()
   startAtZero(metrics, Object.keys(dependencies.providers))

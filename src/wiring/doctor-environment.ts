@@ -13,6 +13,7 @@ import { openBlobStore } from './open-blob-store.ts'
 const GIBIBYTE = 1024 ** 3
 const TIMEOUT_MS = 5_000
 
+/** Warns below 1 GiB of free disk. Throws when the data folder cannot be made or written. */
 export async function checkDisk(dataDir: string): Promise<Finding[]> {
   const path = resolve(dataDir)
   await mkdir(path, { recursive: true, mode: 0o700 })
@@ -23,6 +24,7 @@ export async function checkDisk(dataDir: string): Promise<Finding[]> {
   return [free < 1 ? finding('disk', `${words}: make room for media and the database`, 'warn') : finding('disk', words)]
 }
 
+/** Sends a PING, for 5 s at most. Throws a sentence that names `REDIS_URL` and the remedy. */
 export async function checkRedis(url: string): Promise<Finding[]> {
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, { lazyConnect: true, connectTimeout: TIMEOUT_MS, retryStrategy: () => null })
@@ -67,6 +69,9 @@ export async function checkBucket(config: Config): Promise<Finding[]> {
   }
 }
 
+/**
+ * Connects and logs in, for 5 s at most, and sends nothing. Throws a sentence that names `SMTP_URL` and the remedy.
+ */
 export async function checkMailServer(url: string): Promise<Finding[]> {
   if (!/^smtps?:/.test(url)) return [finding('mail server', 'not tried: it is no SMTP server')]
   try {
@@ -80,6 +85,7 @@ export async function checkMailServer(url: string): Promise<Finding[]> {
   }
 }
 
+/** Resolves the host name of BASE_URL. Throws a sentence that names the remedy when DNS does not know it. */
 export async function checkName(hostname: string): Promise<Finding[]> {
   const { address } = await lookup(hostname).catch((error) => {
     throw new Error(

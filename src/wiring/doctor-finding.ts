@@ -1,6 +1,7 @@
 /** `fail`: the service does not work like this. `warn`: it works, and something will be missed one day. */
 export type Finding = { name: string; status: 'ok' | 'warn' | 'fail'; words: string }
 
+/** One line of the doctor's report; only `fail` makes its exit code 1. */
 export const finding = (name: string, words: string, status: Finding['status'] = 'ok'): Finding => ({
   name,
   status,

@@ -1,6 +1,6 @@
 import type { Mutant } from './mutant.ts'
 
-/** Guards that a test must hold in place: without them people, companies or deliveries are mixed up. */
+/** Guards that a test must hold in place: without them customers, companies or deliveries are mixed up. */
 export const GUARDS: Mutant[] = [
   {
     title: 'a forged unsubscribe token is taken',

@@ -4,7 +4,7 @@ import { recordConsent, storeOptOuts } from './consent-store.ts'
 /** A preference about marketing messages that a customer sent through the provider. */
 export type Preference = {
   companyId: number
-  /** Under which he may be known, the most telling first. */
+  /** The identities by which the contact may be known, the most specific first. */
   identities: readonly string[]
   value: boolean
 }

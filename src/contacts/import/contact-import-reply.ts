@@ -61,6 +61,7 @@ export const ImportReplyShape = Type.Intersect(
   },
 )
 
+/** An import with its first refused rows, and the columns of the file that mean nothing. */
 export const toImportReply = (
   given: ContactImport,
   refusals: readonly Refusal[],
@@ -83,10 +84,12 @@ export const toImportReply = (
   ended_at: given.endedAt?.toISOString() ?? null,
 })
 
+/** An import as lists show it, without refused rows and columns. */
 export function toListedImport(given: ContactImport): Static<typeof ListedImportShape> {
   const { refusals, ignored_columns, ...listed } = toImportReply(given, [])
   return listed
 }
 
+/** Rows that are done, whatever became of them. */
 export const rowsRead = ({ created, updated, unchanged, refused }: ContactImport): number =>
   created + updated + unchanged + refused

@@ -21,7 +21,7 @@ import {
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
 
-/** As many as the server's table of locks has room for beside everybody else's. */
+/** As many as the server's table of locks has room for beside those of other work. */
 const ROWS_AT_ONCE = 1_000
 /** Read and checked before anything else may happen: a millisecond. */
 const ROWS_AT_A_STRETCH = 25

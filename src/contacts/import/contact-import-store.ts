@@ -156,6 +156,7 @@ export async function readLeftovers(
   `
 }
 
+/** Undefined when the company has no such import, or its file is still being received. */
 export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
   const [found] = await db<ContactImport[]>`
     select ${columns(db)}

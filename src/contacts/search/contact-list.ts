@@ -103,6 +103,7 @@ function toStretch(request: ContactListRequest, { total, isExact }: Found) {
   }
 }
 
+/** The column and direction of an order; a leading `-` means descending. */
 export function parseSort(sort: ContactSort): { column: SortColumn; descending: boolean } {
   switch (sort) {
     case 'created_at':

@@ -1,4 +1,4 @@
--- Whether a phone number and a user id are known to be of two people: one of them is paired with another identity.
+-- Whether a phone number and a user id are known to be of two customers: one of them is paired with another identity.
 create function are_two_customers(company bigint, number text, user_id text)
 returns boolean
 language sql stable

@@ -9,11 +9,11 @@ import { changeNumber, changeUserId } from './identity-change-store.ts'
 const { db } = await createTestDatabase()
 
 const SENDERS = 2
-const PEOPLE = 4
+const PERSONS = 4
 const PHONES = 5
 const START = Date.parse('2026-11-01T12:00:00Z')
 
-/** `to` and `phone` are places in the list of numbers; people and senders are numbers as well. */
+/** `to` and `phone` are places in the list of numbers; persons and senders are numbers as well. */
 type Step =
   | { kind: 'writes'; person: number; sender: number; shows: 'both' | 'phone' | 'user'; isSameBatch: boolean }
   | { kind: 'changes number'; person: number; to: number }
@@ -21,7 +21,7 @@ type Step =
   | { kind: 'changes user id'; person: number }
   | { kind: 'is delivered again'; message: number }
 
-const person = fc.nat(PEOPLE - 1)
+const person = fc.nat(PERSONS - 1)
 const phone = fc.nat(PHONES - 1)
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
@@ -45,7 +45,7 @@ async function play(steps: readonly Step[]) {
   const companyId = await createCompany(db)
   const senderIds = [await createSender(db, companyId), await createSender(db, companyId)]
   const numbers = Array.from({ length: PHONES }, (_, place) => `39333${companyId}00${place}`)
-  const people = Array.from({ length: PEOPLE }, (_, place) => ({
+  const persons = Array.from({ length: PERSONS }, (_, place) => ({
     phone: place < PHONES - 1 ? numbers[place]! : null,
     userId: `US.${companyId}x${place}`,
     isKnown: false,
@@ -65,7 +65,7 @@ async function play(steps: readonly Step[]) {
   for (const one of steps) {
     ids += 1
     if (one.kind === 'writes') {
-      const writer = people[one.person]!
+      const writer = persons[one.person]!
       const shows = writer.phone === null ? 'user' : one.shows
       // A number alone names its last known holder: another writer is seen by the user id only.
       if (shows === 'phone' && holders.get(writer.phone!) !== one.person) continue
@@ -84,7 +84,7 @@ async function play(steps: readonly Step[]) {
       if (shows === 'both') hold(one.person, writer.phone!)
       writer.isKnown ||= shows === 'both'
     } else if (one.kind === 'changes number') {
-      const { phone: from, isKnown } = people[one.person]!
+      const { phone: from, isKnown } = persons[one.person]!
       const to = numbers[one.to]!
       if (from === null || from === to || !isKnown || holders.get(from) !== one.person) continue
       await flush()
@@ -97,10 +97,10 @@ async function play(steps: readonly Step[]) {
       give(numbers[one.phone]!, one.person)
     } else if (one.kind === 'changes user id') {
       await flush()
-      const former = people[one.person]!.userId
+      const former = persons[one.person]!.userId
       const next = `US.${companyId}y${ids}`
       await changeUserId(db, { companyId, from: former, to: next, sentAt: now() })
-      people[one.person]!.userId = next
+      persons[one.person]!.userId = next
     } else {
       const again = sent[one.message]
       if (again !== undefined) waiting.push(again.record)
@@ -110,8 +110,8 @@ async function play(steps: readonly Step[]) {
   return { companyId, senderIds, holders, now }
 
   function give(number: string, to: number): void {
-    for (const other of people) if (other.phone === number) other.phone = null
-    people[to]!.phone = number
+    for (const other of persons) if (other.phone === number) other.phone = null
+    persons[to]!.phone = number
   }
 
   function hold(holder: number, number: string): void {
@@ -134,7 +134,7 @@ test('a customer whose number has gone to another keeps a conversation of their 
   expect(conversations.map(({ writers }) => writers)).toEqual(expect.arrayContaining([['0'], ['0'], ['2']]))
 })
 
-test('no conversation holds messages of two people, and contact.phone is of the last writer', async () => {
+test('no conversation holds messages of two customers, and contact.phone is of the last writer', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 24 }), async (steps) => {
       const { companyId, holders, now } = await play(steps)

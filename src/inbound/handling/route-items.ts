@@ -58,10 +58,15 @@ export async function routeItems(tx: Db, arrived: readonly Arrived[]) {
   }
 }
 
+/** A customer got another number or user id. */
 export const isRenaming = (one: Routed<InboundItem>): one is Renaming =>
   one.item.kind === 'number-changed' || one.item.kind === 'user-id-changed'
+/** An item that the customer, or the business in its phone app, wrote. */
 export const isWritten = (one: Routed<InboundItem>): one is WrittenItem =>
   one.item.kind === 'message' || one.item.kind === 'reaction'
+/** An edit or a deletion of an earlier message. */
 export const isChange = (one: Routed<InboundItem>): one is Routed<ChangeItem> => one.item.kind === 'change'
+/** An item that belongs to a conversation. */
 export const isConversational = (one: Routed<InboundItem>): one is Conversing => isWritten(one) || isChange(one)
+/** A status that the provider reports of an outbound message. */
 export const isStatus = (one: Routed<InboundItem>): one is Routed<StatusItem> => one.item.kind === 'status'

@@ -26,7 +26,7 @@ begin
   from customer_user_ids
   where (company_id, phone_identity) = (company, change_number.identity);
 
-  -- Two people by their user ids: the new number was the other's.
+  -- Two customers by their user ids: the new number was the other's.
   if own_user is not null and holder is not null then
     perform release_phone(company, identity, holder, at);
     holder := null;

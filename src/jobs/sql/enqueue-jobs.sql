@@ -36,7 +36,7 @@ begin
       and job.company_id is not distinct from wanted.company_id
     returning job.id
   ),
-  -- in one order for everybody, so that two transactions that enqueue the same subjects cannot lock each other out
+  -- in one order for all sessions, so that two transactions that enqueue the same subjects cannot lock each other out
   enqueued as (
     insert into jobs (kind, lane, company_id, subject_id, once, due_at)
     select wanted.kind, wanted.lane, wanted.company_id, wanted.subject_id, wanted.once, wanted.due_at

@@ -1,6 +1,6 @@
 -- Keeps the identities under which the provider knows the recipients of sends as aliases of their conversations and contacts.
 -- Where a customer has a conversation under that identity, the one that was dialled leads to it. A number and a user id that
--- are known to be of two people stay apart.
+-- are known to be of two customers stay apart.
 create function alias_recipients(sends identified_send[], at timestamptz)
 returns void
 language plpgsql

@@ -9,6 +9,7 @@ export type JsonObject = Record<string, unknown>
 
 export const EMPTY: JsonObject = Object.freeze({})
 
+/** Whether a parsed value is a JSON object, so neither null nor an array. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
@@ -64,12 +65,14 @@ export function idAt(object: JsonObject, name: string, limit: number): string | 
   return text
 }
 
+/** A string or number as storable text; null for everything else, and for the empty string. */
 export function toText(value: unknown): string | null {
   if (typeof value === 'number') return String(value)
   if (typeof value !== 'string' || value === '') return null
   return cleanText(value)
 }
 
+/** Makes text storable: NUL and unpaired surrogates become U+FFFD. */
 export const cleanText = (text: string): string => {
   const whole = text.isWellFormed() ? text : text.toWellFormed()
   return whole.includes('\0') ? whole.replaceAll('\0', '\uFFFD') : whole

@@ -18,6 +18,7 @@ export const placeWhole = (text: string): Placed => ({
   raw: () => text,
 })
 
+/** An item in the place of what cannot be read. It is stored with the reason, and its siblings are handled. */
 export const unreadable = (placed: Placed, reason: string): InboundItem => ({
   ...placed,
   kind: 'unreadable-item',

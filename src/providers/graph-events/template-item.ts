@@ -96,7 +96,11 @@ const readName = (value: JsonObject): TemplateName => ({
   language: toLanguage(textAt(value, 'message_template_language')),
 })
 
+/** Whether an event says nothing by which its template can be found. */
 export const isNameless = ({ templateId, name }: TemplateName): boolean => templateId === null && name === null
+/** A language as templates have it: events write `en-US`, lists `en_US`. */
 export const toLanguage = (language: string | null): string | null => language?.replaceAll('-', '_') ?? null
+/** The reason of a rejection; empty where the provider writes `NONE`. */
 export const toReason = (reason: string | null): string => (reason === null || reason === 'NONE' ? '' : reason)
+/** An item that needs no handling, and why. */
 export const ignored = (placed: Placed, reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
