@@ -42,6 +42,7 @@ export const inboundBench: Bench = (context) =>
 type Order = Omit<LoadOrder, 'concurrency'>
 type Orders = { service: Order; route: Order; insert: Order }
 
+/** The requests of the benchmark: to the service, to a bare route, and to a route that inserts. */
 export function inboundOrders(stage: Stage, { senders }: Company, routeUrl: string, insertUrl: string): Orders {
   const timestamp = String(Math.floor(Date.now() / 1_000))
   const value = {

@@ -86,6 +86,7 @@ function statOf(pid: number): string[] {
   }
 }
 
+/** The ids of the direct children of a process (Linux). */
 export function childrenOf(parent: number): number[] {
   const pids = readdirSync('/proc').filter((entry) => /^[0-9]+$/.test(entry))
   return pids.map(Number).filter((pid) => Number(statOf(pid)[1]) === parent)

@@ -71,6 +71,7 @@ function ordersOf(stage: Stage, company: Company, bareUrl: string): Orders {
   }
 }
 
+/** Sends of an approved template, each to the next of many customers. */
 export const sendOrder = ({ url }: Stage, { headers }: Company): Order => ({
   url,
   method: 'POST',

@@ -359,7 +359,7 @@ export type CustomField = {
   id: number
   /** The key in upper case. */
   key: string
-  /** The label for people. */
+  /** The label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
   /** The group of the field. */
@@ -747,7 +747,7 @@ export type NewApiKey = {
 export type NewCustomField = {
   /** The key, which is made upper case: a letter, then letters, digits and _. */
   key: string
-  /** The label for people. */
+  /** The label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
   /** The group of the field. */

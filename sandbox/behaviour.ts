@@ -22,6 +22,7 @@ export type Behaviour = {
   hang: boolean
 }
 
+/** The behaviour before any change: no delay, no error, and statuses as `autoStatus` says. */
 export const calmBehaviour = (autoStatus: boolean): Behaviour => ({
   latencyMs: 0,
   errorRate: 0,

@@ -1,3 +1,4 @@
+/** The digits of a phone number in any notation. */
 export const digitsOf = (text: string): string => text.replace(/[^0-9]/g, '')
 
 /**

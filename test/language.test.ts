@@ -52,6 +52,7 @@ const PRONOUN_SUBJECT = /(^|[.!?;] )(who|whoever|what) (?![^.!;]*\?)/i
 /** Uses that stay, each with its reason. */
 const ACCEPTED: readonly (readonly [file: RegExp, text: RegExp, reason: string])[] = [
   [/./, /allSettled|PromiseSettledResult/, 'the names of ECMAScript'],
+  [/^console\//, /onSettled:/, 'an option of TanStack Query'],
   [/./, /worker_threads|threads of (node|the process)|the process's four threads/i, 'threads of the operating system'],
   [/^src\/http\/reference(-page)?\.ts$|^test\/package/, /\bthread\b/, 'a thread of the operating system'],
   [/./, /\bhistory: \[\{ threads:/, 'the name of a member in the bodies of Meta'],

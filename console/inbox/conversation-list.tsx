@@ -15,7 +15,7 @@ import { ConversationRow, EmptyRow, ROW_PX } from './conversation-row.tsx'
 import { setListInUse } from './live-inbox.ts'
 
 /** A jump loads no page on its way: only what is in view when scrolling has stopped for this long. */
-const SETTLED_MS = 80
+const STILL_MS = 80
 
 /** The list for a filter: without one every row can be reached at once, with one the list grows from its top. */
 export function ConversationList({ filter, shown }: { filter: Filter; shown: number | undefined }) {
@@ -50,7 +50,7 @@ function All({ shown }: { shown: number | undefined }) {
   const [view, setView] = useState({ first: 0, last: 0 })
   const onView = useCallback((first: number, last: number) => setView({ first, last }), [])
   useEffect(() => {
-    const timer = setTimeout(() => setPages(pagesOf(view)), SETTLED_MS)
+    const timer = setTimeout(() => setPages(pagesOf(view)), STILL_MS)
     return () => clearTimeout(timer)
   }, [view])
   const [first] = queries

@@ -66,6 +66,7 @@ const accountNode = ({ id, name }: Account) => ({
   message_template_namespace: namespaceOf(id),
 })
 
+/** A namespace in the provider's form, the same for the same account in every run. */
 export function namespaceOf(id: string): string {
   const hex = createHash('sha256').update(id).digest('hex')
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('_')

@@ -56,6 +56,7 @@ const CODES: Record<number, { status: number; title: string }> = {
   133010: { status: 400, title: 'Phone number not registered' },
 }
 
+/** The provider's title of an error code; `Refused` for an unknown one. */
 export const titleOf = (code: number): string => CODES[code]?.title ?? 'Refused'
 
 /** The provider's error body for a refusal. */

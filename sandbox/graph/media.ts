@@ -41,6 +41,7 @@ async function readFile({ contentType = '', body }: Received): Promise<UploadedF
   return { mimeType: typeof type === 'string' ? type : file.type, bytes: Buffer.from(await file.arrayBuffer()) }
 }
 
+/** The fields of a form; undefined when the body is none. */
 export async function readForm(contentType: string, body: Buffer): Promise<FormData | undefined> {
   try {
     return await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } }).formData()

@@ -27,6 +27,7 @@ export type ReceiverShelf = {
 const REQUESTS_KEPT = 1_000
 const MOST_RECEIVERS = 100
 
+/** A receiver that answers every delivery with 200 at once. */
 export const calmReceiver = (): ReceiverBehaviour => ({
   statusCode: 200,
   delayMs: 0,

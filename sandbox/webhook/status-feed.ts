@@ -20,6 +20,7 @@ const WAITING_LIMIT = 50_000
 const ATTEMPTS = 5
 const RETRY_MS = 1_000
 
+/** Posts `sent` after `delayMs` and `delivered` after twice that. A body is posted up to five times. */
 export function startStatusFeed(deps: StatusFeedDeps): StatusFeed {
   // Each queue is in order of time by itself, since all of its items wait equally long.
   const sent: Due[] = []

@@ -21,6 +21,7 @@ export type Webhook = {
 const TIMEOUT_MS = 20_000
 const SIGNATURE = 'x-hub-signature-256'
 
+/** Posts events to the target, signed with the app secret when it has one. Connections are kept. */
 export function createWebhook(target: WebhookTarget): Webhook {
   const agent = new Agent({ connections: 64, keepAliveTimeout: 30_000, connect: { timeout: 5_000 } })
   const webhook: Webhook = {

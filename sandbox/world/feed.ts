@@ -18,6 +18,7 @@ export type Feed = {
 /** Subscribers that are served at once; a further one is refused by the stream. */
 export const MOST_SUBSCRIBERS = 50
 
+/** Passes everything that happens on to the open streams. It keeps nothing for later ones. */
 export function createFeed(): Feed & { size(): number } {
   const listeners = new Set<(happening: Happening) => void>()
   return {

@@ -4,6 +4,7 @@ import type { Clock } from '../clock.ts'
 /** Makes the provider's ids; none repeats, not even after a restart, since services keep them for years. */
 export type IdMaker = { wamid(): string; trace(): string; number(): string }
 
+/** Ids that are unique over restarts of the sandbox. */
 export function createIdMaker(clock: Clock): IdMaker {
   const run = randomBytes(9).toString('hex').toUpperCase()
   let count = 0

@@ -11,6 +11,7 @@ const LARGE_LIMIT = 8
 /** Media by id, bounded: many small files and a few large ones. */
 export type MediaShelf = { add(media: Media): void; find(id: string): Media | undefined }
 
+/** Keeps the newest files, large and small ones apart, so that large ones do not remove all others. */
 export function createMediaShelf(): MediaShelf {
   const small = new Ring<Media>(MEDIA_LIMIT)
   const large = new Ring<Media>(LARGE_LIMIT)

@@ -8,6 +8,7 @@ export type TemplateBook = {
   list(wabaAccountId?: string): Template[]
 }
 
+/** The templates by id and by account, name and language. */
 export function createTemplateBook(templates: Template[]): TemplateBook {
   const byId = new Map<string, Template>()
   const byName = new Map<string, Template>()

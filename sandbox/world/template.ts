@@ -33,6 +33,7 @@ export type ButtonSlot = { subTypes: string[]; required: boolean }
 
 export type Template = { wabaAccountId: string; record: TemplateRecord; slots: TemplateSlots }
 
+/** A template with the slots that its components have, read once. */
 export const createTemplate = (wabaAccountId: string, record: TemplateRecord): Template => ({
   wabaAccountId,
   record,

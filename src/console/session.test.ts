@@ -352,7 +352,7 @@ describe('a sign-in link', () => {
   })
 })
 
-test('what has ended or expired is deleted, and nothing else', async () => {
+test('sessions that have ended or expired are deleted, and no others', async () => {
   const own = await createCompany({ isConnected: false })
   await signIn(own.key.token)
   await signIn(own.key.token)

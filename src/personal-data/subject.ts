@@ -9,7 +9,7 @@ export type Subject = {
   readonly identities: readonly string[]
 }
 
-/** What names the person in stored texts: the email, and every written form of each identity. */
+/** The texts by which stored data names the person: the email, and every written form of each identity. */
 export const toSubject = ({ emailKey, identities }: Person): Subject => ({
   email: emailKey,
   identities: identities.flatMap(writtenForms),

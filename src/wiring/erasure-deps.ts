@@ -12,7 +12,7 @@ const AFTER_REQUEST_MS = 5_000
 const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
 
-/** What an erasure needs. Its job starts only when the request, which erases first, must have ended. */
+/** The dependencies of an erasure. Its job starts only when the request, which erases first, must have ended. */
 export const createErasureDeps = (deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log'>): EraseDeps => ({
   db: deps.db,
   blobStore: deps.blobStore,

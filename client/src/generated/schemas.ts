@@ -216,7 +216,7 @@ export type CustomField = {
   id: number
   /** The key in upper case. */
   key: string
-  /** The label for people. */
+  /** The label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
   /** The group of the field. */
@@ -312,7 +312,7 @@ export type DeliveryDetails = {
 }
 
 export type DeprecationWarning = {
-  /** An explanation for people. */
+  /** An explanation. */
   message: string
   /** The date on which this address is removed. */
   deprecationDate: string
@@ -469,7 +469,7 @@ export type EnvelopeReply = {
   responseJson: string | null
 }
 
-/** An error with a code for programs and a message for people. */
+/** An error with a code for programs and a message for readers. */
 export type CodedError = BadRequest | TemplateNotFound | Gone | ValidationError | InvalidPhoneNumber | TemplateNotApproved | ParameterMismatch | SessionWindowClosed | RateLimitExceeded | ErrorWithoutDetails
 
 export type ErrorWithoutDetails = {
@@ -642,7 +642,7 @@ export type MessageFailure = {
 export type NewCustomField = {
   /** The key, which is made upper case: a letter, then letters, digits and _. */
   key: string
-  /** The label for people. */
+  /** The label to show. */
   displayName: string
   type: "text" | "number" | "boolean" | "date" | "datetime" | "select" | "json"
   /** The group of the field. */

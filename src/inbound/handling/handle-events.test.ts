@@ -134,7 +134,7 @@ test('busy lanes are listed by their oldest event, counted up to the limit', asy
   ])
 })
 
-test('a customer that another transaction has locked delays only the customer's lane, and fails no item', async () => {
+test('a customer that another transaction has locked delays only the lane of the customer, and fails no item', async () => {
   const [held, free] = await connectNumbers(2)
   const hurried = connect(url, { limits: { statementMs: 5_000, lockMs: 200, idleInTransactionMs: 5_000 } })
   await accept(bodyOf(held!.number, 'e1'), bodyOf(free!.number, 'e2'))
