@@ -145,7 +145,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
   return Object.freeze(config)
 }
 
-/** A database of one's own comes with secrets of one's own; only the embedded default makes them. */
+/** With DATABASE_URL both secrets must be set; only the embedded default creates them. */
 function checkSecretsAreSet(read: SettingReader, databaseUrl: string | undefined, faults: string[]): void {
   if (databaseUrl === undefined) return
   if (!read.optional('ENCRYPTION_KEY')) {

@@ -15,5 +15,5 @@ export function codeOf(error: unknown): string | undefined {
   return typeof error.code === 'string' ? error.code : undefined
 }
 
-/** The text of whatever was thrown, for a message that goes on after it. */
+/** The text of a thrown value, to be continued by another sentence. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

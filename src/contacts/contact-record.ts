@@ -1,7 +1,7 @@
 /** Values under any key, `__proto__` included: made by `JSON.parse` or `Object.fromEntries`, never by assignment. */
 export type CustomFields = Readonly<Record<string, unknown>>
 
-/** A contact as it is kept. A row is not a reply: see `toContactReply`. */
+/** A contact as it is stored. A row is not a reply: see `toContactReply`. */
 export type Contact = {
   readonly id: number
   readonly email: string | null

@@ -200,7 +200,7 @@ export async function updateContacts(
   return row
 }
 
-/** Takes their emails away from contacts for the rest of the transaction, so that others can have them. */
+/** Removes the emails of contacts for the rest of the transaction, so that other contacts can take them. */
 export async function releaseEmails(tx: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await tx`
     update contacts

@@ -42,7 +42,7 @@ export const ConversationQuery = Type.Object({
 })
 type ConversationQuery = Static<typeof ConversationQuery>
 
-/** Finds the contacts that a search matches; undefined when it holds nothing to search for. */
+/** Finds the contacts that a search matches; undefined when it contains nothing to search for. */
 export type MatchContacts = (db: Db, companyId: number, search: string) => Promise<MatchedContacts | undefined>
 
 /**

@@ -30,7 +30,7 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
   const queue = createSlotQueue(waits)
   const activity = createActivity()
-  /** How much runs of each company that has anything running. */
+  /** The number of running requests of each company that has any. */
   const runningOf = new Map<number, number>()
   let running = 0
 

@@ -28,7 +28,7 @@ export const openDatabase = ({
 /** Each process holds up to 14 connections; commands and psql need some too. */
 const connectionsFor = (processes: number): number => Math.max(100, 20 * (processes + 1))
 
-/** The same for a short errand, beside a service that may be running on it. */
+/** The same for a short command, while a service may be running on it. */
 export const joinDatabase = ({ databaseUrl, dataDir }: Place): Promise<Database> =>
   databaseUrl === undefined ? joinEmbedded(dataDir) : openOwn(databaseUrl)
 

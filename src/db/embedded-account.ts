@@ -9,7 +9,7 @@ import type { Binaries } from './embedded-package.ts'
 
 type Owner = { uid: number; gid: number }
 
-/** As whom PostgreSQL runs. */
+/** The account that PostgreSQL runs under. */
 export type Account = {
   /** The prefix of the command. */
   command: string[]
@@ -85,7 +85,7 @@ function hasName(): boolean {
   }
 }
 
-/** Whether the programs run for the account, and it comes as far as it has to by itself. */
+/** Whether the account can run the programs and reach the folders that it needs. */
 function reaches(account: Account, binaries: Binaries, folder: DataFolder): boolean {
   const path = account.needsFolder ? dirname(folder.path) : folder.path
   const probe = ['sh', '-c', '"$1" --version && test -x "$2"', 'sh', binaries.postgres, path]
@@ -93,7 +93,7 @@ function reaches(account: Account, binaries: Binaries, folder: DataFolder): bool
   return spawnSync(command, args, { stdio: 'ignore', cwd: '/', ...account.identity }).status === 0
 }
 
-/** Whose the data is: the cluster's owner, else the folder's, if initdb would know that user. */
+/** The owner of the data: that of the cluster, otherwise that of the folder if initdb would know this user. */
 async function ownerOf(folder: DataFolder): Promise<Owner> {
   const cluster = await stat(folder.cluster).catch(() => undefined)
   if (cluster) return { uid: cluster.uid, gid: cluster.gid }

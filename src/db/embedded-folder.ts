@@ -18,7 +18,7 @@ const SOCKET_PATH_BYTES = process.platform === 'darwin' ? 103 : 107
 const SOCKET_NAME = '/.s.PGSQL.5432'
 const SQLITE_BUSY = 5
 
-/** Makes the folder if it is not there and sees that it can be written. */
+/** Creates the folder if it is missing, and checks that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
   const wanted = resolve(dataDir)
   try {

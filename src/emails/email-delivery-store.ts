@@ -30,7 +30,7 @@ export type EmailToSend = EmailKey & {
 const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
 const toKeyRow = ({ companyId, id }: EmailKey) => ({ company_id: companyId, id })
 
-/** Contents that one reading brings at most, once it has brought one mail: what many large ones take of the memory. */
+/** Bytes of contents that one statement reads at most, or one mail: bounds the memory of many large mails. */
 const READ_BYTES = 1_000_000
 
 /**

@@ -25,7 +25,7 @@ export const emailLane = (companyId: number): string => `email:${companyId}`
 
 /** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
 const BATCH = 20
-/** Such batches of one company in flight at most, over all processes; and of all companies in this process. */
+/** Batches in flight at most: of one company over all processes, and of all companies in this process. */
 const LANE_CAP = 3
 const CONCURRENCY = 60
 const MAX_BATCH = 200
@@ -161,7 +161,7 @@ async function deliver(
   }
 }
 
-/** The database failed at the submission: no fault of the mail server, and nothing was sent. */
+/** The database failed before the submission: the mail server is not at fault, and nothing was sent. */
 type Interrupted = { kind: 'interrupted'; words: string }
 
 /** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */

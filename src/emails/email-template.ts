@@ -25,7 +25,7 @@ export type NewEmailTemplate = {
 }
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
-/** Makes a template; 422 names each part that is no Liquid or asks for what no value can give, and a blank name. */
+/** Creates a template. 422 names a blank name and each part that is not valid Liquid or reads a member of a variable. */
 export const createEmailTemplate = (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
   insertEmailTemplate(db, companyId, newTemplateId(), toValues(given))
 

@@ -2,7 +2,7 @@ import { Liquid, LiquidError, type Template } from 'liquidjs'
 import { LRUCache } from 'lru-cache'
 import { type FieldFault, validationError } from '../errors.ts'
 
-/** Limits of one rendering: enough for any mail, too little to hold up the process. */
+/** Limits of one rendering: enough for every mail, and too little to block the process. */
 const MAX_TEMPLATE_LENGTH = 500_000
 const RENDER_TIMEOUT_MS = 300
 const MEMORY_LIMIT = 5_000_000

@@ -7,7 +7,7 @@ const MAX_COMPANIES = 10_000
 
 type Failing = { fault: ServerFault; since: Date }
 
-/** How the mail servers did in the last attempts of this process. */
+/** The state of the mail servers in the last attempts of this process. */
 export type MailHealth = {
   record(server: 'service' | 'company', companyId: number, outcome: MailOutcome): void
   /** For `/readyz`: no address and no text of a server, since anyone may ask. */

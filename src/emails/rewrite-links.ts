@@ -7,7 +7,7 @@ const MAX_TARGET_LENGTH = 8_000
 /** The options of tracking, and the prefix of our own addresses, which stay. */
 export type Tracked = { links: boolean; pixel: boolean; isOwn: (url: string) => boolean }
 
-/** From here to there in the HTML, in its order, goes the address of the target of this number; 0 is the open pixel. */
+/** A range of the HTML, and the number of the target with the address that replaces it; 0 is the open pixel. In order. */
 export type LinkPosition = readonly [start: number, end: number, link: number]
 
 /** Where the tracked addresses of a mail go, and where its links lead, by number from 1. */

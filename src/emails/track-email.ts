@@ -30,7 +30,7 @@ export function trackingOf(
 export const trackedHtml = (baseUrl: string, email: Email & { html: string }, { places }: Tracking): string =>
   putAddresses(email.html, places, (link) => addressOf(baseUrl, email, link === 0 ? 'open' : 'click', link))
 
-/** The way out of marketing mails, by one click in the reader's own program (RFC 8058). */
+/** The headers by which the reader's program unsubscribes from marketing mails with one click (RFC 8058). */
 export const unsubscribeHeaders = (baseUrl: string, email: Email): Record<string, string> => ({
   'List-Unsubscribe': `<${addressOf(baseUrl, email, 'unsubscribe', 0)}>`,
   'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',

@@ -34,7 +34,7 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
   })
 }
 
-/** Whose mail a token is of, and to whom it went. */
+/** The company and the recipient of the mail that a token names. */
 export async function findMailed(
   db: Db,
   token: TrackingToken,

@@ -21,7 +21,7 @@ export type Session = {
 export type Sessions = {
   /** The session of a `Cookie` header; using it keeps it from ending as unused. At most 3 s old. */
   use(cookie: string | undefined): Promise<Session | undefined>
-  /** Whether the session of a `Cookie` header has not ended; does not count as use. At most 3 s old. */
+  /** Whether the session of a `Cookie` header has not ended; reading it does not count as use. At most 3 s old. */
   isLive(cookie: string | undefined): Promise<boolean>
   /** The company that an operator acts for; undefined when there is none. At most 3 s old. */
   findCompany(companyId: number): Promise<{ isClosed: boolean } | undefined>

@@ -13,7 +13,7 @@ const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250
 const LONGEST_RETRY_MS = 1_000
-/** That give work to one claim. */
+/** Lanes that give work to one claim. */
 const MOST_LANES = 100
 
 export type ClaimLoop = {

@@ -19,7 +19,7 @@ import {
 
 /** The largest file that a customer can send. */
 export const MAX_MEDIA_BYTES = 100 * 1024 * 1024
-/** Over everything: asking, fetching, keeping. */
+/** The time of a whole copy: request, download and storage. */
 const COPY_DEADLINE_MS = 120_000
 /** Bytes that never fit their provider's own digest are kept all the same, once it is not the transport's fault. */
 const DIGEST_TRIED = 3

@@ -26,7 +26,7 @@ export async function getStoredMedia(deps: GetMediaDeps, companyId: number, mess
   return toStored(copied)
 }
 
-/** The same words for every reason, so that nothing is told of what there is. */
+/** The same text for every reason, so that it does not reveal which files exist. */
 export const nothingHere = () => notFound('There is no file at this address, or the address has run out')
 
 /** Messages without a media record, such as those sent by the provider's id before records existed. */

@@ -7,7 +7,7 @@ const DIGEST_BYTES = 32
 
 export type MediaPass = { companyId: number; messageId: number; expiresAt: Date }
 
-/** The secret that signs addresses, made from an encryption key (32 bytes in base64) without telling it. */
+/** The secret that signs addresses, derived from an encryption key (32 bytes in base64) that it does not reveal. */
 export const addressSecretOf = (encryptionKey: string): Buffer =>
   Buffer.from(hkdfSync('sha256', Buffer.from(encryptionKey, 'base64'), '', 'media address v1', 32))
 

@@ -12,7 +12,7 @@ export async function eraseDailyLimitEntries(db: Db, companyId: number, identiti
   `
 }
 
-/** Of each sender so many of its oldest entries are looked at by one statement. */
+/** The oldest entries of each sender that one statement reads at most. */
 const LEDGER_STEP = 1_000
 
 /** Deletes entries of the daily-limit ledger that are more than 24 hours old; returns how many. */

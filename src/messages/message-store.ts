@@ -34,7 +34,7 @@ export type PreparedSend =
   | { refusal: 'busy' }
   /** Its slot is later than a send may wait. */
   | { refusal: 'throttle'; waitSeconds: number }
-  /** It may go out when it has waited. */
+  /** It may be sent after this wait. */
   | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }
 
 /**
@@ -101,7 +101,7 @@ export type CompletedSend = {
   /** The identity under which the provider knows the customer, when it told another than the one dialled. */
   customer: string | null
   error: { code: number | null; title: string; details: string | null } | null
-  /** It went out with media that the provider holds. */
+  /** It was sent with media that the provider stores. */
   hasProviderMedia: boolean
   /** The reservation of the request's Idempotency-Key. */
   idempotencyId: number | null

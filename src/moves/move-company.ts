@@ -241,7 +241,7 @@ function recode(table: MovedTable, text: string, from: Cipher, to: Cipher): stri
   return JSON.stringify(row)
 }
 
-/** Opens a company that was exported again: what waited goes on. */
+/** Opens a company again that was exported: its waiting work continues. */
 export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
   await requireClosed(deps.db, companyId)
   await setClosed(deps.db, companyId, false)

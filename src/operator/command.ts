@@ -16,7 +16,7 @@ export type Options = Record<string, unknown>
 export type Group = {
   /** Adds a command, with `--json`. */
   add(usage: string, description: string): Command
-  /** Does a command's work and shows what came of it; an error ends the program with exit code 1. */
+  /** Runs a command and prints its result; an error ends the program with exit code 1. */
   run(
     command: Command,
     work: (deps: OperatorDeps) => Promise<Row | Row[]>,

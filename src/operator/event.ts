@@ -25,7 +25,7 @@ export async function listEvents(
   return (await listDeadLetters(db, STATES[list], parseBefore(query, EVENT_PAGE))).map(toEventReply)
 }
 
-/** One event of a list with its whole body; whatever names none is 404. */
+/** One event of a list with its whole body; 404 for every other id. */
 export async function getEvent({ db }: Deps, list: EventList, text: string): Promise<Static<typeof EventReply>> {
   const id = parseId(text)
   const row = id === undefined ? undefined : await findDeadLetter(db, STATES[list], id)

@@ -7,7 +7,7 @@ import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from 
 const config = { surface: 'operator' } as const
 const tags = ['Operator']
 
-/** Background work that was given up: what failed again and again, or outlived every process that took it. */
+/** Discarded jobs: those that failed too often, or with which several processes ended. */
 export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(

@@ -87,7 +87,7 @@ export function senderCommands(program: Command, open: OpenOperator, stdin: Node
 
 const toReply = (deps: OperatorDeps, sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
 
-/** A table has no room for what is to be entered at the provider. */
+/** A row without the values to enter at the provider, for which tables are too narrow. */
 const withoutGuide = ({ webhookUrl: _url, webhookVerifyToken: _token, webhookSteps: _steps, ...row }: Row): Row => row
 
 const withOptional = (command: Command): Command =>

@@ -11,6 +11,6 @@ export const plainText = (options: { maxLength: number; title?: string; descript
 export const secretText = (options: { maxLength: number; title?: string; description: string }) =>
   Type.String({ minLength: 1, pattern: '^[\\u0021-\\u007e]*$', ...options })
 
-/** The same value, or null: one type keyword, so that a fault is told once and not per alternative. */
+/** The same value, or null: with one type keyword, so that a fault is reported once and not for each alternative. */
 export const orNull = <Shape extends TSchema & { type: string }>(shape: Shape) =>
   Type.Unsafe<Static<Shape> | null>({ ...shape, type: [shape.type, 'null'] })

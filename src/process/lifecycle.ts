@@ -5,7 +5,7 @@ export type Stoppable = {
   stop(): Promise<void>
   /** Resolves when a part ends that should not have. */
   failed: Promise<Error>
-  /** Resolves, with the name of the asker, when a stop is asked for otherwise than by a signal. */
+  /** Resolves with the name of the component that asks for a stop other than by a signal. */
   asked?: Promise<string>
   /** The exit code after a stop in order; absent: 0. */
   exitCode?: () => number

@@ -100,7 +100,7 @@ async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promis
   last?.disconnect()
 }
 
-/** Returns what logs the end of a worker and launches another one after a delay, which grows while workers keep ending. */
+/** Returns the function that logs the end of a worker and starts another after a delay, which grows while workers keep ending. */
 function createRestarts(log: Log) {
   const restartsAtMs: number[] = []
   return (worker: WorkerHandle, end: WorkerEnd, launch: () => unknown): void => {

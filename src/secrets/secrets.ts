@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { giveToFolderOwner } from '../ownership.ts'
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 
-/** Encrypts what others entrusted to us (access tokens, signing secrets) before it goes into the database. */
+/** Encrypts secrets of other parties (access tokens, signing secrets) before they are stored in the database. */
 export type Cipher = {
   /** The ids of its keys; the first one encrypts. */
   readonly keyIds: readonly string[]

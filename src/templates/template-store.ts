@@ -2,7 +2,7 @@ import type { Db, Json } from '../db/connect.ts'
 import type { ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
-/** One record of the list: a language version with everything that the provider told of it. */
+/** One record of the list: a language version with all members that the provider reported. */
 export type TemplateRow = Template & {
   externalId: string | null
   wabaAccountId: string

@@ -59,7 +59,7 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
   return row
 }
 
-/** Makes the partitions of the days to come; returns how many. */
+/** Creates the partitions of the coming days; returns how many. */
 export async function makeDeliveryDays(db: Db): Promise<number> {
   const [row] = await db<[{ made: number }]>`select make_delivery_days(${DAYS_AHEAD}::integer) as made`
   return row.made

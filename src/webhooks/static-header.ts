@@ -37,7 +37,7 @@ export function isReservedHeader(name: string, serviceName: string): boolean {
   return RESERVED.has(lower) || lower.startsWith(`x-${serviceName.toLowerCase()}-`)
 }
 
-/** Names that are reserved or come twice; lengths and characters are the shape's business. */
+/** Names that are reserved or come twice; the shape checks lengths and characters. */
 export function staticHeaderFaults(headers: readonly unknown[], serviceName: string): FieldFault[] {
   const seen = new Set<string>()
   return headers.flatMap((header, index) => {

@@ -72,7 +72,7 @@ export type Deps = Dependencies & {
   breaker: Breaker
   /** How the mail servers did in the last attempts of this process. */
   mailHealth: MailHealth
-  /** The one way out to the companies' receivers. */
+  /** The only component that calls receivers of companies. */
   receiver: ReceiverClient
   /** Tells the live streams of all processes what was committed. */
   tell: Tell

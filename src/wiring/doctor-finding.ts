@@ -1,4 +1,4 @@
-/** `fail`: the service does not work like this. `warn`: it works, and something will be missed one day. */
+/** `fail`: the service does not work with it. `warn`: the service works, but a function or a safeguard is missing. */
 export type Finding = { name: string; status: 'ok' | 'warn' | 'fail'; words: string }
 
 /** One line of the doctor's report; only `fail` makes its exit code 1. */

@@ -7,7 +7,7 @@ import type { Deps } from './deps.ts'
 
 export const MEDIA_COPY = 'media.copy'
 
-/** One lane per number: a provider that is slow for one holds up no other. */
+/** One lane per number: a provider that is slow for one number delays no other. */
 export const enqueueCopies: EnqueueCopies = async (tx, places) => {
   await enqueueJobs(
     tx,

@@ -153,7 +153,7 @@ function createRecordParser({ format, columns }: ContactImport): ParseRecord {
   }
 }
 
-/** The service's own `source_type` cannot be written: a list that was exported has it all the same. */
+/** An exported list contains the service's own `source_type`, which cannot be written: it is ignored. */
 function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
   const given = Object.getOwnPropertyDescriptor(body, 'source_type')?.value

@@ -35,7 +35,7 @@ const columns = (db: Db) => db`
   created, updated, unchanged, refused, created_at, started_at, ended_at
 `
 
-/** Says that a list comes into the blob store, before it does: whatever happens then, it is known where it is. */
+/** Records the key of a list before its upload to the blob store, so that an interrupted upload can be removed. */
 export async function insertImport(
   db: Db,
   companyId: number,
@@ -129,7 +129,7 @@ export async function lockReceiving(tx: Db, companyId: number, id: number): Prom
   return rows.count === 1
 }
 
-/** Forgets an import of which no list was kept. */
+/** Deletes an import without a stored list. */
 export async function removeImport(db: Db, companyId: number, id: number): Promise<void> {
   await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
 }
@@ -166,7 +166,7 @@ export async function findImport(db: Db, companyId: number, id: number): Promise
   return found
 }
 
-/** Marks an import that is not over as running and answers how far it is. */
+/** Marks an import that has not ended as running, and returns its progress. */
 export async function startImport(db: Db, companyId: number, id: number): Promise<StartedImport | undefined> {
   const [started] = await db<StartedImport[]>`
     update contact_imports

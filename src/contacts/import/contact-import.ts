@@ -139,7 +139,7 @@ export async function discardList(
   })
 }
 
-/** Puts the list into the blob store and looks at it on its way. */
+/** Stores the list in the blob store and checks it while it passes. */
 async function storeList(
   { blobStore }: ImportDeps,
   storageKey: string,

@@ -4,7 +4,7 @@ import { serviceUnavailable } from '../../errors.ts'
 /** Work of one company that may wait or run in one process. */
 const WORK_MAX = 500
 
-/** One company's work by key: the end of the last one that came for it. */
+/** The work of one company by key: the end of the last work that arrived for each key. */
 type Queue = { readonly ends: Map<string, Promise<void>>; count: number }
 
 /** One pool's queues, by company. A queue exists while it has work. */

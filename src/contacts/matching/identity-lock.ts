@@ -30,7 +30,7 @@ export type Commit = () => Promise<unknown>
 
 export type LockOptions = {
   lane?: BatchLane
-  /** Ids that a small write may need for new contacts: taken along with the locks, as nothing is known of the matches yet. */
+  /** Ids that a small write may need for new contacts: allocated with the locks, since the matches are not known yet. */
   ids?: number
   /** Until this aborts, the work waits as long as it takes; without it, 20 seconds. */
   signal?: AbortSignal

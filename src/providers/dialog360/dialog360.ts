@@ -10,7 +10,7 @@ import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, 
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
-/** Whose media addresses are answered; the same paths are served by 360dialog itself. */
+/** The host in the media addresses that Meta gives; 360dialog serves the same paths itself. */
 const META_MEDIA_HOST = 'lookaside.fbsbx.com'
 const NUMBER_FIELDS = 'health_status,display_phone_number,verified_name,is_on_biz_app'
 const PAGE_LIMIT = 1000

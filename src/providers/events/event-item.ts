@@ -98,7 +98,7 @@ export type MessageItem = Conversational & {
   recordText: string
   /** The message to which this one replies. */
   quotedWamid: string | null
-  /** The message which this one edits or revokes. */
+  /** The message that this one edits or revokes. */
   originalWamid: string | null
   details: MessageDetails
   error: ReportedError | null

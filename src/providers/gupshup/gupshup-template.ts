@@ -7,7 +7,7 @@ import type { ProviderTemplate, TemplateComponent } from '../provider.ts'
 /** Kinds of template whose header is a file or a place; the others have a text header or none. */
 const HEADER_FORMATS = new Set(['IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION', 'GIF'])
 
-/** One of `templates[]`, written as Meta writes it; undefined when it lacks what a template cannot do without. */
+/** One of `templates[]`, written as Meta writes it; undefined when it lacks a required member. */
 export function readGupshupTemplate(item: Record<string, unknown>, appId: string): ProviderTemplate | undefined {
   const name = text(item.elementName)
   const language = text(item.languageCode)
