@@ -3,7 +3,8 @@
 //   node scripts/run-dockerfile.mjs FOLDER [NAME=VALUE …]
 // Settings such as DATABASE_URL are given to the service. A folder of the image, such as /data, is that folder below FOLDER.
 import { spawn, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -11,12 +12,13 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const [folder = '', ...settings] = process.argv.slice(2)
 const base = resolve(folder)
 const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
-/** How the machine reaches the registry. Its cache is of another user where root runs this. */
+/** How the machine reaches the registry. */
 const REACHES = /^(npm_config_(cafile|registry|https?_proxy|proxy)|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i
-const hasCache = process.getuid() !== 0
-const NETWORK = Object.fromEntries(
-  Object.entries(process.env).filter(([name]) => REACHES.test(name) || (hasCache && name === 'npm_config_cache')),
-)
+const NETWORK = {
+  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => REACHES.test(name))),
+  npm_config_cache: copyCache(),
+  npm_config_prefer_offline: 'true',
+}
 const stages = new Map()
 let stage
 
@@ -28,6 +30,16 @@ const [command, ...words] = [...asUser(), program, ...args]
 const service = spawn(command, words, { cwd: stage.cwd, env, stdio: 'inherit' })
 for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => service.kill(stage.STOPSIGNAL))
 service.once('exit', (code) => process.exit(code ?? 1))
+
+/** A copy of the machine's npm cache for the user of the image: packages are downloaded once, not by each stage and run. */
+function copyCache() {
+  const cache = join(base, 'npm')
+  const known = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache')
+  mkdirSync(cache, { recursive: true })
+  if (existsSync(known)) cpSync(known, join(cache, '_cacache'), { recursive: true })
+  chown(cache)
+  return cache
+}
 
 /** One instruction a line, with continued lines joined and comments removed. */
 function instructions() {

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -13,17 +13,23 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const blocks = blocksOf('deploy.md')
 const block = (name: string): string => blocks.get(name) ?? expect.fail(`docs/deploy.md has no block ${name}`)
 const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
-/** These need the network beyond packages, or the package that test/package.test.ts installs. */
-const ELSEWHERE = ['root-node', 'root-install']
-const IN_ORDER = ['files', 'database', 'settings', 'migrate', 'ready', 'backup', 'alerts']
+/**
+ * These need the network beyond packages, the package (test/package.test.ts installs it with this block), or a cluster of the
+ * operating system, in place of which the block `place` is run.
+ */
+const ELSEWHERE = ['root-node', 'root-install', 'root-place']
+const IN_ORDER = ['files', 'place', 'database', 'settings', 'migrate', 'ready', 'backup', 'alerts']
 
-/** A folder whose global packages are Parley, as `npm install --global` leaves them. */
+/** Where the page installs the package. */
+const INSTALLED = '/usr/local/lib/parley/node_modules'
+
+/** A folder with the package as the page installs it. */
 function machine() {
   const folder = dataFolder()
-  const modules = join(folder, 'prefix', 'lib', 'node_modules')
-  mkdirSync(modules, { recursive: true })
+  const modules = join(folder, 'node_modules')
+  mkdirSync(modules)
   symlinkSync(ROOT, join(modules, 'parley'))
-  return { folder, env: { HOME: folder, npm_config_prefix: join(folder, 'prefix') } }
+  return { folder, modules, env: { HOME: folder } }
 }
 
 test(
@@ -32,29 +38,40 @@ test(
     const server = await startOwnServer()
     if (server === undefined) return context.skip('this machine has no PostgreSQL server with pg_dump')
     onTestFinished(() => server.stop())
-    const { folder, env } = machine()
+    const { folder, modules, env } = machine()
     const [port, data] = [String(await freePort()), join(folder, 'data')]
     const host = new URL(server.adminUrl).host
     const own = {
       ...env,
       PATH: `${server.programs}:${process.env.PATH}`,
       ADMIN_URL: server.adminUrl,
-      DATABASE_HOST: host,
-      DATA_DIR: data,
     }
     const run = (name: string, more: Record<string, string> = {}) =>
-      runCommands(`${block('files')}\n${block(name).replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)}`, folder, {
-        ...own,
-        ...more,
-      })
+      runCommands(
+        `${block('files')}\n${block('place')}\n${block(name)}`
+          .replaceAll('db.example.com', host)
+          .replaceAll('127.0.0.1:3000', `127.0.0.1:${port}`)
+          .replaceAll(INSTALLED, modules)
+          .replaceAll('/var/lib/parley', data)
+          .replaceAll('@localhost/', `@${host}/`)
+          .replaceAll(/\/(etc\/(parley|cron.daily)|var\/backups)\//g, `${folder}/$1/`),
+        folder,
+        { ...own, ...more },
+      )
     run('database')
     run('settings')
     expect(run('migrate')).toContain('The schema is up to date')
     const lines = readFileSync(join(folder, 'parley.env'), 'utf8').trim().split('\n')
     const settings = Object.fromEntries(lines.map((line) => line.split(/=(.*)/s))) as Record<string, string>
-    const parley = await startParley({ ...settings, DATA_DIR: data, PORT: port })
+    const parley = await startParley({ ...settings, PORT: port })
     expect(run('ready')).toContain('{"status":"ok"}')
+    for (const path of ['etc/parley', 'etc/cron.daily', 'var/backups'])
+      mkdirSync(join(folder, path), { recursive: true })
     run('backup')
+    expect(readdirSync(join(folder, 'var/backups/parley')).map((name) => name.replace(/^[0-9-]+/, ''))).toEqual([
+      'media.tar.gz',
+      '.dump',
+    ])
     const token = { METRICS_TOKEN: settings.METRICS_TOKEN ?? '' }
     if (has('promtool')) expect(run('alerts', token)).toContain('parley_build_info{version=')
     expect(await parley.signal('SIGTERM')).toBe(0)
@@ -74,7 +91,7 @@ const canOverlay =
 const PRIVATE = ['etc', 'usr/local', 'var']
 
 test.skipIf(!canOverlay)('the commands of docs/deploy.md that need root set up the unit and the proxy', () => {
-  const { folder, env } = machine()
+  const { folder, modules, env } = machine()
   const shims = join(folder, 'shims')
   mkdirSync(shims)
   const certificate = '/etc/letsencrypt/live/api.example.com'
@@ -98,7 +115,7 @@ test.skipIf(!canOverlay)('the commands of docs/deploy.md that need root set up t
   const commands = [
     ...mounts,
     `export PATH=${shims}:$PATH`,
-    block('files'),
+    block('files').replaceAll(INSTALLED, modules),
     block('root-unit'),
     block('root-certificate'),
     ...checks,

@@ -34,11 +34,11 @@ export function runCommands(
   commands: string,
   folder: string,
   env: Record<string, string>,
-  { input = '' }: { input?: string } = {},
+  { input = '', parley = join(ROOT, 'bin', 'parley') }: { input?: string; parley?: string } = {},
 ): string {
   const path = mkdtempSync(join(tmpdir(), 'parley-path-'))
   try {
-    symlinkSync(join(ROOT, 'bin', 'parley'), join(path, 'parley'))
+    symlinkSync(parley, join(path, 'parley'))
     const { status, stdout, stderr } = spawnSync('bash', ['--norc', '-euc', commands], {
       cwd: folder,
       env: { ...env, PATH: `${path}:${env.PATH ?? process.env.PATH}` },

@@ -21,9 +21,12 @@ export async function createRoles(): Promise<{ ownerUrl: string; runtimeUrl: str
   return { ownerUrl: as('owner'), runtimeUrl: as('runtime'), adminUrl }
 }
 
-/** One statement at a time, as psql sends them: a database cannot be created among others. */
+/** One statement at a time, as psql sends them: a database cannot be created among others. `\\gexec` runs what a query answers. */
 async function run(url: string, text: string): Promise<void> {
   const db = connect(url, { max: 1 })
-  for (const statement of text.split(';')) if (statement.trim() !== '') await db.unsafe(statement)
+  for (const [, statement = '', end] of text.matchAll(/([^;\\]+)(;|\\gexec)/g)) {
+    const rows = await db.unsafe<Record<string, string>[]>(statement)
+    if (end !== ';') for (const row of rows) await db.unsafe(Object.values(row)[0] ?? '')
+  }
   await db.end()
 }

@@ -171,7 +171,10 @@ function checkLater(known: Migration[], done: Map<string, Done>, warn: (message:
   for (const [name, { breaking }] of done) {
     if (names.has(name)) continue
     const fact = `The database has the migration ${name}, which this Parley doesn't know`
-    if (breaking) throw new StartError(`${fact} and can't run on: start the later Parley that made it`)
+    if (breaking)
+      throw new StartError(
+        `${fact} and can't run on: start the later Parley that made it, or restore the backup from before its migration`,
+      )
     warn(`${fact}: it was made by a later one`)
     isLater = true
   }

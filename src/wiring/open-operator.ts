@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { systemClock } from '../clock.ts'
 import { joinCell } from '../companies/cell-store.ts'
@@ -5,6 +7,7 @@ import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
 import { createCipher } from '../secrets/secrets.ts'
+import { StartError } from '../start-error.ts'
 import { createMailer, createProviders } from './adapters.ts'
 import { createDeps } from './deps.ts'
 import { openBlobStore } from './open-blob-store.ts'
@@ -16,8 +19,11 @@ type ClosableOperator = OperatorDeps & { close(): Promise<void> }
 /**
  * Opens the operator's verbs on the database itself: the one that is set, or the embedded one, joined when a service
  * runs on it and started for the command when none does.
+ *
+ * @throws StartError when there is neither
  */
 export async function openOperator(config: Config): Promise<ClosableOperator> {
+  checkPlace(config)
   const database = await joinDatabase(config)
   const { adminToken, encryptionKeys } = await readSecrets(config)
   const cipher = createCipher(encryptionKeys)
@@ -44,4 +50,12 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
       await database.stop()
     },
   }
+}
+
+/** A command without the settings of its service would create an empty database of its own. */
+function checkPlace({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== undefined || existsSync(join(dataDir, 'postgres'))) return
+  throw new StartError(
+    `There is no database in ${resolve(dataDir)}: give the command the settings of the service (DATABASE_URL, or DATA_DIR), or run it where the service was started`,
+  )
 }

@@ -1,0 +1,46 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** A cache of its own that knows the packages of the machine's, so that a test hardly downloads. */
+export function npmCache(folder: string): string {
+  const cache = join(folder, 'npm')
+  mkdirSync(cache)
+  const known = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache')
+  if (existsSync(known)) symlinkSync(known, join(cache, '_cacache'))
+  return cache
+}
+
+/** Builds the package of this version into the folder. */
+export function pack(folder: string): void {
+  execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], {
+    cwd: ROOT,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+}
+
+/** Makes a package of a later version of one that is packed, with a migration that the earlier one does not have. */
+export function packLater(folder: string, [from, to]: [string, string], migration: string): void {
+  const work = join(folder, `later-${to}`)
+  mkdirSync(work)
+  execFileSync('tar', ['-xzf', join(folder, `parley-${from}.tgz`), '-C', work])
+  for (const file of ['package/package.json', 'package/dist/package.json']) {
+    const text = readFileSync(join(work, file), 'utf8')
+    writeFileSync(join(work, file), text.replace(`"version": "${from}"`, `"version": "${to}"`))
+  }
+  writeFileSync(join(work, 'package/dist/migrations', `9${to.replaceAll('.', '')}_later.sql`), migration)
+  execFileSync('tar', ['-czf', join(folder, `parley-${to}.tgz`), '-C', work, 'package'])
+}
+
+/** Bytes of the files below a folder. */
+export const bytesIn = (folder: string): number =>
+  globSync('**', { cwd: folder }).reduce((sum, path) => sum + sizeOf(join(folder, path)), 0)
+
+function sizeOf(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false })
+  return found?.isFile() ? found.size : 0
+}
