@@ -251,14 +251,15 @@ type Reply = { status: number; text: string; isReplayed: boolean }
 const isUnknown = ({ text }: Reply) => text.includes('send_outcome_unknown')
 const isDone = (reply: Reply) => reply.status < 300 || (isUnknown(reply) && reply.isReplayed)
 
-/** As if the process of the first request had died: its lease is over. */
-const expireLease = (key: string) =>
-  db`update idempotency_keys set lease_until = now() - interval '1 second' where key = ${key} and answer_status is null`
+/** As if the processes of all requests without an outcome had died: their leases are over. */
+const expireLeases = () => db`
+  update idempotency_keys set lease_until = now() - interval '1 second'
+  where company_id = ${companyId} and answer_status is null`
 
 /** Repeats a request until its outcome is final. */
-async function repeat(post: () => Promise<Reply>, key: string): Promise<Reply> {
+async function repeat(post: () => Promise<Reply>): Promise<Reply> {
   return eventually(async () => {
-    await expireLease(key)
+    await expireLeases()
     const reply = await post()
     return isDone(reply) ? reply : undefined
   }, 30_000)
@@ -288,7 +289,7 @@ describe('whatever answer of the database is lost, one key has one effect', () =
       isCut = proxy.hasCut()
       proxy.cutAtReply(Number.POSITIVE_INFINITY)
       const effects = await attempt.effects()
-      const last = await repeat(() => post(route, attempt, key), key)
+      const last = await repeat(() => post(route, attempt, key))
       const seen = { route, step, isCut, first: first.status, last: last.status, before: effects }
       if (isUnknown(last))
         expect({ ...seen, effects: (await attempt.effects()) <= 1 }).toEqual({ ...seen, effects: true })
@@ -302,32 +303,38 @@ describe('whatever answer of the database is lost, one key has one effect', () =
 })
 
 describe('work that outlasts its caller takes effect once, and a repeat gets its outcome', () => {
-  const cases = Object.entries(CASES).flatMap(([route, { make, table }]) => (table ? [{ route, make, table }] : []))
-  test.each(cases)('$route', { timeout: 60_000 }, async ({ route, make, table }) => {
-    const api = await startFaultyApi()
-    const attempt = await make()
-    const key = randomUUID()
-    const free = Promise.withResolvers<void>()
-    const locked = Promise.withResolvers<void>()
-    const holder = db.begin(async (tx) => {
-      await tx`lock table ${tx(table)} in exclusive mode`
-      locked.resolve()
-      await free.promise
+  // Tables are locked side by side, but each by one test at a time.
+  const tables = Map.groupBy(
+    Object.entries(CASES).flatMap(([route, { make, table }]) => (table ? [{ route, make, table }] : [])),
+    ({ table }) => table,
+  )
+  describe.concurrent.each([...tables])('%s', (table, cases) => {
+    test.each(cases)('$route', { timeout: 60_000, concurrent: false }, async ({ route, make }) => {
+      const api = await startFaultyApi()
+      const attempt = await make()
+      const key = randomUUID()
+      const free = Promise.withResolvers<void>()
+      const locked = Promise.withResolvers<void>()
+      const holder = db.begin(async (tx) => {
+        await tx`lock table ${tx(table)} in exclusive mode`
+        locked.resolve()
+        await free.promise
+      })
+      await locked.promise
+      const first = api.post(route, attempt, key)
+      // Callers of routes that may take long are not answered 503 while the database answers others.
+      const early = await Promise.race([first, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
+      const meanwhile = await api.post(route, attempt, key)
+      expect([early?.status ?? 503, [409, 503].includes(meanwhile.status)]).toEqual([503, true])
+      free.resolve()
+      await holder
+      const last = await eventually(async () => {
+        const reply = await api.post(route, attempt, key)
+        return isDone(reply) ? reply : undefined
+      }, 30_000)
+      expect([last.status < 300, await attempt.effects()]).toEqual([true, 1])
+      await api.stop()
     })
-    await locked.promise
-    const first = api.post(route, attempt, key)
-    // Callers of routes that may take long are not answered 503 while the database answers others.
-    const early = await Promise.race([first, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
-    const meanwhile = await api.post(route, attempt, key)
-    expect([early?.status ?? 503, [409, 503].includes(meanwhile.status)]).toEqual([503, true])
-    free.resolve()
-    await holder
-    const last = await eventually(async () => {
-      const reply = await api.post(route, attempt, key)
-      return isDone(reply) ? reply : undefined
-    }, 30_000)
-    expect([last.status < 300, await attempt.effects()]).toEqual([true, 1])
-    await api.stop()
   })
 })
 
