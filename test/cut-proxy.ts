@@ -8,8 +8,11 @@ type Mode = 'open' | 'refused' | 'silent'
 /** How connections end: orderly (FIN) or with a reset (RST). */
 export type Cut = 'fin' | 'rst'
 
-/** A way to the test server over TCP that can be cut at any moment; its end is the test's. */
-export async function startCutProxy(databaseUrl: string) {
+/** A way to the test server over TCP that can be cut at any moment. It ends with the test; concurrent tests pass their own `whenDone`. */
+export async function startCutProxy(
+  databaseUrl: string,
+  whenDone: (clean: () => Promise<void> | void) => void = onTestFinished,
+) {
   const folder = new URL(databaseUrl).searchParams.get('host')
   const pairs = new Map<Socket, Socket>()
   /** Nothing that is said on these arrives any more. */
@@ -54,7 +57,7 @@ export async function startCutProxy(databaseUrl: string) {
   const cut = (how: Cut) => {
     for (const client of pairs.keys()) end(client, how)
   }
-  onTestFinished(() => {
+  whenDone(() => {
     cut('rst')
     proxy.close()
   })

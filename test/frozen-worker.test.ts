@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { tmpdir } from 'node:os'
-import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, type TestContext, test, vi } from 'vitest'
+import type { Pool } from '../src/db/connect.ts'
 import { endStuckSessions } from '../src/db/stuck-session-store.ts'
 import { acceptBodies } from '../src/inbound/ingest/accept.ts'
 import { UNPROVEN } from '../src/inbound/ingest/signature.ts'
 import { eventReader } from '../src/wiring/adapters.ts'
 import { startCutProxy } from './cut-proxy.ts'
 import { createTestDatabase } from './database.ts'
-import { dataFolder, type ParleyProcess, startParley, until } from './parley-process.ts'
+import { type ParleyProcess, startParley, until } from './parley-process.ts'
 import { bodyOf, changeOf, textFrom } from './provider-webhook.ts'
 
 /** Decisions, section 19: so long may a frozen worker keep events from the others. */
@@ -16,21 +16,30 @@ const STUCK_AFTER_SECONDS = 5
 const EVENTS = 60
 const TIMEOUT = 90_000
 
-const { db, url } = await createTestDatabase()
-const compiled = dataFolder(tmpdir(), afterAll)
+/** A test with a database and processes of its own: most of each is waiting, so they run side by side. */
+type Stage = {
+  db: Pool
+  url: string
+  startWorker(databaseUrl: string): Promise<ParleyProcess>
+  whenDone: TestContext['onTestFinished']
+}
 
-const startWorker = (databaseUrl: string): Promise<ParleyProcess> =>
-  startParley({
-    NODE_COMPILE_CACHE: compiled,
-    DATABASE_URL: databaseUrl,
-    ROLE: 'worker',
-    ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
-    ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
-    LOG_LEVEL: 'fatal',
-  })
+async function createStage({ onTestFinished: whenDone }: TestContext): Promise<Stage> {
+  const { db, url } = await createTestDatabase()
+  const startWorker = (databaseUrl: string) => startParley(environment(databaseUrl), { whenDone })
+  return { db, url, startWorker, whenDone }
+}
+
+const environment = (databaseUrl: string) => ({
+  DATABASE_URL: databaseUrl,
+  ROLE: 'worker',
+  ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
+  ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
+  LOG_LEVEL: 'fatal',
+})
 
 /** Events for numbers that are not connected: handling one writes one row of inbound_items. */
-async function storeEvents(bytesEach: number): Promise<void> {
+async function storeEvents(db: Pool, bytesEach: number): Promise<void> {
   const bodies = Array.from({ length: EVENTS }, (_, n) => {
     const text = textFrom('393331234567', randomBytes(bytesEach / 2).toString('hex'))
     return Buffer.from(JSON.stringify(bodyOf(changeOf(`77${Date.now()}${n}`, { messages: [text] }))))
@@ -43,7 +52,7 @@ async function storeEvents(bytesEach: number): Promise<void> {
 }
 
 /** Holds what handling needs, so that the worker stops inside of its transaction; the answer releases it. */
-async function holdUp(statement: string): Promise<() => Promise<void>> {
+async function holdUp(db: Pool, statement: string): Promise<() => Promise<void>> {
   const held = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   const holding = db.begin(async (tx) => {
@@ -58,7 +67,7 @@ async function holdUp(statement: string): Promise<() => Promise<void>> {
   }
 }
 
-const lanesHeld = async (): Promise<number> => {
+const lanesHeld = async (db: Pool): Promise<number> => {
   const [row] = await db<[{ count: number }]>`
     select count(*)::int from pg_locks where locktype = 'advisory' and database = (
       select oid from pg_database where datname = current_database()
@@ -68,7 +77,7 @@ const lanesHeld = async (): Promise<number> => {
 }
 
 /** Whether the transaction that handles events waits, and no other statement of the worker. */
-const isHeldUp = async (): Promise<boolean> => {
+const isHeldUp = async (db: Pool): Promise<boolean> => {
   const waiting = await db`
     select
     from pg_stat_activity activity
@@ -86,67 +95,75 @@ const WITHIN_AN_ANSWER = { hold: 'select from inbound_events for update', bytesE
 
 type Loss = { worker: ParleyProcess; lose(): void }
 
-async function freezable(): Promise<Loss> {
+async function freezable({ url, startWorker }: Stage): Promise<Loss> {
   const worker = await startWorker(url)
   return { worker, lose: () => void worker.child.kill('SIGSTOP') }
 }
 
-async function withMachine(): Promise<Loss> {
-  const way = await startCutProxy(url)
+async function withMachine({ url, startWorker, whenDone }: Stage): Promise<Loss> {
+  const way = await startCutProxy(url, whenDone)
   const worker = await startWorker(way.url)
   return { worker, lose: () => way.become('silent') }
 }
 
 /** Loses a worker in the middle of the transaction that handles all events. */
-async function loseWorker(start: () => Promise<Loss>, { hold, bytesEach }: typeof BETWEEN_STATEMENTS) {
-  onTestFinished(async () => void (await db`truncate inbound_events, inbound_items`))
-  await storeEvents(bytesEach)
-  const release = await holdUp(hold)
-  const { worker, lose } = await start()
-  await until('the worker holds lanes', isHeldUp)
+async function loseWorker(
+  stage: Stage,
+  start: (stage: Stage) => Promise<Loss>,
+  { hold, bytesEach }: typeof BETWEEN_STATEMENTS,
+) {
+  const { db } = stage
+  await storeEvents(db, bytesEach)
+  const release = await holdUp(db, hold)
+  const { worker, lose } = await start(stage)
+  await until('the worker holds lanes', () => isHeldUp(db))
   lose()
   await release()
   return worker
 }
 
-const untilHandled = () =>
+const untilHandled = (db: Pool) =>
   vi.waitFor(async () => expect(await db`select from inbound_events limit 1`).toEqual([]), {
     timeout: 2 * LONGEST_HOLD_MS,
     interval: 100,
   })
 
-test.each([
+test.concurrent.for([
   { name: 'freezes between two statements', start: freezable, ...BETWEEN_STATEMENTS },
   { name: 'freezes within an answer of the database', start: freezable, ...WITHIN_AN_ANSWER },
   { name: 'vanishes with its machine between two statements', start: withMachine, ...BETWEEN_STATEMENTS },
   { name: 'vanishes with its machine within an answer of the database', start: withMachine, ...WITHIN_AN_ANSWER },
 ])(
   'the events of a worker that $name are handled by another within 20 s, once',
-  async ({ start, ...where }) => {
-    await loseWorker(start, where)
+  { timeout: TIMEOUT },
+  async ({ start, ...where }, context) => {
+    const stage = await createStage(context)
+    const { db, url, startWorker } = stage
+    await loseWorker(stage, start, where)
     await startWorker(url)
     const lostAtMs = performance.now()
-    await untilHandled()
+    await untilHandled(db)
     expect(performance.now() - lostAtMs).toBeLessThan(LONGEST_HOLD_MS)
     expect(await db`select from inbound_items`).toHaveLength(EVENTS)
   },
-  TIMEOUT,
 )
 
-test(
+test.concurrent(
   'a worker that was frozen handles events again when it goes on',
-  async () => {
-    const worker = await loseWorker(freezable, BETWEEN_STATEMENTS)
+  async (context) => {
+    const stage = await createStage(context)
+    const { db } = stage
+    const worker = await loseWorker(stage, freezable, BETWEEN_STATEMENTS)
     await vi.waitFor(
       async () => {
         // As another worker does: the session may wait for the rest of a statement that its client began to send.
         await endStuckSessions(db, STUCK_AFTER_SECONDS)
-        expect(await lanesHeld()).toBe(0)
+        expect(await lanesHeld(db)).toBe(0)
       },
       { timeout: 2 * LONGEST_HOLD_MS, interval: 100 },
     )
     worker.child.kill('SIGCONT')
-    await untilHandled()
+    await untilHandled(db)
     expect(await db`select from inbound_items`).toHaveLength(EVENTS)
     expect(worker.output()).not.toContain('parley.crashed')
   },
