@@ -5,6 +5,7 @@ import { createTestDatabase } from './database.ts'
 import { type Behave, startMailServer } from './mail-server.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 import { ADMIN_TOKEN, eventually } from './service.ts'
+import { expireLeases } from './world.ts'
 
 /** A process that can be killed and started again, a company in it, and its mail server. */
 async function setUp(behave?: Behave) {
@@ -47,7 +48,7 @@ test('a process that is killed in the middle of its mails: none is lost, none se
   const ended: string[] = []
   let isSilent = false
   let hasCrashed = false
-  const { parley, restart, send, statuses, untilCompleted } = await setUp((moment, { envelope }) => {
+  const { db, parley, restart, send, statuses, untilCompleted } = await setUp((moment, { envelope }) => {
     if (moment !== 'END') return undefined
     ended.push(...envelope.rcptTo.map(({ address }) => address))
     isSilent = ended.length > TAKEN && !hasCrashed
@@ -58,6 +59,7 @@ test('a process that is killed in the middle of its mails: none is lost, none se
   await parley.signal('SIGKILL')
   const unanswered = new Set(ended.slice(TAKEN))
   hasCrashed = true
+  await expireLeases(db)
   const second = await restart()
   await untilCompleted()
   await second.signal('SIGTERM')

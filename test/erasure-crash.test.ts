@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 import { ADMIN_TOKEN, eventually } from './service.ts'
-import { createSender } from './world.ts'
+import { createSender, expireLeases } from './world.ts'
 
 const MESSAGES = 40_000
 
@@ -44,6 +44,7 @@ test('a process that is killed in the middle of an erasure: the next one complet
   expect(await interrupted).toBe('no answer')
   expect(await countLeft()).toBeGreaterThan(0)
 
+  await expireLeases(db)
   const second = await startParley(env)
   await eventually(async () => (await countLeft()) === 0, 120_000)
   const again = await api(second.address, 'DELETE', `/contacts/${contactId}?erase=true`)

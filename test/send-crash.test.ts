@@ -63,10 +63,11 @@ test('a process that is killed while the provider is asked: the message stays, b
   expect([tooEarly.status, tooEarly.body.error.code]).toEqual([409, 'idempotency_key_in_use'])
   const [lease] = await db`select lease_until <= now() + interval '15 seconds' as is_short from idempotency_keys`
   expect(lease).toEqual({ isShort: true })
+  await db`update idempotency_keys set lease_until = now()`
   const answer = await eventually(async () => {
     const reply = await send(second.address)
     return reply.status === 409 ? undefined : reply
-  }, 60_000)
+  })
   expect([answer.status, answer.body.error.code]).toEqual([503, 'send_outcome_unknown'])
   const again = await send(second.address)
   expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([503, 'true'])

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
 import { createWorkerFixture, gate, jobs } from '../../test/worker-fixture.ts'
+import { expireLeases } from '../../test/world.ts'
 import { claimJobs } from './claim-store.ts'
 import { done, type Job } from './job.ts'
 import { enqueueJobs } from './job-store.ts'
 
 const { db, workers, startWorker, left, allDone } = await createWorkerFixture()
-
-const expireLeases = () => db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
 
 test('a worker that lost its lease is told so, and cannot finish what another took over', async () => {
   const slow = gate()
@@ -36,7 +35,9 @@ test('a job that runs longer than a lease stays with its worker', { timeout: 60_
   let runs = 0
   const handle = async (_: Job, signal: AbortSignal) => {
     runs += 1
-    await sleep(18_000)
+    // Shorter than a lease, and longer than the 7.5 s after which it is renewed at the latest.
+    await db`update jobs set lease_until = now() + interval '9 s'`
+    await sleep(12_000)
     expect(signal.aborted).toBe(false)
     return done
   }
@@ -54,6 +55,6 @@ test('jobs of a dead worker are taken over', async () => {
   startWorker({ kind: 'work', laneCap: 5, handle: async () => done })
   await sleep(500)
   expect(await left()).toBe(5)
-  await expireLeases()
+  await expireLeases(db)
   await allDone()
 })
