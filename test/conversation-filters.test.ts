@@ -122,7 +122,7 @@ describe('a filtered list', () => {
   })
 })
 
-test('no statement of a filtered list scans a table or sorts it, at two hundred thousand conversations', async () => {
+test('no statement of a filtered list scans a table or sorts it, at twenty thousand conversations', async () => {
   const { companyId, sender } = await service.createCompany()
   await fill(companyId, sender.channelId)
   const filters: ConversationFilter[] = [
@@ -166,7 +166,7 @@ test('no statement of a filtered list scans a table or sorts it, at two hundred 
   })
   expect(found.join('\n')).not.toMatch(/Seq Scan on (conversations|conversation_activity)/)
   expect(found.join('\n')).toMatch(/conversations_by_contact/)
-}, 300_000)
+}, 120_000)
 
 test('a search that matches more than 1,000 contacts reaches every one of 25,000 conversations along the cursors', async () => {
   const company = await service.createCompany()
@@ -199,7 +199,7 @@ test('a search that matches more than 1,000 contacts reaches every one of 25,000
 }, 120_000)
 
 /** A tenth each: closed, snoozed, assigned; half are unread. */
-async function fill(companyId: number, senderId: number, count = 200_000): Promise<void> {
+async function fill(companyId: number, senderId: number, count = 20_000): Promise<void> {
   await service.db`
     insert into contacts (company_id, source, source_type, search_text)
     select ${companyId}, 'x', 'x', 'ada ' || n from generate_series(1, ${count}::int) as n

@@ -12,7 +12,7 @@ import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
 import { startReceiver } from './receiver.ts'
 
 /** How long each outage lasts at least: longer than the longest answer. */
-const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 8_000)
+const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 6_000)
 /** A machine that is gone is noticed when a statement has had no answer for 5 s. */
 const NOTICED_MS = 8_000
 const LONGEST_ANSWER_MS = 5_000

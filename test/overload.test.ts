@@ -6,7 +6,7 @@ import { startTestService, uniquePhone } from './service.ts'
 const service = await startTestService()
 const { db } = service
 
-const FLOOD_MS = 8_000
+const FLOOD_MS = 5_000
 const CLIENTS = 800
 /** Work that may be in flight when the database is back: statements on all connections, one batch of each kind. */
 const IN_FLIGHT = 220

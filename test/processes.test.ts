@@ -18,8 +18,8 @@ import {
 import { bodyOf, changeOf, newWamid, WEBHOOK } from './provider-webhook.ts'
 import { connectNumber } from './world.ts'
 
-const PROCESSES = 3
-const KILLS = 3
+const PROCESSES = 2
+const KILLS = 2
 const POSTERS = 6
 const PER_BODY = 5
 const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
@@ -169,7 +169,7 @@ test(
   'a stop resets no connection, though the supervisor halts while its last worker closes the listener',
   async () => {
     const { url } = await createTestDatabase()
-    const parley = await startParley({ ...settings(url), PROCESSES: '2', STOP_DELAY_MS: '0' })
+    const parley = await startParley({ ...settings(url), STOP_DELAY_MS: '0' })
     const workers = workersOf(parley)
     const outcomes = new Set<number | string>()
     const calls: Promise<unknown>[] = []

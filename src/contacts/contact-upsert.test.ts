@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { propertyRuns } from '../../test/property-runs.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { phoneIdentity } from '../text/phone.ts'
 import { removeContact, updateContact } from './contact.ts'
@@ -161,7 +162,7 @@ test('any few upserts at once end as one of their orders would', async () => {
       expect(reachableEnds(writes)).toContain(keyOf(await peopleOf(companyId)))
       await checkHouse(companyId)
     }),
-    { numRuns: 120 },
+    { numRuns: propertyRuns(40) },
   )
 })
 
@@ -175,7 +176,7 @@ test('an array does what its items do one after another', async () => {
       for (const [index, write] of writes.entries()) expect(answers[index]).toMatchObject(toWrite(write))
       await checkHouse(companyId)
     }),
-    { numRuns: 120 },
+    { numRuns: propertyRuns(40) },
   )
 })
 

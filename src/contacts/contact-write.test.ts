@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestCompany } from '../../test/api.ts'
 import { caller, contactsApp, type KeyOf } from '../../test/contacts-app.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { propertyRuns } from '../../test/property-runs.ts'
 import { emailKey, isEmail } from '../text/email-address.ts'
 import { formToWriteBody } from './contact-form.ts'
 import { parseContactUpserts } from './contact-write.ts'
@@ -101,7 +102,7 @@ describe('a form and the same contact in JSON', () => {
         expect([url.status, plain(url.text)]).toEqual([json.status, plain(json.text)])
         expect([parts.status, plain(parts.text)]).toEqual([json.status, plain(json.text)])
       }),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(40) },
     )
   })
 
@@ -137,7 +138,7 @@ describe('a form and the same contact in JSON', () => {
           expect(JSON.parse(again.text).data[0].custom_fields).toEqual({})
         },
       ),
-      { numRuns: 150 },
+      { numRuns: propertyRuns(40) },
     )
   })
 
@@ -162,7 +163,7 @@ describe('a form and the same contact in JSON', () => {
         const { status, text } = await post(companies[0]!, 'application/json', JSON.stringify(body))
         expect([200, 400, 422], text).toContain(status)
       }),
-      { numRuns: 200 },
+      { numRuns: propertyRuns(60) },
     )
   })
 })

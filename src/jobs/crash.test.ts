@@ -15,8 +15,8 @@ import { enqueueJobs } from './job-store.ts'
 import { createWorker } from './worker.ts'
 
 const FIXTURE = fileURLToPath(new URL('../../test/fixtures/job-worker.ts', import.meta.url))
-const KILLS = 14
-const JOBS = 6_000
+const KILLS = Number(process.env.KILLS ?? 8)
+const JOBS = 3_000
 
 const { db, url } = await createTestDatabase()
 const children = new Set<ChildProcess>()

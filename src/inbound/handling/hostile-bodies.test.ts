@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { propertyRuns } from '../../../test/property-runs.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
 import { eventReader } from '../../wiring/adapters.ts'
@@ -242,7 +243,7 @@ describe('whatever bodies arrive', () => {
         await handleAll()
         for (const wamid of wamids) expect(await isHandled(wamid)).toBe(true)
       }),
-      { numRuns: 25 },
+      { numRuns: propertyRuns(8) },
     )
   }, 120_000)
 })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { propertyRuns } from '../../../test/property-runs.ts'
 import { createCompany, createSender, messageFrom } from '../../../test/world.ts'
 import { type InboundRecord, recordInbound } from '../../conversations/record-store.ts'
 import { prepareSends } from '../../messages/message-store.ts'
@@ -168,7 +169,7 @@ test('no conversation holds messages of two customers, and contact.phone is of t
         expect([id, reached]).toEqual([id, last])
       }
     }),
-    { numRuns: 120 },
+    { numRuns: propertyRuns(40) },
   )
 }, 240_000)
 
