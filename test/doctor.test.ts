@@ -4,7 +4,7 @@ import { freePort } from '../bench/free-port.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { createTestCompany } from './api.ts'
 import { createTestDatabase } from './database.ts'
-import { readyFolder, runParley } from './parley-process.ts'
+import { dataFolder, runParley } from './parley-process.ts'
 
 const TIMEOUT = 120_000
 const { db, url } = await createTestDatabase()
@@ -20,7 +20,7 @@ async function doctor(env: Record<string, string>) {
 test(
   'parley doctor finds nothing wrong with the embedded default and ends with code 0',
   async () => {
-    const DATA_DIR = await readyFolder()
+    const DATA_DIR = dataFolder()
     const before = await doctor({ DATA_DIR })
     expect(before.code).toBe(1)
     expect(before.of('schema')).toMatchObject({ status: 'fail', words: expect.stringContaining('run parley migrate') })

@@ -5,9 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterAll, onTestFinished } from 'vitest'
+import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
-import { startEmbedded } from '../src/db/embedded.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -33,22 +32,10 @@ export function dataFolder(parent: string = tmpdir(), whenDone: (clean: () => vo
   return path
 }
 
-let template: Promise<string> | undefined
-const leftovers: (() => void)[] = []
-afterAll(() => leftovers.forEach((clean) => void clean()))
-
-/** The same with a database in it: a copy is there sooner than a first start. */
+/** The same with a migrated database in it: a copy is there sooner than a first start. */
 export async function readyFolder(): Promise<string> {
-  template ??= makeTemplate()
   const path = dataFolder()
-  cpSync(join(await template, 'postgres'), join(path, 'postgres'), { recursive: true })
-  return path
-}
-
-async function makeTemplate(): Promise<string> {
-  const path = dataFolder(tmpdir(), (clean) => leftovers.push(clean))
-  const server = await startEmbedded(path, { fsync: 'off' })
-  await server.stop()
+  cpSync(join(inject('clusterFolder'), 'postgres'), join(path, 'postgres'), { recursive: true })
   return path
 }
 
@@ -60,7 +47,9 @@ function kill(pid: number): void {
   }
 }
 
-/** `parley start` as a process of its own, with nothing of our environment but the path. */
+const OWN_ENVIRONMENT = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '' }
+
+/** `parley start` as a process of its own, with nothing of our environment but the path and the cache of compiled code. */
 export async function runParley(
   env: Record<string, string>,
   {
@@ -71,7 +60,7 @@ export async function runParley(
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
   const options = {
-    env: { PATH: process.env.PATH ?? '', PORT: port, SANDBOX: 'off', PROCESSES: '1', ...env },
+    env: { ...OWN_ENVIRONMENT, PORT: port, SANDBOX: 'off', PROCESSES: '1', ...env },
     detached: true,
   }
   const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataFolder, processesOn, runParley, startParley } from '../../test/parley-process.ts'
+import { dataFolder, processesOn, readyFolder, runParley, startParley } from '../../test/parley-process.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import { type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded.ts'
@@ -80,7 +80,7 @@ test(
 test(
   'an errand joins the server that runs and leaves it running, or starts one',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const alone = await joinEmbedded(folder)
     await ask(alone.url, 'create table kept as select 1 as answer')
     await alone.stop()
@@ -100,8 +100,7 @@ test(
 test(
   'a process number that went to another program does not stand in the way',
   async () => {
-    const folder = dataFolder()
-    await (await startEmbedded(folder, QUICK)).stop()
+    const folder = await readyFolder()
     // As after a restart of the machine: the noted number is alive, and is not PostgreSQL.
     writeFileSync(join(folder, 'postgres', 'postmaster.pid'), `${process.ppid}\n${join(folder, 'postgres')}\n`)
     const server = await started(folder)
@@ -113,7 +112,7 @@ test(
 test(
   'the port and host settings of the user’s environment change nothing',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const env = { DATA_DIR: folder, PGPORT: '7777', PGHOST: 'nowhere', PGDATA: '/nowhere', LC_ALL: 'xx_YY', TZ: 'x' }
     const parley = await startParley(env)
     expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
@@ -125,7 +124,7 @@ test(
 test(
   'a server that does not come up is quoted, and leaves nothing running',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const error = await startEmbedded(folder, { ...QUICK, shared_buffers: 'lots' }).catch((error: unknown) => error)
     expect(error).toBeInstanceOf(StartError)
     expect(String(error)).toContain(`The last lines of ${join(folder, 'postgres.log')}`)
@@ -155,7 +154,7 @@ test('the lock of a folder is one, and is free again when it is given back', asy
 test(
   'the log holds no content of statements and stays within bounds',
   async () => {
-    const folder = dataFolder()
+    const folder = await readyFolder()
     const log = join(folder, 'postgres.log')
     writeFileSync(log, 'old line\n'.repeat(600_000))
     const server = await started(folder)

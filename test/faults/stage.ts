@@ -55,7 +55,7 @@ export async function onStage<Result>(
 const environment = (databaseUrl: string, smtpUrl: string, folder: string): Record<string, string> => ({
   DATABASE_URL: databaseUrl,
   DATA_DIR: folder,
-  NODE_COMPILE_CACHE: join(folder, 'compiled'),
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? join(folder, 'compiled'),
   SANDBOX: 'off',
   SMTP_URL: smtpUrl,
   SESSION_WINDOW: 'provider',
