@@ -1,10 +1,16 @@
-import { GCProfiler } from 'node:v8'
+import { GCProfiler, setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 type Collection = ReturnType<GCProfiler['stop']>['statistics'][number]
 
 /** Bytes that grow old while the work is done: what collections of young objects move to the old ones. */
 export async function promotedBy(work: () => unknown): Promise<number> {
   const profiler = new GCProfiler()
+  // Objects from before the work, such as modules, grow old now and are not counted.
+  collectGarbage()
   profiler.start()
   await work()
   const young = profiler.stop().statistics.filter(({ gcType }) => gcType === 'Scavenge')

@@ -66,6 +66,17 @@ test('a change at the provider is stored with its time; unchanged templates keep
   expect(after[1]).toEqual(before[1])
 })
 
+test('a list that was asked for a microsecond after an event wins over the event', async () => {
+  const companyId = await createCompany(db)
+  await createSender(db, companyId)
+  await sync(companyId, template('a', 'en'), template('b', 'en'))
+  await db`update templates set event_at = '2026-01-01 00:00:00.000001+00' where company_id = ${companyId}`
+  const templates = [template('a', 'en', { status: 'PAUSED', ownStatus: 'DISABLED' })]
+  const listedAt = '2026-01-01 00:00:00.000002+00'
+  await db.begin((tx) => replaceTemplates(tx, companyId, 'WABA1', { templates, listedAt }))
+  expect((await listTemplates(db, companyId)).map(({ name, status }) => [name, status])).toEqual([['a', 'DISABLED']])
+})
+
 test('ten syncs at once leave what one would', async () => {
   const companyId = await createCompany(db)
   await createSender(db, companyId)

@@ -74,7 +74,10 @@ export type SyncedTemplate = Omit<ProviderTemplate, 'components'> & {
   components: readonly TemplateComponent[]
 }
 
-/** The database's time, exact to the microsecond: a provider's list that is asked for afterwards is newer. */
+/**
+ * The database's time, exact to the microsecond: a provider's list that is asked for afterwards is newer. Statements take it as
+ * text, since the driver cuts parameters that are times to milliseconds.
+ */
 export async function readListTime(db: Db): Promise<string> {
   const [row] = await db<[{ at: string }]>`select clock_timestamp()::text as at`
   return row.at
@@ -139,7 +142,7 @@ async function deleteAbsentVersions(
     where family.company_id = ${companyId}
       and family.waba_account_id = ${wabaAccountId}
       and (template.company_id, template.family_id) = (family.company_id, family.id)
-      and (template.event_at is null or template.event_at < ${listedAt}::timestamptz)
+      and (template.event_at is null or template.event_at < ${listedAt}::text::timestamptz)
       and not exists (
         select
         from jsonb_to_recordset(${list}) as item (name text, language text)
@@ -185,7 +188,7 @@ async function upsertVersions(
       modified_by = excluded.modified_by,
       updated_external = true,
       modified_at = now()
-    where (kept.event_at is null or kept.event_at < ${listedAt}::timestamptz) and (
+    where (kept.event_at is null or kept.event_at < ${listedAt}::text::timestamptz) and (
       kept.external_id, kept.status, kept.provider_status, kept.category, kept.parameter_format, kept.components,
       kept.quality_score, kept.rejected_reason, kept.namespace, kept.partner_id
     ) is distinct from (
@@ -199,7 +202,7 @@ async function hasMissedEvent(db: Db, { companyId, wabaAccountId }: Account, lis
   const missed = await db`
     select
     from missed_template_events
-    where (company_id, waba_account_id) = (${companyId}, ${wabaAccountId}) and at >= ${listedAt}::timestamptz
+    where (company_id, waba_account_id) = (${companyId}, ${wabaAccountId}) and at >= ${listedAt}::text::timestamptz
   `
   return missed.length > 0
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../test/api.ts'
@@ -84,7 +85,11 @@ describe('GET …/registrations/{id}/deliveries', () => {
 
   it('pages by before and filters by status and time', async () => {
     const made = []
-    for (const wamid of ['a', 'b', 'c', 'd', 'e']) made.push(await enqueue(wamid))
+    for (const wamid of ['a', 'b', 'c', 'd', 'e']) {
+      made.push(await enqueue(wamid))
+      // Times in queries have milliseconds.
+      await sleep(2)
+    }
     for (const delivery of made.slice(0, 3)) await attempt(delivery, 500, 'dead')
     const wamids = async (query: string) => {
       const { body } = await call(`${id}/deliveries?${query}`)
