@@ -6,7 +6,7 @@ import { createTestDatabase } from './database.ts'
 import { blocksOf, commandsOf, runCommands } from './docs-commands.ts'
 import { dataFolder, type ParleyProcess, startParley, until } from './parley-process.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 240_000
 const SECRET = 'a-secret-of-16-or-more'
 const ACCOUNT = '102290129340398'
 const APP = { id: '0f8fad5b-d9cb-469f-a165-70867728950e', name: 'AcmeShop' }

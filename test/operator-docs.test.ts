@@ -7,7 +7,7 @@ import { createTestDatabase } from './database.ts'
 import { blocksOf, commandsOf, countUnnamed, runCommands } from './docs-commands.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 240_000
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const own = await createTestDatabase()
 const [source, target] = [await createTestDatabase(), await createTestDatabase()]
