@@ -12,17 +12,17 @@ import {
   cancelImport,
   discardList,
   getImport,
-  IMPORT_MAX_ROWS,
   type ImportDeps,
   type ImportReceipt,
   listImports,
   queueList,
   type ReceivedList,
   receiveList,
-  writeRefused,
 } from './contact-import.ts'
 import { ImportReplyShape, ListedImportShape, toImportReply, toListedImport } from './contact-import-reply.ts'
 import { readRefusals } from './contact-import-store.ts'
+import { writeRefused } from './refused-rows.ts'
+import { IMPORT_MAX_ROWS } from './upload-reader.ts'
 
 const TAGS = ['Contacts']
 const CALLERS = { takesLong: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const

@@ -7,7 +7,6 @@ import { createRowReader, lineToBody, type RowBody } from '../contact-columns.ts
 import type { ContactWrite } from '../contact-record.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../contact-upsert.ts'
 import { readContactRow } from '../contact-write.ts'
-import { decodeRecord, withoutBlank } from './contact-import.ts'
 import {
   type ContactImport,
   endImport,
@@ -20,6 +19,7 @@ import {
 } from './contact-import-store.ts'
 import { parseCsvRow } from './csv.ts'
 import { createRecordReader, type ListRecord } from './record-reader.ts'
+import { decodeRecord, withoutBlank } from './upload-reader.ts'
 
 /** As many as the server's table of locks has room for beside those of other work. */
 const ROWS_AT_ONCE = 1_000
