@@ -14,6 +14,7 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
     'The templates of a business account. Key: company:account. Held by the synchronisation with the provider.',
   'delivery days':
     'The partitions of deliveries. Key: empty. Held by the transaction that creates those of the next days.',
+  statistics: 'The statistics of grown tables. Key: empty. Held by the transaction that gathers them.',
   cell: 'The range of company ids of the database. Key: empty. Held by the start that assigns it.',
   'event lane': 'The waiting events of a lane. Key: the lane. Held by the worker that handles them.',
 }

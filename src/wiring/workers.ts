@@ -1,6 +1,7 @@
 import { sweepLists } from '../contacts/import/contact-import.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { applyWaitingStatuses } from '../conversations/waiting-status.ts'
+import { analyzeGrownTables } from '../db/statistics-store.ts'
 import { endStuckSessions } from '../db/stuck-session-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/email-delivery.ts'
 import { registerEventGauges } from '../inbound/event-metric.ts'
@@ -35,6 +36,8 @@ const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
 const COUNT_MS = 1_000
+/** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
+const STATISTICS_MS = 5_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 /** Longer than any attempt at a delivery takes, and its record. */
@@ -84,6 +87,7 @@ export function startWorkers(deps: Deps): Workers {
     maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays),
   )
   const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
+  const statistics = repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db))
   return {
     stop: async () => {
       stopping.abort()
@@ -94,6 +98,7 @@ export function startWorkers(deps: Deps): Workers {
         stuck.stop(),
         waitingStatuses.stop(),
         counts.stop(),
+        statistics.stop(),
         days.stop(),
         jobs.stop(DRAIN_MS),
       ])

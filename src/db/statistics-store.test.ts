@@ -1,0 +1,79 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { dataFolder } from '../../test/parley-process.ts'
+import { createRoles } from '../../test/roles.ts'
+import { createCompany, createSender } from '../../test/world.ts'
+import { connect, type Pool } from './connect.ts'
+import { startEmbedded } from './embedded.ts'
+import { migrate } from './migrate.ts'
+import { analyzeGrownTables } from './statistics-store.ts'
+
+const ROWS = 20_000
+
+/** Contacts whose ids follow `from`. */
+const addContacts = (db: Pool, companyId: number, from: number, count: number) => db`
+  insert into contacts (company_id, id, source, source_type)
+  select ${companyId}, ${from}::bigint + i, 'API', 'test' from generate_series(1, ${count}::int) as i
+`
+
+test('a session that planned while tables were empty finds its rows by key on a server that gathers no statistics itself', async () => {
+  const server = await startEmbedded(dataFolder(), { fsync: 'off', autovacuum: 'off' })
+  onTestFinished(() => server.stop())
+  const [session, other] = [connect(server.url, { max: 1 }), connect(server.url, { max: 1 })]
+  onTestFinished(async () => void (await Promise.all([session.end(), other.end()])))
+  await migrate(other)
+  const companyId = await createCompany(other)
+  const senderId = await createSender(other, companyId)
+  await addContacts(other, companyId, 0, 1)
+  /** Conversations whose ids follow `from`. */
+  const addConversations = (from: number, count: number) => other`
+    insert into conversations (company_id, id, sender_id, customer, contact_id)
+    overriding system value
+    select ${companyId}, ${from}::bigint + i, ${senderId}, ${from}::bigint + i, 1 from generate_series(1, ${count}::int) as i
+  `
+  /** One message for each of ten conversations; returns the rows of conversations that the foreign-key checks read. */
+  const checks = async (from: number): Promise<number> => {
+    const readByIndex = async () => {
+      await session`select pg_stat_force_next_flush()`
+      const [row] = await session<{ read: number }[]>`
+        select sum(idx_tup_read)::int as read from pg_stat_user_indexes where relname = 'conversations'
+      `
+      return row!.read
+    }
+    const before = await readByIndex()
+    for (let id = from + 1; id <= from + 10; id += 1) {
+      await session`
+        insert into messages (company_id, conversation_id, seq, direction, type, status)
+        values (${companyId}, ${id}, 1, 'inbound', 'text', 'received')
+      `
+    }
+    return (await readByIndex()) - before
+  }
+
+  await addConversations(0, 10)
+  await checks(0)
+  await addConversations(10, ROWS)
+  expect(await checks(ROWS)).toBeGreaterThan(ROWS)
+  expect(await analyzeGrownTables(other)).toBeGreaterThan(0)
+  expect(await checks(ROWS - 10)).toBeLessThan(100)
+
+  // Until a table has grown tenfold again there is nothing to do.
+  expect(await analyzeGrownTables(other)).toBe(0)
+  await addConversations(ROWS + 10, ROWS)
+  expect(await analyzeGrownTables(other)).toBe(0)
+}, 60_000)
+
+test('the runtime role, which owns no table, gathers statistics; a role without rights may not', async () => {
+  const { ownerUrl, runtimeUrl } = await createRoles()
+  const [owner, runtime] = [connect(ownerUrl, { max: 1 }), connect(runtimeUrl, { max: 1 })]
+  onTestFinished(async () => void (await Promise.all([owner.end(), runtime.end()])))
+  await migrate(owner)
+  await owner`alter table contacts set (autovacuum_enabled = false)`
+  await addContacts(runtime, await createCompany(runtime), 0, ROWS)
+  expect(await analyzeGrownTables(runtime)).toBeGreaterThan(0)
+  const [contacts] = await owner`select reltuples::int from pg_class where oid = 'contacts'::regclass`
+  expect(contacts).toEqual({ reltuples: ROWS })
+
+  const [role] = await runtime<[{ name: string }]>`select current_user as name`
+  await owner.unsafe(`revoke insert on deliveries from ${role.name}`)
+  await expect(analyzeGrownTables(runtime)).rejects.toThrow('The role may not write deliveries')
+})
