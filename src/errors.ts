@@ -105,6 +105,10 @@ export const internalError = () => coded('internal_error', 'Something went wrong
 /** Refused before any work began, so the same request can be repeated at once. */
 export const overloaded = (retryAfterSeconds: number) =>
   serviceUnavailable('Too many requests wait at present: nothing was done, try again', retryAfterSeconds)
+/** Moves take seconds to minutes. */
+const MOVING_RETRY_SECONDS = 30
+export const companyMoving = () =>
+  serviceUnavailable('The company is being moved: try again later', MOVING_RETRY_SECONDS)
 export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded('bad_request', message, fields && { fields })
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { connect as connectTo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -24,7 +25,7 @@ const folder = await mkdtemp(join(tmpdir(), 'parley-move-'))
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const moveOf = ({ deps }: TestService): MoveDeps => ({ ...deps, ...deps.config, db: deps.pool })
-const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, quietSeconds: 4 })
+const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, cachedSeconds: 4 })
 
 test('every table either moves with a company or names why it stays, and so does every secret', async () => {
   const tables = await source.db<{ name: string }[]>`
@@ -171,12 +172,55 @@ test('an import is refused when the file is damaged, the passphrase is wrong, or
     await expect(importCompany(moveOf(target), given('damaged'))).rejects.toThrow('The file is damaged')
   }
   expect(await target.db`select 1 from companies where id = ${companyId}`).toHaveLength(0)
-  await expect(exportCompany(moveOf(source), companyId, given('refused'))).rejects.toThrow('EEXIST')
+  await expect(exportCompany(moveOf(source), companyId, given('refused'))).rejects.toThrow('exists already')
 
   await reopenCompany(moveOf(source), companyId)
   await eventually(async () => (await api('GET', '/contacts')).status === 200)
   await expect(releaseCompany(moveOf(source), companyId)).rejects.toThrow('is not closed: export it first')
 }, 60_000)
+
+test('an export waits for transactions that began while the company was open, and holds what they wrote', async () => {
+  const { companyId } = await source.createCompany({ isConnected: false })
+  const mayCommit = Promise.withResolvers<void>()
+  const isOpen = Promise.withResolvers<void>()
+  const writing = source.deps.pool.begin(async (tx) => {
+    await tx`select 1`
+    isOpen.resolve()
+    await mayCommit.promise
+    await tx`insert into contacts (company_id, first_name, source, source_type) values (${companyId}, 'Late', 'x', 'x')`
+  })
+  await isOpen.promise
+  let isDone = false
+  const exporting = exportCompany(moveOf(source), companyId, { ...given('waits'), cachedSeconds: 1 }).then(() => {
+    isDone = true
+  })
+  await new Promise((resume) => setTimeout(resume, 3_000))
+  expect(isDone).toBe(false)
+  mayCommit.resolve()
+  await Promise.all([writing, exporting])
+  expect(readFileSync(given('waits').file, 'utf8')).toContain('Late')
+})
+
+test('a request that was admitted before its company was closed, and whose body comes later, is answered 503', async () => {
+  const { companyId, key } = await source.createCompany({ isConnected: false })
+  const body = JSON.stringify({ email: 'late@example.com' })
+  const { hostname, port } = new URL(source.url)
+  const socket = connectTo(Number(port), hostname)
+  const answer = new Promise<string>((resolve) => socket.once('data', (data) => resolve(String(data))))
+  socket.write(
+    `POST /public/v1/contacts HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.token}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+  )
+  // The key is cached as one of an open company.
+  await new Promise((resume) => setTimeout(resume, 500))
+  await source.db`update companies set closed_at = now() where id = ${companyId}`
+  await new Promise((resume) => setTimeout(resume, 3_500))
+  socket.write(body.slice(5))
+  const [status, ...headers] = (await answer).split('\r\n')
+  expect([status, headers]).toEqual([expect.stringContaining(' 503 '), expect.arrayContaining(['retry-after: 30'])])
+  socket.destroy()
+  expect(await source.db`select from contacts where company_id = ${companyId}`).toHaveLength(0)
+})
 
 async function countsOf({ db }: TestService, companyId: number): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}

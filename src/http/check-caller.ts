@@ -1,12 +1,9 @@
-import { forbidden, serviceUnavailable } from '../errors.ts'
+import { companyMoving, forbidden } from '../errors.ts'
 import type { Caller, Permission } from './caller.ts'
-
-/** Moves take seconds to minutes. */
-const CLOSED_RETRY_SECONDS = 30
 
 /** @throws {AppError} 503 `service_unavailable` with `Retry-After` while the company moves to another installation */
 export function refuseClosed({ isClosed }: Caller): void {
-  if (isClosed) throw serviceUnavailable('The company is being moved: try again later', CLOSED_RETRY_SECONDS)
+  if (isClosed) throw companyMoving()
 }
 
 /**

@@ -45,6 +45,8 @@ export type ServerDeps = {
   /** Absent: the console is off. */
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule
+  /** Refuses work of companies that are closed, also after their requests were admitted. */
+  requireOpen?: (companyId: number) => Promise<void> | undefined
   stopping?: Stopping
   tracing?: Tracing
 }
@@ -108,7 +110,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   keepIdempotencyKeys(app, deps)
-  actForCompanies(app)
+  actForCompanies(app, deps.requireOpen ?? (() => undefined))
   boundHandlers(app, deps.db)
   recordRequests(app, deps.metrics)
   if (deps.tracing) traceRequests(app, deps.tracing)

@@ -14,6 +14,7 @@ import {
   hasHashedOptOuts,
   insertRows,
   isBusy,
+  listTransactions,
   makePastDays,
   movedBlobsOf,
   movedRowsOf,
@@ -43,8 +44,11 @@ export type MoveDeps = {
 }
 
 const MIN_PASSPHRASE = 12
-/** Longer than processes believe what they know of keys and numbers, and than a statement takes. */
-const QUIET_SECONDS = 15
+/**
+ * After this time no process starts a transaction of a closed company: all cache for 3 s which companies are closed, and a
+ * statement waits at most 5 s for a connection.
+ */
+const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250
 const BUSY_DEADLINE_MS = 120_000
 const PIECE_BYTES = 48 * 1024
@@ -53,12 +57,13 @@ const MAX_BLOB_BYTES = 1024 ** 3
 
 /**
  * Closes a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays closed until
- * `releaseCompany` or `reopenCompany`. Waits until nothing of it runs any more, two minutes at most.
+ * `releaseCompany` or `reopenCompany`. Waits until no process starts work of it any more, and until all transactions that began
+ * before have ended; two minutes at most.
  */
 export async function exportCompany(
   deps: MoveDeps,
   companyId: number,
-  { file, passphrase, quietSeconds = QUIET_SECONDS }: { file: string; passphrase: string; quietSeconds?: number },
+  { file, passphrase, cachedSeconds = CACHED_SECONDS }: { file: string; passphrase: string; cachedSeconds?: number },
 ): Promise<{ companyId: number; lines: number }> {
   const company = await findMovingCompany(deps.db, companyId)
   if (company === undefined) throw companyNotFound()
@@ -66,7 +71,7 @@ export async function exportCompany(
   const transfer = transferCipher(passphrase, salt)
   const writer = await createTransferFile(file)
   await setClosed(deps.db, companyId, true)
-  await untilQuiet(deps.db, companyId, quietSeconds)
+  await untilQuiet(deps.db, companyId, cachedSeconds)
   const [key = ''] = deps.encryptionKeys
   const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
   await deps.db.begin('isolation level repeatable read read only', async (tx) => {
@@ -93,13 +98,23 @@ export async function exportCompany(
   return { companyId, ...(await writer.close()) }
 }
 
-async function untilQuiet(db: Pool, companyId: number, quietSeconds: number): Promise<void> {
+/** The order matters: no new work starts, then its transactions end, then what these left on its way is over. */
+async function untilQuiet(db: Pool, companyId: number, cachedSeconds: number): Promise<void> {
   const endsAtMs = performance.now() + BUSY_DEADLINE_MS
-  while (await isBusy(db, companyId, quietSeconds)) {
-    if (performance.now() > endsAtMs)
-      throw new MoveRefused('The company is still busy after 2 minutes: try again later')
-    await sleep(BUSY_LOOK_MS)
+  const until = async (isOver: () => Promise<boolean>) => {
+    while (!(await isOver())) {
+      if (performance.now() > endsAtMs)
+        throw new MoveRefused('The company is still busy after 2 minutes: try again later')
+      await sleep(BUSY_LOOK_MS)
+    }
   }
+  await sleep(cachedSeconds * 1000)
+  const begun = await listTransactions(db)
+  await until(async () => {
+    const open = await listTransactions(db)
+    return !begun.some((id) => open.includes(id))
+  })
+  await until(async () => !(await isBusy(db, companyId, cachedSeconds)))
 }
 
 async function writeBlob(store: BlobStore, writer: TransferWriter, blob: string, mimeType: string): Promise<void> {

@@ -22,12 +22,11 @@ export async function setClosed(db: Db, companyId: number, isClosed: boolean): P
   `
 }
 
-/** Whether anything of a closed company still runs: leases, sends, requests under an Idempotency-Key, older events. */
-export async function isBusy(db: Db, companyId: number, quietSeconds: number): Promise<boolean> {
+/** Whether anything of a closed company is still on its way: leases, sends, requests under an Idempotency-Key, older events. */
+export async function isBusy(db: Db, companyId: number, cachedSeconds: number): Promise<boolean> {
   const [row] = await db<[{ isBusy: boolean }]>`
     select
-      closed_at > now() - make_interval(secs => ${quietSeconds})
-      or exists (select from jobs where company_id = ${companyId} and lease_until > now() and claim_id <> ${NO_WORKER})
+      exists (select from jobs where company_id = ${companyId} and lease_until > now() and claim_id <> ${NO_WORKER})
       or exists (select from deliveries where company_id = ${companyId} and lease_until > now())
       or exists (select from messages where company_id = ${companyId} and status = 'pending')
       or exists (
@@ -35,12 +34,29 @@ export async function isBusy(db: Db, companyId: number, quietSeconds: number): P
         where company_id = ${companyId} and answer_status is null and lease_until > now()
       )
       or exists (
-        select from inbound_events where received_at < closed_at + make_interval(secs => ${quietSeconds})
+        select from inbound_events where received_at < closed_at + make_interval(secs => ${cachedSeconds})
       ) as is_busy
     from companies
     where id = ${companyId}
   `
   return row.isBusy
+}
+
+/**
+ * The transactions that other sessions of any role have open in this database. pg_stat_activity alone hides from a role when
+ * the transactions of others began.
+ */
+export async function listTransactions(db: Db): Promise<string[]> {
+  const rows = await db<{ id: string }[]>`
+    select lock.virtualtransaction as id
+    from pg_locks lock
+    join pg_stat_activity activity on activity.pid = lock.pid
+    where lock.locktype = 'virtualxid'
+      and activity.datname = current_database()
+      and activity.usesysid is not null -- a worker of autovacuum has none
+      and lock.pid <> pg_backend_pid()
+  `
+  return rows.map(({ id }) => id)
 }
 
 const NO_WORKER = '00000000-0000-0000-0000-000000000000'

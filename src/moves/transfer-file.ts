@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { access, link, open, rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { MovedTable } from './moved-tables.ts'
 
@@ -33,9 +33,19 @@ export type Entry =
 
 export type TransferWriter = { write(entry: Header | Entry): Promise<void>; close(): Promise<{ lines: number }> }
 
-/** Writes lines of JSON and, at the end, their number and SHA-256. The file must not exist; its owner alone may read it. */
+/**
+ * Writes lines of JSON and, at the end, their number and SHA-256. The file must not exist; its owner alone may read it. Until
+ * it is complete it is named `.partial`, and an export that begins anew replaces what a killed one left.
+ */
 export async function createTransferFile(path: string): Promise<TransferWriter> {
-  const file = await open(path, 'wx', 0o600)
+  const exists = await access(path).then(
+    () => true,
+    () => false,
+  )
+  if (exists) throw new MoveRefused(`The file ${path} exists already`)
+  const partial = `${path}.partial`
+  await rm(partial, { force: true })
+  const file = await open(partial, 'wx', 0o600)
   const hash = createHash('sha256')
   let lines = 0
   const put = async (text: string) => {
@@ -52,6 +62,8 @@ export async function createTransferFile(path: string): Promise<TransferWriter> 
       await put(`${JSON.stringify({ end: { lines, sha256: hash.digest('hex') } })}\n`)
       await file.sync()
       await file.close()
+      await link(partial, path)
+      await rm(partial)
       return { lines }
     },
   }

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { createSignal, type Signal } from '../batching/signal.ts'
 import type { Clock } from '../clock.ts'
 import { createApiKeys } from '../companies/api-key-lookup.ts'
+import { createRequireOpen, type RequireOpen } from '../companies/closed-companies.ts'
 import type { Config } from '../config.ts'
 import { type ConsoleSessions, createSessions } from '../console/session.ts'
 import { createCompanySlots } from '../db/company-slots.ts'
@@ -61,6 +62,8 @@ export type Deps = Dependencies & {
   db: Pool
   /** The pool itself, for statements that several companies share. */
   pool: Pool
+  /** Refuses work of companies that are being moved. */
+  requireOpen: RequireOpen
   metrics: Metrics
   apiKeys: ApiKeys
   /** Undefined when the console is off. */
@@ -95,12 +98,15 @@ export function createDeps(dependencies: Dependencies): Deps {
   const mailHealth = createMailHealth(dependencies.clock)
   const apiKeys = createApiKeys(dependencies)
   registerMailGauge(metrics.registry, mailHealth)
+  const requireOpen = createRequireOpen(dependencies.db)
   return {
     ...dependencies,
     db: shareFairly(
       dependencies.db,
       createCompanySlots({ slots: dependencies.db.options.max - FREE_CONNECTIONS, ...WAITING }),
+      requireOpen,
     ),
+    requireOpen,
     pool: dependencies.db,
     metrics,
     apiKeys,

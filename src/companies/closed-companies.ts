@@ -1,0 +1,32 @@
+import { monotonicMs } from '../clock.ts'
+import type { Db } from '../db/connect.ts'
+import { companyMoving } from '../errors.ts'
+import { findClosedCompanies } from './closed-company-store.ts'
+
+/** How long the closed companies are cached: a process starts no statement of a company that was closed before. */
+const TTL_MS = 3_000
+
+/** Throws 503, or rejects with it, when the company is closed. Undefined: it is open. */
+export type RequireOpen = (companyId: number) => Promise<void> | undefined
+
+/** Asks the database at most once in three seconds, and only when there is something to do. */
+export function createRequireOpen(db: Db): RequireOpen {
+  let closed: ReadonlySet<number> = new Set()
+  let untilMs = 0
+  let reading: Promise<void> | undefined
+  const read = async (): Promise<void> => {
+    const startedAtMs = monotonicMs()
+    closed = new Set(await findClosedCompanies(db))
+    untilMs = startedAtMs + TTL_MS
+  }
+  const check = (companyId: number): undefined => {
+    if (closed.has(companyId)) throw companyMoving()
+  }
+  return (companyId) => {
+    if (monotonicMs() < untilMs) return check(companyId)
+    reading ??= read().finally(() => {
+      reading = undefined
+    })
+    return reading.then(() => check(companyId))
+  }
+}
