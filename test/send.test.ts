@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
-import { PAIR_BURST } from '../src/messages/throttle.ts'
+import { PAIR_BURST, PAIR_SECONDS } from '../src/messages/throttle.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
 const isOutbound = new Ajv2020({ strict: false }).compile(outboundSchema)
@@ -395,6 +395,7 @@ describe('more first sends at once to one number than its burst', () => {
   test('make one contact, one conversation, a burst of messages; the five beyond it are asked to wait', async () => {
     const fresh = await service.createCompany()
     const recipient = uniquePhone()
+    const startedAtMs = performance.now()
     const answers = await Promise.all(
       Array.from({ length: PAIR_BURST + 5 }, () =>
         fresh.api('POST', SEND, { recipient, type: 'template', template: { name: 'shipping_notice' } }),
@@ -402,9 +403,13 @@ describe('more first sends at once to one number than its burst', () => {
     )
     const sent = answers.filter(({ status }) => status === 200)
     const refused = answers.filter(({ status }) => status === 429)
-    expect([sent.length, refused.length]).toEqual([PAIR_BURST, 5])
+    // A busy machine may take longer than the time after which one more has its slot.
+    const most = PAIR_BURST + Math.floor((performance.now() - startedAtMs) / (PAIR_SECONDS * 1_000))
+    expect(sent.length).toBeGreaterThanOrEqual(PAIR_BURST)
+    expect(sent.length).toBeLessThanOrEqual(most)
+    expect(sent.length + refused.length).toBe(PAIR_BURST + 5)
     expect(new Set(sent.map(({ body }) => body.data.chatId)).size).toBe(1)
-    expect(new Set(sent.map(({ body }) => body.data.messageId)).size).toBe(PAIR_BURST)
+    expect(new Set(sent.map(({ body }) => body.data.messageId)).size).toBe(sent.length)
     for (const { body } of refused) {
       expect(body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
     }
@@ -414,7 +419,7 @@ describe('more first sends at once to one number than its burst', () => {
         (select count(*)::int from conversations where company_id = ${fresh.companyId}) as conversations,
         (select count(*)::int from messages where company_id = ${fresh.companyId}) as messages
     `
-    expect(count).toEqual({ contacts: 1, conversations: 1, messages: PAIR_BURST })
+    expect(count).toEqual({ contacts: 1, conversations: 1, messages: sent.length })
   })
 })
 
