@@ -42,7 +42,6 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
     if (caller === undefined) return refuseUnknownCaller(request, reply, origin, refusal)
 
     request.caller = caller
-    request.isLive = async () => (await keys.findCaller(request.headers.authorization)) !== undefined
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
     refuseOver(reply, await limiter.countCompany(caller.companyId, caller.rateLimitPerMinute), refusal)
     refuseClosed(caller)

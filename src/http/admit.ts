@@ -42,7 +42,6 @@ export function createAdmission(deps: AdmitDeps) {
     const mark = consoleMark(request.raw)
     if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
     await sessionAdmission.admitMarked(request, reply, mark)
-    request.isLive = async () => (await deps.sessions?.isLive(request.headers.cookie)) ?? false
     if (mark.surface !== 'api-key') return
     refuseClosed(request.caller)
     checkPermission(request.caller, permissionsOf(request))

@@ -20,8 +20,6 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set on every route of the API-key surface before its handler runs. */
     caller: Caller
-    /** Whether the credential of the caller still holds, at most 3 s ago: for answers that stay open. */
-    isLive: () => Promise<boolean>
   }
   interface FastifyContextConfig {
     /** Which surface the route belongs to: decides authentication, limits and CORS. Absent: `api-key`. */

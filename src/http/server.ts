@@ -83,7 +83,6 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   })
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
-  app.decorateRequest('isLive')
   app.decorateRequest('session', null)
   app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys }))
   readJsonBodies(app)

@@ -15,8 +15,12 @@ const MAX_READ = 500
 export type Stream = {
   readonly companyId: number
   readonly topics: ReadonlySet<Topic>
-  send(event: string, data: string): void
+  /** Sends events (`eventOf`). */
+  write(text: string | Buffer): void
 }
+
+/** An event as the stream carries it; `data` is a line of JSON. */
+export const eventOf = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`
 
 /** Reads changed records of a company as they stand in the events. */
 export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
@@ -83,7 +87,7 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
       }
     },
     close: async () => {
-      for (const { streams } of companies.values()) for (const stream of streams) stream.send('bye', '{}')
+      for (const { streams } of companies.values()) for (const stream of streams) stream.write(eventOf('bye', '{}'))
       clearTimeout(polling)
       await listener.end()
     },
@@ -140,7 +144,7 @@ function reset(company: Company): void {
   const tell = () => {
     company.resetTimer = undefined
     company.resetAtMs = performance.now()
-    for (const stream of company.streams) stream.send('reset', '{}')
+    for (const stream of company.streams) stream.write(eventOf('reset', '{}'))
   }
   if (waitMs <= 0) tell()
   else company.resetTimer = setTimeout(tell, waitMs).unref()
@@ -170,18 +174,28 @@ function mergeOf(pending: readonly Changed[]): Named | undefined {
 /** A message stands before the conversation that it changes. */
 const READ_TOPICS = ['message', 'conversation', 'delivery', 'import'] as const
 
+/** Reads the changed records that some stream takes, and writes each stream's events to it at once. */
 async function sendChanged(company: Company, readers: Readers, changed: Named): Promise<void> {
+  const texts = new Map<Topic, string>()
   for (const topic of READ_TOPICS) {
     const ids = changed[topic] ?? []
-    const takers = [...company.streams].filter(({ topics }) => topics.has(topic))
-    if (ids.length === 0 || takers.length === 0) continue
+    if (ids.length === 0 || ![...company.streams].some(({ topics }) => topics.has(topic))) continue
     const records = await readers[topic](company.id, ids)
-    for (const data of records.map((record) => JSON.stringify(record))) {
-      for (const stream of takers) stream.send(topic, data)
-    }
+    texts.set(topic, records.map((record) => eventOf(topic, JSON.stringify(record))).join(''))
   }
-  for (const [chatId, name] of changed.answering ?? []) {
-    const data = JSON.stringify({ chatId, name })
-    for (const stream of company.streams) if (stream.topics.has('answering')) stream.send('answering', data)
+  const answering = changed.answering ?? []
+  texts.set(
+    'answering',
+    answering.map(([chatId, name]) => eventOf('answering', JSON.stringify({ chatId, name }))).join(''),
+  )
+  // Streams of the same topics share the bytes.
+  const joined = new Map<string, Buffer>()
+  for (const { topics, write } of company.streams) {
+    const taken = [...texts].filter(([topic, text]) => text !== '' && topics.has(topic))
+    if (taken.length === 0) continue
+    const key = taken.map(([topic]) => topic).join()
+    const bytes = joined.get(key) ?? Buffer.from(taken.map(([, text]) => text).join(''))
+    joined.set(key, bytes)
+    write(bytes)
   }
 }

@@ -5,15 +5,25 @@ import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } fro
 import type { Caller } from '../http/caller.ts'
 import { fileContent } from '../http/shapes.ts'
 import { TOPICS, type Topic } from '../live-change.ts'
-import type { Hub } from './hub.ts'
+import { eventOf, type Hub } from './hub.ts'
 
-/** Open streams at most. */
-export const MAX_STREAMS = { caller: 100, company: 300, process: 1_000 }
-/** Bytes that wait for a slow reader before events are left out, and how long it may take to read them. */
-const MAX_QUEUED_BYTES = 256 * 1024
-const MAX_STALE_MS = 30_000
+/** Bounds of open streams. */
+export const STREAM_LIMITS = {
+  /** Streams of a key or session, of a company and of a process. */
+  caller: 100,
+  company: 300,
+  process: 1_000,
+  /** Bytes that wait for a slow reader before events are left out, and how long it may take to read them. */
+  queuedBytes: 256 * 1024,
+  staleMs: 30_000,
+}
+type StreamLimits = typeof STREAM_LIMITS
+
 const COMMENT_MS = 25_000
-const RECHECK_MS = 3_000
+/** With the 3 s for which a credential is remembered, a stream ends within 5 s of its credential. */
+const RECHECK_MS = 1_000
+/** How long the connection of a stream that ends may take to carry what was sent. */
+const END_MS = 1_000
 const RETRY_AFTER_SECONDS = 5
 
 const DESCRIPTION = `Stays open and sends \`ready\`, \`reset\` (after both read again what is shown), \`bye\` and the topics: a record as
@@ -22,12 +32,15 @@ its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{c
 type Deps = { hub: Hub }
 
 /** The live stream (console: section 6). */
-export function streamRoutes({ hub }: Deps): FastifyPluginAsyncTypebox {
+export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS): FastifyPluginAsyncTypebox {
   const open = new Set<OpenStream>()
+  let isClosing = false
   return async (app) => {
     app.addHook('preClose', async () => {
-      await hub.close()
+      isClosing = true
+      const closed = hub.close()
       for (const stream of open) stream.end()
+      await closed
     })
     app.get(
       '/public/v1/events',
@@ -57,14 +70,16 @@ export function streamRoutes({ hub }: Deps): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
+        // A stream that opens after the others have ended would delay the stop.
+        if (isClosing) throw serviceUnavailable('The service is stopping', RETRY_AFTER_SECONDS)
         const topics = topicsOf(request.query.topics, request.caller)
-        checkRoom(open, request.caller)
-        const stream = createStream(request, reply, topics)
+        checkRoom(open, request.caller, limits)
+        const stream = createStream(request, reply, topics, limits)
         open.add(stream)
         const ended = stream.ended.then(() => open.delete(stream))
         const remove = await hub.open(stream)
         ended.then(remove)
-        stream.send('ready', '{}')
+        stream.write(eventOf('ready', '{}'))
       },
     )
   }
@@ -83,27 +98,32 @@ function topicsOf(given: string | undefined, { permissions }: Caller): ReadonlyS
   return new Set(topics)
 }
 
-function checkRoom(open: ReadonlySet<OpenStream>, { clientId, companyId }: Caller): void {
+function checkRoom(open: ReadonlySet<OpenStream>, { clientId, companyId }: Caller, limits: StreamLimits): void {
   const ofCompany = [...open].filter((one) => one.companyId === companyId)
   const ofCaller = ofCompany.filter((one) => one.clientId === clientId)
-  if (ofCaller.length >= MAX_STREAMS.caller || ofCompany.length >= MAX_STREAMS.company) {
+  if (ofCaller.length >= limits.caller || ofCompany.length >= limits.company) {
     throw rateLimitExceeded(RETRY_AFTER_SECONDS, 'Too many streams are open')
   }
-  if (open.size >= MAX_STREAMS.process) throw serviceUnavailable('Too many streams are open', RETRY_AFTER_SECONDS)
+  if (open.size >= limits.process) throw serviceUnavailable('Too many streams are open', RETRY_AFTER_SECONDS)
 }
 
 type OpenStream = {
   readonly companyId: number
   readonly clientId: string
   readonly topics: ReadonlySet<Topic>
-  send(event: string, data: string): void
+  write(text: string | Buffer): void
   end(): void
   readonly ended: Promise<void>
 }
 
 /** Takes the answer over. It ends with its connection, its credential, or a reader that is too slow. */
-function createStream(request: FastifyRequest, reply: FastifyReply, topics: ReadonlySet<Topic>): OpenStream {
-  const { caller, isLive } = request
+function createStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  topics: ReadonlySet<Topic>,
+  limits: StreamLimits,
+): OpenStream {
+  const { companyId, clientId } = request.caller
   reply.hijack()
   const { raw } = reply
   const { promise: ended, resolve } = Promise.withResolvers<void>()
@@ -116,28 +136,33 @@ function createStream(request: FastifyRequest, reply: FastifyReply, topics: Read
   })
   let staleSinceMs: number | undefined
 
-  const send = (event: string, data: string) => {
-    if (staleSinceMs !== undefined) return
-    raw.write(`event: ${event}\ndata: ${data}\n\n`)
-    if (raw.writableLength > MAX_QUEUED_BYTES) staleSinceMs = performance.now()
+  const write = (text: string | Buffer) => {
+    if (staleSinceMs !== undefined || raw.writableEnded) return
+    raw.write(text)
+    if (raw.writableLength > limits.queuedBytes) staleSinceMs = performance.now()
   }
   raw.on('drain', () => {
     if (staleSinceMs === undefined) return
     staleSinceMs = undefined
-    send('reset', '{}')
+    write(eventOf('reset', '{}'))
   })
-  const comment = setInterval(() => raw.write(':\n\n'), COMMENT_MS)
+  const end = () => {
+    raw.end()
+    // A reader that has stopped reading never takes the end.
+    setTimeout(() => raw.destroy(), END_MS).unref()
+  }
+  const comment = setInterval(() => write(':\n\n'), COMMENT_MS)
   const recheck = setInterval(async () => {
-    if (staleSinceMs !== undefined && performance.now() - staleSinceMs > MAX_STALE_MS) raw.destroy()
+    if (staleSinceMs !== undefined && performance.now() - staleSinceMs > limits.staleMs) raw.destroy()
     // A database that does not answer ends no stream.
-    else if (!(await isLive().catch(() => true))) raw.end()
+    else if (!(await request.server.isStillAdmitted(request).catch(() => true))) end()
   }, RECHECK_MS)
   raw.on('close', () => {
     clearInterval(comment)
     clearInterval(recheck)
     resolve()
   })
-  return { companyId: caller.companyId, clientId: caller.clientId, topics, send, end: () => raw.end(), ended }
+  return { companyId, clientId, topics, write, end, ended }
 }
 
 /** The headers that hooks have set. */
