@@ -15,6 +15,8 @@ export type EraseDeps = PassDeps & {
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
   /** Enqueues the job that completes the erasure, in the transaction that records it. */
   enqueue(tx: Db, companyId: number, contactId: number): Promise<void>
+  /** Called after a pass, which may have changed any record of the company. */
+  onPass(companyId: number): void
   onFailure(error: unknown): void
 }
 
@@ -53,6 +55,7 @@ export async function advanceErasure(
   const waitMs = SECOND_PASS_AFTER_MS - erasure.ageMs
   if (erasure.passes === 0 || waitMs <= 0) {
     const isComplete = await runPass(deps, companyId, contactId, subject, signal)
+    deps.onPass(companyId)
     if (!isComplete) return undefined
     if (waitMs > 0) await recordFirstPass(deps.db, companyId, contactId)
     else await completeErasure(deps.db, companyId, contactId)

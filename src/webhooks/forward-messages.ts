@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
-import { type EnqueuedDelivery, enqueueDeliveries } from './delivery-store.ts'
+import { type DeliveryRef, type EnqueuedDelivery, enqueueDeliveries } from './delivery-store.ts'
 import { DELIVER, deliveryLaneOf } from './delivery-table.ts'
 import { EVENTS } from './registration.ts'
 
@@ -8,18 +8,17 @@ export type Forwarded = { companyId: number; wamid: string; messageId: number | 
 
 /**
  * Enqueues new messages for the receivers of their companies, in the transaction that writes them (spec: Events). Returns
- * the deliveries that are leased for direct dispatch to the worker, and how many others wait to be claimed, both from the
+ * the deliveries that are leased for direct dispatch to the worker, and the others, which wait to be claimed, both from the
  * commit on.
  */
 export async function forwardMessages(
   tx: Db,
   messages: readonly Forwarded[],
   dispatch?: DirectDispatch,
-): Promise<{ leased: Job[]; waiting: number }> {
+): Promise<{ leased: Job[]; waiting: DeliveryRef[] }> {
   const envelopes = messages.map((message) => ({ ...message, event: EVENTS[0] }))
   const enqueued = await enqueueDeliveries(tx, envelopes, dispatch)
-  const leased = enqueued.flatMap(toJob)
-  return { leased, waiting: enqueued.length - leased.length }
+  return { leased: enqueued.flatMap(toJob), waiting: enqueued.filter(({ claimId }) => claimId === null) }
 }
 
 function toJob({ claimId, companyId, deliveryId, registrationId, dueAt, createdAt }: EnqueuedDelivery): Job[] {

@@ -9,8 +9,8 @@ const STEP = 1_000
 
 export type RedeliveryDeps = {
   db: Pool
-  /** Called after the commit of deliveries that are due again. */
-  onEnqueued: () => void
+  /** Called after the commit of deliveries of a company that are due again. */
+  onEnqueued: (companyId: number) => void
 }
 
 /**
@@ -32,7 +32,7 @@ export async function redeliverLog(
     await renewDelivery(tx, companyId, logged.deliveryId)
     await alsoCommit(tx)
   })
-  onEnqueued()
+  onEnqueued(companyId)
 }
 
 /** How far a range has been enqueued again: the id that the next step begins after, and how many deliveries so far. */
@@ -63,7 +63,7 @@ export async function redeliverRange(
       await alsoCommit(tx, next)
       return next
     })
-    onEnqueued()
+    onEnqueued(companyId)
   } while (progress.cursor !== null)
   return progress.count
 }

@@ -9,7 +9,11 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
-  return { ...deps, serviceName, rules, onEnqueued: deps.deliveriesDue.raise }
+  const onEnqueued = (companyId: number) => {
+    deps.deliveriesDue.raise()
+    deps.tell([{ topic: 'all', companyId }])
+  }
+  return { ...deps, serviceName, rules, onEnqueued }
 }
 
 /** The poster of attempts, with metrics. */

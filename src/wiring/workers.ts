@@ -66,7 +66,8 @@ export function startWorkers(deps: Deps): Workers {
       const { leased, waiting } = await forwardMessages(tx, messages, accepted)
       return () => {
         if (accepted) jobs.dispatch(leased, accepted)
-        if (waiting > 0) jobs.wake(DELIVER)
+        if (waiting.length > 0) jobs.wake(DELIVER)
+        deps.tell(waiting.map(({ companyId, deliveryId: id }) => ({ topic: 'delivery', companyId, id })))
       }
     },
     copyMedia: async (tx, media) => {
