@@ -1,7 +1,8 @@
-// Pictures of each screen of the console, in light and dark, at 1440 and 390 px, in the folder `screenshots`. It needs a
-// service with its sandbox (`npm start`), and a link or key: node scripts/screenshots.ts http://127.0.0.1:3000 KEY
+// Pictures of each screen and state of the console, in light and dark, at 1440 and 390 px, in the folder `screenshots`. It
+// needs a service with its sandbox (`npm start`) and data (`npm run seed`), and a key:
+// node scripts/screenshots.ts http://127.0.0.1:3000 KEY [OPERATOR_TOKEN]
 import { mkdir } from 'node:fs/promises'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { launchBrowser } from '../test/browser.ts'
 
 const FOLDER = 'screenshots'
@@ -10,35 +11,61 @@ const SIZES = [
   { width: 390, height: 844 },
 ]
 const SCHEMES = ['light', 'dark'] as const
-const PAUSE_MS = 700
+const PAUSE_MS = 500
+const MODIFIED = '**/console/api/public/v1/**'
 
-const [, , origin = 'http://127.0.0.1:3000', token] = process.argv
-if (token === undefined) throw new Error('usage: npm run screenshots -- http://127.0.0.1:3000 KEY')
+const [, , origin = 'http://127.0.0.1:3000', token, operatorToken] = process.argv
+if (token === undefined) throw new Error('usage: npm run screenshots -- http://127.0.0.1:3000 KEY [OPERATOR_TOKEN]')
+
+type Camera = {
+  page: Page
+  take: (name: string) => Promise<void>
+  open: (path: string, name?: string) => Promise<void>
+}
 
 await mkdir(FOLDER, { recursive: true })
 const browser = await launchBrowser()
 try {
-  for (const viewport of SIZES) for (const colorScheme of SCHEMES) await takeAll(browser, viewport, colorScheme, token)
+  for (const viewport of SIZES) {
+    for (const colorScheme of SCHEMES) await takeAll(browser, viewport, colorScheme, token)
+  }
 } finally {
   await browser.close()
 }
 
 async function takeAll(
-  browser: Browser,
+  of: Browser,
   viewport: { width: number; height: number },
   colorScheme: 'light' | 'dark',
   key: string,
 ): Promise<void> {
-  const page = await browser.newPage({ viewport, colorScheme, locale: 'en-GB' })
+  const page = await of.newPage({ viewport, colorScheme, locale: 'en-GB', reducedMotion: 'reduce' })
   const take = async (name: string) => {
     await page.waitForTimeout(PAUSE_MS)
+    await page
+      .getByText('Connecting', { exact: true })
+      .waitFor({ state: 'hidden', timeout: 3_000 })
+      .catch(() => {})
     await page.screenshot({ path: `${FOLDER}/${name}-${viewport.width}-${colorScheme}.png` })
   }
-  const open = async (path: string, name: string) => {
+  const open = async (path: string, name?: string) => {
     await page.goto(`${origin}${path}`)
+    if (name === undefined) return
     await page.waitForTimeout(PAUSE_MS)
     await take(name)
   }
+  const camera = { page, take, open }
+  await shootSignIn(camera, key)
+  await shootInbox(camera)
+  await shootConversation(camera)
+  await shootReceivers(camera)
+  await shootFailures(camera)
+  await open('/console/phone', 'phone')
+  if (operatorToken !== undefined) await shootOperator(camera, operatorToken)
+  await page.context().close()
+}
+
+async function shootSignIn({ page, take, open }: Camera, key: string): Promise<void> {
   await open('/console/', 'sign-in')
   await page.getByLabel('API key or token').fill(`${key}x`)
   await page.keyboard.press('Enter')
@@ -47,41 +74,155 @@ async function takeAll(
   await page.getByLabel('API key or token').fill(key)
   await page.keyboard.press('Enter')
   await page.getByRole('navigation').waitFor()
-  await open('/console/inbox?status=all', 'inbox')
-  await page.getByLabel('Search contacts').fill('nobody has this name')
-  await take('inbox-no-match')
-  await open('/console/inbox?status=all', 'inbox-again')
-  await page.locator('[data-chat]').first().click()
-  await take('conversation')
-  await shootPopups(page, take)
-  await open('/console/inbox/999999', 'conversation-missing')
-  await open('/console/receivers', 'receivers')
-  const receiver = page.locator('a[href*="/receivers/"]').first()
-  if (await receiver.count()) {
-    await receiver.click()
-    await take('receiver')
-    const delivery = page.locator('[data-delivery]').first()
-    if (await delivery.count()) {
-      await delivery.click()
-      await take('delivery')
-    }
-  }
-  await open('/console/phone', 'phone')
-  await page.context().close()
 }
 
-/** The menus and dialogs of a conversation. */
-async function shootPopups(page: Page, take: (name: string) => Promise<void>): Promise<void> {
-  await page.getByRole('button', { name: /Status of the conversation/ }).click()
-  await take('status-menu')
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('t')
-  await take('templates')
-  await page.keyboard.press('Escape')
-  await page.keyboard.press('?')
-  await take('shortcuts')
-  await page.keyboard.press('Escape')
+async function shootInbox({ page, take, open }: Camera): Promise<void> {
+  await open('/console/inbox?status=all', 'inbox')
+  await page.getByLabel('Search contacts').fill('nobody has this name')
+  await page.getByText('No conversation matches').waitFor()
+  await take('inbox-no-match')
+  const none = { data: [], pagination: { totalRecords: 0, nextCursor: null } }
+  await answering(
+    page,
+    (route) => route.fulfill({ json: none }),
+    () => open('/console/inbox', 'inbox-empty'),
+  )
+  const { promise, resolve } = Promise.withResolvers<void>()
+  await answering(
+    page,
+    (route) => promise.then(() => route.abort().catch(() => {})),
+    () => open('/console/inbox', 'inbox-loading'),
+  )
+  resolve()
   await page.getByTitle('Your session').click()
   await take('session-menu')
+  await page.getByRole('menuitem', { name: 'Sessions' }).click()
+  await page.getByText('This session').waitFor()
+  await take('sessions')
   await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  await take('shortcuts')
+}
+
+async function shootConversation({ page, take, open }: Camera): Promise<void> {
+  await open('/console/inbox?status=all')
+  await page.locator('[data-chat]').first().click()
+  await page.locator('[data-message]').first().waitFor()
+  await take('conversation')
+  const chat = new URL(page.url()).pathname
+  await page
+    .getByRole('button', { name: 'Contact details' })
+    .click({ timeout: 1_000 })
+    .catch(() => {})
+  await take('contact')
+  await open(chat)
+  await page.getByRole('button', { name: /Status of the conversation/ }).click()
+  await page.getByRole('menuitemradio').first().waitFor()
+  await take('status-menu')
+  await open(chat)
+  await page
+    .getByRole('button', { name: /emplate/ })
+    .first()
+    .click()
+  await page.getByRole('dialog').getByRole('button', { name: /en_US/ }).first().waitFor()
+  await take('templates')
+  await page
+    .getByRole('dialog')
+    .getByRole('button', { name: /order_update en_US/ })
+    .click()
+  await take('template-form')
+  await page.getByRole('button', { name: 'Send template' }).click()
+  await take('template-form-missing')
+  await open('/console/inbox/999999', 'conversation-missing')
+}
+
+async function shootReceivers({ page, take, open }: Camera): Promise<void> {
+  await open('/console/receivers', 'receivers')
+  await answering(
+    page,
+    (route) => route.fulfill({ json: [] }),
+    () => open('/console/receivers', 'receivers-empty'),
+  )
+  await page.getByRole('button', { name: 'Add receiver' }).first().click()
+  await page.getByLabel('Signing secret').waitFor()
+  await take('receiver-form')
+  await open('/console/receivers')
+  await page.locator('a[href*="/receivers/"]').last().click()
+  await page.locator('[data-delivery]').first().waitFor()
+  await take('receiver')
+  const address = new URL(page.url()).pathname
+  await page.getByRole('button', { name: 'More', exact: true }).click()
+  await take('receiver-menu')
+  await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await take('receiver-remove')
+  await open(`${address}?status=dead`, 'receiver-no-match')
+  await open(address)
+  await page.getByRole('button', { name: 'Test' }).click()
+  await page.getByRole('status', { name: 'Answer of the receiver' }).waitFor()
+  await take('receiver-test')
+  await page.getByRole('button', { name: 'Redeliver these' }).click()
+  await page.getByRole('dialog').waitFor()
+  await take('redeliver')
+  await open(address)
+  await page.locator('[data-delivery]').first().click()
+  await page.getByRole('list', { name: 'Attempts' }).waitFor()
+  await take('delivery')
+  await page
+    .getByRole('tab', { name: 'Headers' })
+    .or(page.getByRole('radio', { name: 'Headers' }))
+    .or(page.getByRole('button', { name: 'Headers' }))
+    .first()
+    .click()
+  await take('delivery-headers')
+  await open(`${address}?delivery=999`, 'delivery-missing')
+}
+
+async function shootFailures({ page, take, open }: Camera): Promise<void> {
+  const refuse =
+    (status: number, error = {}) =>
+    (route: Route) =>
+      route.fulfill({ status, headers: { 'retry-after': '9', 'x-request-id': '5f1c2a7e90b34d18' }, json: { error } })
+  const missing = { code: 'forbidden', message: 'The session needs the permission WhatsApp' }
+  await answering(page, refuse(403, missing), () => open('/console/inbox', 'forbidden'))
+  await answering(page, refuse(429), () => open('/console/inbox', 'too-many-requests'))
+  await answering(page, refuse(500), async () => {
+    await open('/console/inbox')
+    await page.getByText('The service had an error').first().waitFor({ timeout: 20_000 })
+    await take('failed')
+  })
+  await open('/console/inbox?status=all')
+  await page.locator('[data-chat]').first().click()
+  await page.context().setOffline(true)
+  await take('offline')
+  await page.context().setOffline(false)
+  await open('/console/no-such-screen', 'not-found')
+}
+
+async function shootOperator({ page, take, open }: Camera, admin: string): Promise<void> {
+  await page.context().clearCookies()
+  await open('/console/')
+  await page.getByLabel('API key or token').fill(admin)
+  await page.keyboard.press('Enter')
+  await page
+    .getByRole('button', { name: /Act for/ })
+    .first()
+    .waitFor()
+  await take('companies')
+  await page
+    .getByRole('button', { name: /Act for/ })
+    .first()
+    .click()
+  await page.locator('[data-chat]').first().waitFor()
+  await take('acting')
+}
+
+/** Conversations and registrations are answered so while the page is opened. */
+async function answering(page: Page, handle: (route: Route) => unknown, act: () => Promise<void>): Promise<void> {
+  const isOther = (url: string) => !/\/(conversations|registrations|messages)\b/.test(url)
+  const answer = (route: Route) => (isOther(route.request().url()) ? route.continue() : handle(route))
+  await page.route(MODIFIED, answer)
+  await act()
+  await page.unroute(MODIFIED, answer)
 }

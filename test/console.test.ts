@@ -1,51 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { launchBrowser } from './browser.ts'
-import { startConsole } from './console-client.ts'
-import { axeFaults, buildConsole, expectAccessible, openPage, signIn } from './console-page.ts'
+import type { Locator, Page } from 'playwright-core'
+import { expect, onTestFinished, test } from 'vitest'
+import { axeFaults, expectAccessible, openPage, signIn } from './console-page.ts'
+import { bubble, row, startConsoleWorld } from './console-world.ts'
 import { eventually, uniquePhone } from './service.ts'
 
-buildConsole()
-const service = await startConsole({ config: { webhookAllowPrivate: true } })
-const browser = await launchBrowser()
-afterAll(() => browser.close())
-const { origin, control, db, operator } = service
-const { companyId, key, api, phoneNumberId } = await service.createCompany()
-
-const write = (from: string, body: string, name = 'Ada Lovelace', number = phoneNumberId) =>
-  control('POST', '/inbound', { phoneNumberId: number, from, name, type: 'text', text: { body } })
-const conversationOf = async (phone: string, as = api): Promise<number> =>
-  eventually(async () => {
-    const { body } = await as('GET', '/whatsapp/conversations?pageSize=100')
-    return body.data.find(({ contact }: { contact: { phone: string } }) => contact.phone === phone)?.chatId
-  })
-/** The session of each key: an address may sign in ten times a minute. */
-const cookies = new Map<string, Awaited<ReturnType<BrowserContext['cookies']>>>()
-
-/** A page that is signed in; when the test ends, it must have kept the rules of the console. */
-async function openSigned(path = '/console/inbox', token = key.token, options = {}) {
-  const opened = await openPage(browser, [origin], options)
-  onTestFinished(async () => {
-    await opened.context.close()
-    expect(opened.faults).toEqual([])
-  })
-  const known = cookies.get(token)
-  if (known === undefined) {
-    await signIn(opened.page, origin, token, path)
-    cookies.set(token, await opened.context.cookies())
-  } else {
-    await opened.context.addCookies(known)
-    await opened.page.goto(`${origin}${path}`)
-  }
-  return opened
-}
-const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })
-const bubble = (page: Page, words: string) => page.locator('[data-message]', { hasText: words })
-const sentTo = async (phone: string): Promise<unknown[]> =>
-  (await control('GET', '/messages?limit=1000')).body.filter(({ to }: { to: string }) => to.endsWith(phone))
+const { service, browser, origin, company, write, conversationOf, sentTo, openSigned } = await startConsoleWorld()
+const { control, db, operator } = service
+const { companyId, key, api } = company
 
 test('a link signs in once, and its code leaves the address', async () => {
   const link = await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara', path: '/console/inbox' })
@@ -286,6 +250,127 @@ test('empty screens and every popup are accessible, in light and dark', async ()
   // The control: axe finds a field without its label.
   await page.evaluate(`document.querySelector('label').remove()`)
   expect((await axeFaults(page)).join()).toContain('label')
+})
+
+test('with the keyboard alone: sign in, third conversation, answer, close, redeliver, sign out', async () => {
+  const own = await service.createCompany()
+  const receiver = `keys-${own.companyId}`
+  const registration = { name: 'Key shop', url: `${service.sandbox.url}/sandbox/receivers/${receiver}` }
+  await own.api('POST', '/webhooks/registrations', { ...registration, events: ['whatsapp.message.received'] })
+  const phones = [uniquePhone(), uniquePhone(), uniquePhone()]
+  for (const [index, phone] of phones.entries())
+    await write(phone, `Order ${index}?`, `Key ${index}`, own.phoneNumberId)
+  const received = async () => (await control('GET', `/receivers/${receiver}/requests`)).body as { headers: object }[]
+  await eventually(async () => (await received()).length === 3)
+
+  const { page, context, faults } = await openPage(browser, [origin])
+  onTestFinished(() => context.close())
+  const { keyboard } = page
+  await page.goto(`${origin}/console/`)
+  await page.getByLabel('API key or token').waitFor()
+  await keyboard.type(own.key.token)
+  await keyboard.press('Enter')
+  const third = await page.locator('[aria-posinset="3"]', { hasText: 'Key' }).innerText()
+  const index = Number(/Key (\d)/.exec(third)?.[1])
+  for (const key of ['j', 'j', 'j', 'Enter']) await keyboard.press(key)
+  await bubble(page, `Order ${index}?`).waitFor()
+  await keyboard.press('r')
+  await keyboard.type('Ready at noon')
+  await keyboard.press('Control+Enter')
+  await bubble(page, 'Ready at noon').waitFor()
+  await keyboard.press('Escape')
+  await keyboard.press('e')
+  await page.getByRole('button', { name: 'Status of the conversation: Closed' }).waitFor()
+  const chatId = await conversationOf(phones[index]!, own.api)
+  expect((await own.api('GET', `/whatsapp/conversations/${chatId}`)).body.data.status).toBe('closed')
+
+  for (const key of ['g', 'w']) await keyboard.press(key)
+  await moveTo(page, page.getByRole('link', { name: /Key shop/ }))
+  await keyboard.press('Enter')
+  await moveTo(page, page.locator('[data-delivery]').first())
+  await keyboard.press('Enter')
+  await moveTo(page, page.getByRole('button', { name: 'Redeliver', exact: true }))
+  await keyboard.press('Enter')
+  await eventually(async () => (await received()).length === 4)
+  await moveTo(page, page.getByTitle('Your session'))
+  await keyboard.press('Enter')
+  await moveTo(page, page.getByRole('menuitem', { name: 'Sign out' }), 'ArrowDown')
+  await keyboard.press('Enter')
+  await page.getByText('Sign in to Parley').waitFor()
+  expect(await context.cookies()).toEqual([])
+  expect(faults).toEqual([])
+})
+
+/** Presses the key until the control has the focus. */
+async function moveTo(page: Page, control: Locator, key = 'Tab'): Promise<void> {
+  await control.waitFor()
+  for (let press = 0; press < 150; press += 1) {
+    if ((await control.and(page.locator(':focus')).count()) > 0) return
+    await page.keyboard.press(key)
+  }
+  throw new Error(`The focus did not reach ${control}`)
+}
+
+test('a failure is told in words and tried again, and an address of no screen says so', async () => {
+  const fresh = await service.createCompany({ isConnected: false })
+  const { page, context } = await openSigned('/console/receivers', fresh.key.token)
+  await page.getByText('No receiver yet').waitFor()
+  const failWith = async (status: number) => {
+    const answer = { status, headers: { 'retry-after': '2' }, contentType: 'application/json', body: '{}' }
+    await context.route('**/webhooks/registrations', (route) => route.fulfill(answer))
+    await page.reload()
+  }
+  await failWith(500)
+  await page.getByText('The service had an error').waitFor({ timeout: 20_000 })
+  await expectAccessible(page)
+  await context.unroute('**/webhooks/registrations')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await page.getByText('No receiver yet').waitFor()
+  await failWith(429)
+  await page.getByText('Too many requests').waitFor()
+  await context.unroute('**/webhooks/registrations')
+  await page.getByText('No receiver yet').waitFor()
+  await page.goto(`${origin}/console/no-such-screen`)
+  await page.getByText('Nothing is at this address').waitFor()
+  await expectAccessible(page)
+})
+
+test('the menus and dialogs of a conversation and of a receiver are accessible', async () => {
+  const own = await service.createCompany()
+  const phone = uniquePhone()
+  await own.api('POST', '/webhooks/registrations', {
+    name: 'Popups',
+    url: `${service.sandbox.url}/sandbox/receivers/popups`,
+    events: ['whatsapp.message.received'],
+  })
+  await write(phone, 'Hello', 'Popup Customer', own.phoneNumberId)
+  const chatId = await conversationOf(phone, own.api)
+  const { page } = await openSigned(`/console/inbox/${chatId}`, own.key.token)
+  await page.getByRole('button', { name: /Status of the conversation/ }).click()
+  await page.getByRole('menuitemradio', { name: 'Snoozed' }).waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  // The key works although the menu was open just before.
+  await page.keyboard.press('t')
+  await page.getByRole('dialog').getByText('order_update').first().waitFor()
+  await expectAccessible(page)
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.goto(`${origin}/console/receivers`)
+  await page.getByRole('link', { name: /Popups/ }).click()
+  for (const [item, words] of [
+    ['Edit', 'Save'],
+    ['Remove', 'Cancel'],
+  ] as const) {
+    await page.getByRole('button', { name: 'More', exact: true }).click()
+    await page.getByRole('menuitem', { name: item }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('menuitem', { name: item }).click()
+    await page.getByRole('button', { name: words, exact: true }).waitFor()
+    await expectAccessible(page)
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
 })
 
 test('the operator chooses a company to act for, and a banner says so', async () => {

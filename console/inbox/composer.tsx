@@ -1,10 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
 import type { Conversation } from '../api.ts'
+import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { API_PREFIX } from '../scope.ts'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import css from './composer.module.css'
@@ -135,6 +135,7 @@ function useAnsweringSignal(chatId: number): () => void {
     if (now < nextAt.current) return
     nextAt.current = now + ANSWERING_EVERY_MS
     // A hint to others: when it is lost, nothing is.
-    fetch(`${API_PREFIX}/public/v1/whatsapp/conversations/${chatId}/answering`, { method: 'POST' }).catch(() => {})
+    const params = { path: { chatId } }
+    api.POST('/public/v1/whatsapp/conversations/{chatId}/answering', { params }).catch(() => {})
   }
 }

@@ -26,7 +26,7 @@ function Filtered({ filter, shown }: { filter: Filter; shown: number | undefined
   const { data, error, isPending, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery(
     filteredQuery(filter),
   )
-  const rows = data ? withoutRepeats(data.pages.flat()) : []
+  const rows = data ? withoutRepeats(data.pages.flatMap((page) => page.data)) : []
   const onView = useCallback(
     (_first: number, last: number) => {
       if (hasNextPage && !isFetchingNextPage && last >= rows.length - 1) void fetchNextPage()

@@ -26,18 +26,21 @@ export function filterOf({ status = 'open', channelId, unread, mine, search }: I
   }
 }
 
-export type ConversationPages = InfiniteData<Conversation[]>
+/** A page of a filtered list, and the cursor of the next one. */
+export type FilteredPage = { data: Conversation[]; next: string | null }
+export type ConversationPages = InfiniteData<FilteredPage>
 
 /** The conversations that match a filter, from the latest backwards. */
 export const filteredQuery = (filter: Filter) =>
   infiniteQueryOptions({
     queryKey: ['conversations', filter],
-    queryFn: async ({ pageParam: before, signal }) => {
-      const query = { ...filter, ...(before !== undefined && { before }), pageSize: FILTERED_ROWS }
-      return (await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))).data
+    queryFn: async ({ pageParam: before, signal }): Promise<FilteredPage> => {
+      const query = { ...filter, ...(before !== '' && { before }), pageSize: FILTERED_ROWS }
+      const answer = await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))
+      return { data: answer.data, next: answer.pagination.nextCursor }
     },
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: (page) => (page.length < FILTERED_ROWS ? undefined : page.at(-1)?.chatId.toString()),
+    initialPageParam: '',
+    getNextPageParam: ({ next }) => next,
   })
 
 /** Open conversations with unread messages, one page of them: the number beside the screen's name. */

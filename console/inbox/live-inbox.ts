@@ -31,11 +31,13 @@ export function applyConversation(client: QueryClient, record: Conversation): vo
     return others && record.status === 'open' && record.unreadMessages > 0 ? [record, ...others] : others
   })
   const replace = (one: Conversation) => (one.chatId === record.chatId ? record : one)
-  client.setQueriesData<ConversationPages>({ queryKey: ['conversations'] }, (lists) =>
-    lists === undefined ? lists : { ...lists, pages: lists.pages.map((page) => page.map(replace)) },
+  client.setQueriesData<ConversationPages>(
+    { queryKey: ['conversations'] },
+    (lists) => lists && { ...lists, pages: lists.pages.map((page) => ({ ...page, data: page.data.map(replace) })) },
   )
-  client.setQueriesData<NumberedPage>({ queryKey: ['conversation-pages'] }, (page) =>
-    page === undefined ? page : { ...page, data: page.data.map(replace) },
+  client.setQueriesData<NumberedPage>(
+    { queryKey: ['conversation-pages'] },
+    (page) => page && { ...page, data: page.data.map(replace) },
   )
   if (isListInUse) waiting.set(record.chatId, record)
   else placeConversation(client, record)
@@ -59,15 +61,18 @@ function placeConversation(client: QueryClient, record: Conversation): void {
 
 /** The lists with the record in order of its activity, or without it. */
 function placed(lists: ConversationPages, record: Conversation, belongs: boolean): ConversationPages {
-  const [first = [], ...others] = lists.pages.map((page) => page.filter(({ chatId }) => chatId !== record.chatId))
-  if (!belongs) return { ...lists, pages: [first, ...others] }
-  const all = [first, ...others]
-  const at = all.findIndex((page) => page.some((one) => activityOf(one) <= activityOf(record)))
-  const target = at === -1 ? all.length - 1 : at
-  const pages = all.map((page, index) => {
+  const others = lists.pages.map((page) => ({
+    ...page,
+    data: page.data.filter(({ chatId }) => chatId !== record.chatId),
+  }))
+  if (!belongs) return { ...lists, pages: others }
+  const isEarlier = (one: Conversation) => activityOf(one) <= activityOf(record)
+  const at = others.findIndex(({ data }) => data.some(isEarlier))
+  const target = at === -1 ? others.length - 1 : at
+  const pages = others.map((page, index) => {
     if (index !== target) return page
-    const before = page.findIndex((one) => activityOf(one) <= activityOf(record))
-    return before === -1 ? [...page, record] : page.toSpliced(before, 0, record)
+    const before = page.data.findIndex(isEarlier)
+    return { ...page, data: page.data.toSpliced(before === -1 ? page.data.length : before, 0, record) }
   })
   return { ...lists, pages }
 }

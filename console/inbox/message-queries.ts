@@ -11,27 +11,24 @@ export const messagesQuery = (chatId: number) =>
   infiniteQueryOptions({
     queryKey: ['messages', chatId],
     queryFn: async ({ pageParam: before, signal }) => {
-      const query = { pageSize: PAGE_MESSAGES, ...(before !== undefined && { before }) }
+      const query = { pageSize: PAGE_MESSAGES, ...(before !== '' && { before }) }
       const params = { path: { chatId }, query }
       return (await read(api.GET('/public/v1/whatsapp/conversations/{chatId}/messages', { params, signal }))).data
     },
-    initialPageParam: undefined as string | undefined,
+    initialPageParam: '',
     getNextPageParam: (page) => (page.length < PAGE_MESSAGES ? undefined : page.at(-1)?.id.toString()),
   })
 
 /** The pages with a message that is new or changed; each message stands there once. */
-export function withMessage(pages: MessagePages, message: Message): MessagePages {
-  const isKnown = pages.pages.some((page) => page.some(({ id }) => id === message.id))
-  if (isKnown) return mapPages(pages, (page) => page.map((one) => (one.id === message.id ? message : one)))
-  const [first = [], ...others] = pages.pages
+export function withMessage({ pages, pageParams }: MessagePages, message: Message): MessagePages {
+  const isKnown = pages.some((page) => page.some(({ id }) => id === message.id))
+  const replace = (one: Message) => (one.id === message.id ? message : one)
+  if (isKnown) return { pages: pages.map((page) => page.map(replace)), pageParams }
+  const [first = [], ...others] = pages
   const oldest = first.at(-1)
   // An older message that was not loaded comes with its page.
-  if (oldest !== undefined && message.id < oldest.id) return pages
-  return { ...pages, pages: [[...first, message].sort((one, other) => other.id - one.id), ...others] }
-}
-
-function mapPages(pages: MessagePages, map: (page: Message[]) => Message[]): MessagePages {
-  return { ...pages, pages: pages.pages.map(map) }
+  if (oldest !== undefined && message.id < oldest.id) return { pages, pageParams }
+  return { pages: [[...first, message].sort((one, other) => other.id - one.id), ...others], pageParams }
 }
 
 /** From the oldest to the newest; pages may overlap after a refetch. */

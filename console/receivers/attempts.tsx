@@ -7,11 +7,11 @@ import css from './attempts.module.css'
 type Attempt = DeliveryDetails['attempts'][number]
 
 /** The attempts, the newest first. */
-export function Attempts({ attempts, isDead }: { attempts: Attempt[]; isDead: boolean }) {
+export function Attempts({ attempts }: { attempts: Attempt[] }) {
   if (attempts.length === 0) return null
   return (
     <ol className={css.attempts} aria-label={text.deliveries.attemptsLabel}>
-      {attempts.map((attempt, index) => (
+      {attempts.map((attempt) => (
         <li key={attempt.id} className={css.attempt}>
           <span className={css.number}>{attempt.attempt}</span>
           <time dateTime={attempt.sentAt} title={`${full(attempt.sentAt)} · ${utc(attempt.sentAt)}`}>
@@ -21,10 +21,7 @@ export function Attempts({ attempts, isDead }: { attempts: Attempt[]; isDead: bo
             <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
           </span>
           <span className={css.soft}>{duration(attempt.durationMs)}</span>
-          <span className={css.reason}>
-            {isDead && index === 0 ? `${text.deliveries.deadLettered} · ` : ''}
-            {attempt.errorMessage ?? ''}
-          </span>
+          {attempt.errorMessage && <span className={css.reason}>{attempt.errorMessage}</span>}
         </li>
       ))}
     </ol>

@@ -1,5 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import type { DeliveryDetails } from '../api.ts'
 import { api, read } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
@@ -40,8 +41,8 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
   }
   return (
     <article className={css.delivery} aria-label={text.deliveries.title(details.delivery.id)}>
-      <Head receiverId={receiverId} details={details} />
-      <Attempts attempts={details.attempts} isDead={details.delivery.status === 'dead'} />
+      <Head key={deliveryId} receiverId={receiverId} details={details} />
+      <Attempts attempts={details.attempts} />
       <Content details={details} view={search.view ?? 'payload'} />
     </article>
   )
@@ -51,6 +52,9 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
   const { id, wamid, status, nextAttemptAt } = details.delivery
   const navigate = useNavigate({ from: '/receivers/{-$id}' })
   const { mutate, isPending, error, isSuccess } = useRedeliver(receiverId, details)
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The rows of the list stand between the chosen one and this pane.
+  useEffect(() => heading.current?.focus(), [])
   return (
     <header className={css.head}>
       <IconButton
@@ -60,7 +64,7 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         onClick={() => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })}
       />
       <div className={css.title}>
-        <h3 className={css.name}>
+        <h3 ref={heading} tabIndex={-1} className={css.name}>
           {text.deliveries.title(id)} <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
         </h3>
         <p className={css.about} dir="ltr">

@@ -62,9 +62,11 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
         <h2 className={css.name}>
           <bdi>{name}</bdi>
           <Badge tone={status === 'active' ? 'good' : 'plain'}>{text.receivers[status]}</Badge>
-          <Badge tone={hasSecret ? 'plain' : 'warn'}>
-            {hasSecret ? text.receivers.signed : text.receivers.unsigned}
-          </Badge>
+          <span className={hasSecret ? css.signed : undefined}>
+            <Badge tone={hasSecret ? 'plain' : 'warn'}>
+              {hasSecret ? text.receivers.signed : text.receivers.unsigned}
+            </Badge>
+          </span>
         </h2>
         <p className={css.url} dir="ltr">
           {method} {url}

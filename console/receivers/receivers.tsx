@@ -18,15 +18,15 @@ import css from './receivers.module.css'
 /** The receivers of the company, and beside them the deliveries of the one that is open. */
 export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
+  const { data: receivers } = useQuery(receiversQuery)
   return (
     <Screen title={text.receivers.title} permission="WhatsApp">
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>
-          {id === undefined ? (
+          {id !== undefined && <ReceiverPane key={id} id={Number(id)} />}
+          {id === undefined && receivers !== undefined && receivers.length > 0 && (
             <Empty icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />
-          ) : (
-            <ReceiverPane key={id} id={Number(id)} />
           )}
         </div>
       </div>

@@ -6,6 +6,7 @@ import { applyConversation, applyMessage } from '../inbox/live-inbox.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'
 import { announce } from '../parts/announcer.tsx'
 import { invalidateSoon } from '../queries.ts'
+import { createReread } from '../reread.ts'
 import { sessionQuery } from '../session.ts'
 import { text } from '../texts/text.ts'
 import { useSession } from './session-context.ts'
@@ -18,10 +19,12 @@ export function useLiveUpdates(): LiveState {
   const { name: me } = useSession()
   const [state, setState] = useState<LiveState>('connecting')
   useEffect(() => {
-    const refetch = () =>
-      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
+    const reread = createReread(() =>
+      client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] }),
+    )
     const take = ({ type, data }: LiveEvent) => {
-      if (type === 'ready' || type === 'reset') void refetch()
+      // An answer that is on its way may be older than the event, and would replace it.
+      if (type === 'ready' || type === 'reset' || client.isFetching() > 0) reread()
       if (type === 'conversation') applyConversation(client, recordOf<Conversation>(data))
       if (type === 'message') takeMessage(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))

@@ -269,7 +269,6 @@ export const en = {
     noHeaders: 'No attempt was made yet.',
     noAnswer: 'The receiver has not answered yet.',
     attemptsLabel: 'Attempts',
-    deadLettered: 'last attempt',
     redeliver: 'Redeliver',
     redelivered: 'The delivery was enqueued again.',
     redeliverThese: 'Redeliver these …',

@@ -1,0 +1,50 @@
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, expect, onTestFinished } from 'vitest'
+import { launchBrowser } from './browser.ts'
+import { startConsole } from './console-client.ts'
+import { buildConsole, openPage } from './console-page.ts'
+import { eventually } from './service.ts'
+
+/** The built console on a service of its own, with a company that has a number, and a browser: for all tests of a file. */
+export async function startConsoleWorld() {
+  buildConsole()
+  const service = await startConsole({ config: { webhookAllowPrivate: true } })
+  const browser = await launchBrowser()
+  afterAll(() => browser.close())
+  const { origin, control } = service
+  const company = await service.createCompany()
+
+  /** A text of a customer to a number of the business. */
+  const write = (from: string, body: string, name = 'Ada Lovelace', number = company.phoneNumberId) =>
+    control('POST', '/inbound', { phoneNumberId: number, from, name, type: 'text', text: { body } })
+  const conversationOf = async (phone: string, as = company.api): Promise<number> =>
+    eventually(async () => {
+      const { body } = await as('GET', '/whatsapp/conversations?pageSize=100')
+      return body.data.find(({ contact }: { contact: { phone: string } }) => contact.phone === phone)?.chatId
+    })
+  const sentTo = async (phone: string): Promise<unknown[]> =>
+    (await control('GET', '/messages?limit=1000')).body.filter(({ to }: { to: string }) => to.endsWith(phone))
+
+  /** A page that is signed in; when the test ends, it must have kept the rules of the console. */
+  const openSigned = async (
+    path = '/console/inbox',
+    token = company.key.token,
+    options: BrowserContextOptions = {},
+  ) => {
+    const opened = await openPage(browser, [origin], options)
+    onTestFinished(async () => {
+      await opened.context.close()
+      expect(opened.faults).toEqual([])
+    })
+    const { cookie } = await service.signIn(token)
+    const [name = '', value = ''] = cookie.split('=')
+    await opened.context.addCookies([{ name, value, domain: '127.0.0.1', path: '/console', httpOnly: true }])
+    await opened.page.goto(`${origin}${path}`)
+    await opened.page.getByRole('navigation').waitFor()
+    return opened
+  }
+  return { service, browser, origin, company, write, conversationOf, sentTo, openSigned }
+}
+
+export const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })
+export const bubble = (page: Page, words: string) => page.locator('[data-message]', { hasText: words })
