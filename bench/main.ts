@@ -9,6 +9,7 @@ import { fairnessBench } from './fairness.ts'
 import { type Figure, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
+import { liveBench } from './live.ts'
 import { readBench } from './read.ts'
 import { receiversBench } from './receivers.ts'
 import { sendBench } from './send.ts'
@@ -23,6 +24,7 @@ const BENCHES: Record<string, Bench> = {
   contacts: contactsBench,
   email: emailBench,
   fairness: fairnessBench,
+  live: liveBench,
 }
 
 const program = new Command('bench')
