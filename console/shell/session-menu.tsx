@@ -24,8 +24,9 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
   const leave = async () => {
     await signOut()
     forgetDrafts()
-    client.clear()
+    // The session stays in the cache, where the page that shows the sign-in reads it.
     client.setQueryData(sessionQuery.queryKey, null)
+    client.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] })
   }
   const role = session.kind === 'operator' ? text.menu.operator : (session.company?.name ?? text.menu.company)
   return (
