@@ -29,7 +29,7 @@ async function createWorld() {
       BASE_URL: `http://127.0.0.1:${port}`,
       ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
       ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
-      LOG_LEVEL: 'fatal',
+      LOG_LEVEL: 'warn',
     })
   }
   const first = await start()
@@ -108,10 +108,9 @@ test(
         }
       }
       const opening = openAgain()
-      const startedAt = performance.now()
       expect(await parley.signal('SIGTERM')).toBe(0)
       // At the deadline of 10 s, connections are cut.
-      expect(performance.now() - startedAt).toBeLessThan(9_000)
+      expect(parley.output()).not.toContain('http.drain.cut')
       isStopped = true
       await opening
       deaf.destroy()
