@@ -15,6 +15,12 @@ export const contactColumns = (db: Db) => db`
 export const emailPlace = (db: Db) =>
   db`coalesce(contacts.email_key, chr(1114111) || lpad(contacts.id::text, 16, '0')) collate "C"`
 
+/**
+ * The company in a statement that finds many contacts by key: the planner estimates for a company of average size. A value
+ * that the statistics do not contain counts as one row, and each key then reads all of the company by another index.
+ */
+export const anyCompany = (db: Db, companyId: number) => db`(select ${companyId}::bigint)`
+
 /** Undefined when the company has no contact with this id, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<Contact | undefined> {
   const [contact] = await db<Contact[]>`
@@ -192,7 +198,9 @@ export async function updateContacts(
         whatsapp_consent = ${changedConsent(tx, companyId, 'whatsapp', consents)},
         updated_at = statement_timestamp()
       from ${fromRows(tx, rows)}
-      where (contacts.company_id, contacts.id) = (${companyId}, state.id)
+      where (contacts.company_id, contacts.id) = (${anyCompany(tx, companyId)}, state.id)
+        -- No plan reads other contacts, whatever the statistics say.
+        and contacts.id = any(${rows.map(({ id }) => id)}::bigint[])
       returning contacts.id, contacts.email_consent, contacts.whatsapp_consent
     )
     select statement_timestamp() as at, ${optedOut(tx)}
@@ -230,7 +238,7 @@ export async function forgetAliases(
   await tx`
     delete from contact_aliases
     using jsonb_to_recordset(${jsonRows(tx, released)}) as released (id bigint, identity text)
-    where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, released.identity)
+    where (contact_aliases.company_id, contact_aliases.identity) = (${anyCompany(tx, companyId)}, released.identity)
       and contact_aliases.contact_id = released.id
   `
 }

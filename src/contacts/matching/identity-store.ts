@@ -1,6 +1,6 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Contact } from '../contact-record.ts'
-import { contactColumns, emailPlace } from '../contact-store.ts'
+import { anyCompany, contactColumns, emailPlace } from '../contact-store.ts'
 
 /** The identities in a write: an email address in lower case, a phone's identity, a contact's id. */
 export type Named = {
@@ -15,7 +15,8 @@ export type BatchLane = 'array' | 'import'
 /**
  * Locks customers by identity until the transaction ends, without waiting: false when another transaction has one of
  * them. With a lane it takes a place for a large batch, too: one per company and lane, and as many in all as the lock
- * table of the server has room for.
+ * table of the server has room for. The statements of a large batch are planned anew: a plan that was made for an empty
+ * table may read all contacts of the company for each row.
  */
 export async function tryLockContacts(
   tx: Db,
@@ -24,7 +25,9 @@ export async function tryLockContacts(
   lane: BatchLane | null,
 ): Promise<boolean> {
   const [row] = await tx<{ isLocked: boolean }[]>`
-    select try_lock_contacts(${companyId}, ${[...identities]}::text[], ${lane}) as is_locked
+    select
+      try_lock_contacts(${companyId}, ${[...identities]}::text[], ${lane}) as is_locked
+      ${lane === null ? tx`` : tx`, set_config('plan_cache_mode', 'force_custom_plan', true)`}
   `
   return row?.isLocked ?? false
 }
@@ -46,6 +49,7 @@ export async function readMatches(
   companyId: number,
   named: readonly Named[],
 ): Promise<readonly Match[] | undefined> {
+  const company = anyCompany(tx, companyId)
   const rows = await tx<(Match & { isChanged: boolean })[]>`
     with given as materialized (
       select *
@@ -60,7 +64,7 @@ export async function readMatches(
       cross join lateral (
         select contact_aliases.identity, contact_aliases.contact_id
         from contact_aliases
-        where (contact_aliases.company_id, contact_aliases.identity) = (${companyId}, phone.identity)
+        where (contact_aliases.company_id, contact_aliases.identity) = (${company}, phone.identity)
         limit 1
       ) as known
     ),
@@ -76,14 +80,19 @@ export async function readMatches(
       cross join lateral (
         select contacts.xmin
         from contacts
-        where (contacts.company_id, contacts.id) = (${companyId}, found.id) and contacts.deleted_at is null
+        where (contacts.company_id, contacts.id) = (${company}, found.id) and contacts.deleted_at is null
         limit 1
       ) as version
     )
-    select ${contactColumns(tx)}, contacts.email_key, seen.aliases, contacts.xmin <> seen.xmin as is_changed
+    select contact.*, seen.aliases, contact.xmin <> seen.xmin as is_changed
     from seen
-    join contacts on (contacts.company_id, contacts.id) = (${companyId}, seen.id)
-    for no key update of contacts nowait
+    -- Lateral, so that no plan joins by reading all contacts of the company.
+    cross join lateral (
+      select ${contactColumns(tx)}, contacts.email_key, contacts.xmin
+      from contacts
+      where (contacts.company_id, contacts.id) = (${company}, seen.id)
+      for no key update nowait
+    ) as contact
   `
   return rows.some(({ isChanged }) => isChanged) ? undefined : rows
 }
@@ -96,7 +105,9 @@ const contactsByEmailIdOrAlias = (tx: Db, companyId: number) => tx`
     cross join lateral (
       select contacts.id
       from contacts
-      where contacts.company_id = ${companyId} and ${emailPlace(tx)} = email.email_key and contacts.deleted_at is null
+      where contacts.company_id = ${anyCompany(tx, companyId)}
+        and ${emailPlace(tx)} = email.email_key
+        and contacts.deleted_at is null
       limit 1
     ) as known
     union all
@@ -114,7 +125,7 @@ const holdersOfPhones = (tx: Db, companyId: number) => tx`
   cross join lateral (
     select contacts.id
     from contacts
-    where (contacts.company_id, contacts.phone_identity) = (${companyId}, phone.identity)
+    where (contacts.company_id, contacts.phone_identity) = (${anyCompany(tx, companyId)}, phone.identity)
       and contacts.deleted_at is null
       and contacts.id not in (select direct.id from direct)
     order by contacts.id
