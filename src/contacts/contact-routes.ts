@@ -97,7 +97,9 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
           isArray: Array.isArray(request.body),
-          alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+          ...(request.idempotency !== undefined && {
+            alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+          }),
         })
         return toAnswer(contacts)
       },

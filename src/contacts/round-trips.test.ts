@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { caller, contactsApp } from '../../test/contacts-app.ts'
 import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
@@ -37,5 +38,25 @@ test('a contact is created, updated and given consent in two round trips to the 
     ['ada3@example.com', 'Ada'],
     ['ada4@example.com', null],
   ])
+  await one.end()
+})
+
+test('a request with one contact takes two round trips to the database', async () => {
+  const { db, url } = await createTestDatabase()
+  const companyId = await createCompany(db)
+  const proxy = await startCutProxy(url)
+  const one = connect(proxy.url, { max: 1 })
+  const { app, keyOf } = await contactsApp(one)
+  const { headers } = await keyOf(caller(companyId))
+  const post = async (n: number) => {
+    const before = proxy.roundTrips()
+    const payload = { email: `ada${n}@example.com`, phone: `39333${1000 + n}` }
+    const { statusCode } = await app.inject({ method: 'POST', url: '/public/v1/contacts', headers, payload })
+    expect(statusCode).toBe(200)
+    return proxy.roundTrips() - before
+  }
+  for (const n of [1, 2, 1, 2]) await post(n)
+  expect(await post(3)).toBe(2)
+  expect(await post(3)).toBe(2)
   await one.end()
 })

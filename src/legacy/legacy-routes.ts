@@ -244,7 +244,9 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           whenFull,
           isArray,
           matchBy: 'email',
-          alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+          ...(request.idempotency !== undefined && {
+            alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
+          }),
         })
         return toAnswer(contacts)
       },
