@@ -6,7 +6,15 @@ import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
 import { type ContactRow, type ContactState, takeContactIds } from './contact-store.ts'
 import { applyItems, changesOf, type Item, type ItemResult, type WhenFull } from './matching/contact-batch.ts'
-import { type Commit, withMatchesLocked } from './matching/identity-lock.ts'
+import { createGroups } from './matching/contact-group.ts'
+import { isFree } from './matching/contact-queue.ts'
+import {
+  type Commit,
+  identitiesOf,
+  type LockedWork,
+  tryWithMatchesLocked,
+  withMatchesLocked,
+} from './matching/identity-lock.ts'
 import type { Match } from './matching/identity-store.ts'
 
 /** Most contacts in one call. */
@@ -38,26 +46,72 @@ export async function upsertContacts(
   companyId: number,
   writes: readonly ContactWrite[],
   by: ChangedBy,
-  { whenFull = 'refuse', isArray = false, matchBy = 'email or phone', alsoCommit }: UpsertOptions = {},
+  options: UpsertOptions = {},
 ): Promise<Contact[]> {
-  const items = writes.map((write) => toItem(write))
-  const named = matchBy === 'email' ? items.map((item) => ({ ...item, phoneIdentity: null })) : items
-  const write = async (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => {
-    const results = applyItems(named, matches, whenFull)
-    refuseFull(results, isArray)
+  const { isArray = false, matchBy = 'email or phone', alsoCommit } = options
+  const items = writes.map((write) => withMatchBy(toItem(write), matchBy))
+  const [item] = items
+  const mayShare = item !== undefined && items.length === 1 && !isArray && alsoCommit === undefined
+  if (!mayShare || !isFree(db, companyId, identitiesOf(item))) return upsertAlone(db, companyId, items, by, options)
+  const { whenFull = 'refuse' } = options
+  const key = JSON.stringify([companyId, by.clientId, by.source, whenFull])
+  const end = await upsertInGroup(db, key, item, (group) => upsertGroup(db, companyId, group, by, whenFull))
+  return end()
+}
+
+const withMatchBy = (item: Item, matchBy: 'email' | 'email or phone'): Item =>
+  matchBy === 'email' ? { ...item, phoneIdentity: null } : item
+
+async function upsertAlone(
+  db: Pool,
+  companyId: number,
+  items: readonly Item[],
+  by: ChangedBy,
+  { whenFull = 'refuse', isArray = false, alsoCommit }: UpsertOptions,
+): Promise<Contact[]> {
+  const write: LockedWork<Contact[]> = async (tx, matches, ids, commit) => {
+    const results = applyItems(items, matches, whenFull)
+    for (const [index, { fault }] of results.entries()) {
+      if (fault !== undefined) throw fieldsFault(fault, isArray ? `${index}.` : '')
+    }
     await giveIds(tx, results, ids)
     const contacts = await writeResults(tx, companyId, results, by, alsoCommit === undefined ? commit : undefined)
     await alsoCommit?.(tx, contacts)
     return contacts
   }
-  return withMatchesLocked(db, companyId, named, write, { ids: named.length })
+  return withMatchesLocked(db, companyId, items, write, { ids: items.length })
 }
 
-function refuseFull(results: readonly ItemResult[], isArray: boolean): void {
-  for (const [index, { fault }] of results.entries()) {
-    if (fault === undefined) continue
-    throw validationError([{ path: isArray ? `${index}.customFields` : 'customFields', message: fault }])
+const fieldsFault = (message: string, path = '') => validationError([{ path: `${path}customFields`, message }])
+
+/** How a write of a group ends: with its contact, or with an error of its own. */
+type End = () => Contact[] | Promise<Contact[]>
+const upsertInGroup = createGroups<Item, End>()
+
+/**
+ * Writes single contacts of several requests in one transaction, each as if it came alone. When another process has the
+ * lock of one of them, each goes on alone.
+ */
+async function upsertGroup(
+  db: Pool,
+  companyId: number,
+  items: readonly Item[],
+  by: ChangedBy,
+  whenFull: WhenFull,
+): Promise<End[]> {
+  const write: LockedWork<End[]> = async (tx, matches, ids, commit) => {
+    const results = applyItems(items, matches, whenFull)
+    await giveIds(tx, results, ids)
+    const accepted = results.filter(({ fault }) => fault === undefined)
+    const contacts = await writeResults(tx, companyId, accepted, by, commit)
+    const contactOf = new Map(accepted.map((result, place) => [result, contacts.slice(place, place + 1)]))
+    return results.map((result): End => {
+      const { fault } = result
+      return () => (fault === undefined ? (contactOf.get(result) ?? []) : Promise.reject(fieldsFault(fault)))
+    })
   }
+  const written = await tryWithMatchesLocked(db, companyId, items, write)
+  return written?.value ?? items.map((item) => () => upsertAlone(db, companyId, [item], by, { whenFull }))
 }
 
 export type RowOutcome = { readonly kind: ItemResult['kind']; readonly fault?: string | undefined }

@@ -36,6 +36,12 @@ export async function runExclusive<T>(
   }
 }
 
+/** Whether no work of the company with one of these keys runs or waits. */
+export function isFree(pool: Pool, companyId: number, keys: readonly string[]): boolean {
+  const ends = queues.get(pool)?.get(companyId)?.ends
+  return ends === undefined || !keys.some((key) => ends.has(key))
+}
+
 function queueOf(pool: Pool, companyId: number): Queue {
   const ofPool = queues.get(pool) ?? new Map<number, Queue>()
   queues.set(pool, ofPool)

@@ -8,7 +8,7 @@ import { runExclusive } from './contact-queue.ts'
 import { type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
 
 /** A write with more names than this takes the place of a large batch. */
-const SMALL_BATCH = 25
+export const SMALL_BATCH = 25
 const GIVE_UP_AFTER_MS = 20_000
 const WAIT_MS = { first: 4, longest: 128 }
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -27,6 +27,9 @@ export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
 
 /** Sends the commit of the transaction. */
 export type Commit = () => Promise<unknown>
+
+/** Work on the contacts that a write can match. `ids` are free for new contacts. */
+export type LockedWork<T> = (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => Promise<T>
 
 export type LockOptions = {
   lane?: BatchLane
@@ -50,33 +53,15 @@ export async function withMatchesLocked<T>(
   db: Pool,
   companyId: number,
   named: readonly Named[],
-  work: (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => Promise<T>,
-  { lane = 'array', ids: idCount = 0, signal }: LockOptions = {},
+  work: LockedWork<T>,
+  options: LockOptions = {},
 ): Promise<T> {
-  const identities = [...new Set(named.flatMap(identitiesOf))]
-  const large = named.length > SMALL_BATCH ? lane : null
-  const ids = named.flatMap(({ id }) => (id === undefined || large !== null ? [] : [`id:${id}`]))
-  const keys = [...identities, ...ids, ...(large === null ? [] : [large])]
-  const attempt = () =>
-    db.begin(
-      'isolation level read committed',
-      async (tx) => {
-        // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
-        const [isLocked, matches, newIds] = await Promise.all([
-          tryLockContacts(tx, companyId, identities, large),
-          readMatches(tx, companyId, named),
-          takeContactIds(tx, large === null ? idCount : 0),
-        ])
-        if (!isLocked || matches === undefined) throw new Busy()
-        return { value: await work(tx, matches, newIds, tx.commit) }
-      },
-      { pipelined: true },
-    )
-  return runExclusive(db, companyId, keys, async () => {
+  const { lane = 'array', signal } = options
+  return runExclusive(db, companyId, queueKeysOf(named, lane), async () => {
     const startedAtMs = monotonicMs()
     for (let waitMs = WAIT_MS.first; ; waitMs = Math.min(2 * waitMs, WAIT_MS.longest)) {
-      const outcome = await attempt().catch(asBusy)
-      if ('value' in outcome) return outcome.value as T
+      const outcome = await attempt(db, companyId, named, work, options)
+      if (outcome !== undefined) return outcome.value
       signal?.throwIfAborted()
       if (signal === undefined && monotonicMs() - startedAtMs > GIVE_UP_AFTER_MS) throw tooBusy()
       // At a random moment, so that those who wait for each other don't meet again.
@@ -85,9 +70,55 @@ export async function withMatchesLocked<T>(
   })
 }
 
+/** The same in one attempt: undefined, and nothing done, when another process has one of the locks. */
+export async function tryWithMatchesLocked<T>(
+  db: Pool,
+  companyId: number,
+  named: readonly Named[],
+  work: LockedWork<T>,
+): Promise<{ value: T } | undefined> {
+  const run = () => attempt(db, companyId, named, work, { ids: named.length })
+  return runExclusive(db, companyId, queueKeysOf(named, 'array'), run)
+}
+
+async function attempt<T>(
+  db: Pool,
+  companyId: number,
+  named: readonly Named[],
+  work: LockedWork<T>,
+  { lane = 'array', ids = 0 }: LockOptions,
+): Promise<{ value: T } | undefined> {
+  const identities = [...new Set(named.flatMap(identitiesOf))]
+  const large = isLarge(named) ? lane : null
+  const run = async (tx: Db, commit: Commit) => {
+    // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
+    const [isLocked, matches, newIds] = await Promise.all([
+      tryLockContacts(tx, companyId, identities, large),
+      readMatches(tx, companyId, named),
+      takeContactIds(tx, large === null ? ids : 0),
+    ])
+    if (!isLocked || matches === undefined) throw new Busy()
+    return { value: await work(tx, matches, newIds, commit) }
+  }
+  try {
+    const outcome = await db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
+    return outcome as { value: T }
+  } catch (error) {
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}
+
+const isLarge = (named: readonly Named[]): boolean => named.length > SMALL_BATCH
+
+/** What the work of this process waits for: its identities, the contacts that it names, or the place of a large batch. */
+function queueKeysOf(named: readonly Named[], lane: BatchLane): string[] {
+  const identities = [...new Set(named.flatMap(identitiesOf))]
+  if (isLarge(named)) return [...identities, lane]
+  return [...identities, ...named.flatMap(({ id }) => (id === undefined ? [] : [`id:${id}`]))]
+}
+
 const tooBusy = () => serviceUnavailable('These contacts are being changed by too many requests at once: try again')
 
-function asBusy(error: unknown): object {
-  if (error instanceof Busy || isContention(error) || sqlState(error) === LOCK_NOT_AVAILABLE) return {}
-  throw error
-}
+const isBusy = (error: unknown): boolean =>
+  error instanceof Busy || isContention(error) || sqlState(error) === LOCK_NOT_AVAILABLE
