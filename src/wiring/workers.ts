@@ -81,33 +81,27 @@ export function startWorkers(deps: Deps): Workers {
   })
   deps.eventsStored.onRaise(inbound.wake)
   const stopping = new AbortController()
-  const sweeps = repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping.signal))
-  const stuck = repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS))
-  const waitingStatuses = repeatedly(deps, APPLY_WAITING_MS, () => applyWaitingStatuses(deps.db, deps.clock.now()))
-  const days = repeatedly(deps, DELIVERY_DAYS_MS, () =>
-    maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays),
-  )
-  const counts = repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db))
-  const statistics = repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db))
+  const sweeps = startSweeps(deps, stopping.signal)
   return {
     stop: async () => {
       stopping.abort()
       deliverer.close()
-      await Promise.all([
-        inbound.stop(),
-        sweeps.stop(),
-        stuck.stop(),
-        waitingStatuses.stop(),
-        counts.stop(),
-        statistics.stop(),
-        days.stop(),
-        jobs.stop(DRAIN_MS),
-      ])
+      await Promise.all([inbound.stop(), jobs.stop(DRAIN_MS), ...sweeps.map((one) => one.stop())])
       await deps.receiver.close()
       deps.mailer.close()
     },
   }
 }
+
+/** The work that is done again and again, each with its pause. */
+const startSweeps = (deps: Deps, stopping: AbortSignal) => [
+  repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping)),
+  repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS)),
+  repeatedly(deps, APPLY_WAITING_MS, () => applyWaitingStatuses(deps.db, deps.clock.now())),
+  repeatedly(deps, DELIVERY_DAYS_MS, () => maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays)),
+  repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db)),
+  repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db)),
+]
 
 /** The other kinds of job, one entry each. */
 function jobKinds(deps: Deps): JobKind[] {

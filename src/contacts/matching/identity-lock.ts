@@ -111,7 +111,7 @@ async function attempt<T>(
 
 const isLarge = (named: readonly Named[]): boolean => named.length > SMALL_BATCH
 
-/** What the work of this process waits for: its identities, the contacts that it names, or the place of a large batch. */
+/** The keys that work of this process waits for: its identities, the contacts that it names, or the place of a large batch. */
 function queueKeysOf(named: readonly Named[], lane: BatchLane): string[] {
   const identities = [...new Set(named.flatMap(identitiesOf))]
   if (isLarge(named)) return [...identities, lane]
