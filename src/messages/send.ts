@@ -65,7 +65,7 @@ export type SendReply = {
 export async function sendMessage(deps: SendDeps, caller: SendCaller, request: SendRequest): Promise<SendReply> {
   const sender = resolveSender(await deps.senders.listFor(caller.companyId), request.sender)
   const { outbound, template } = await compose(deps, caller.companyId, sender, request)
-  const attempt = await deps.breaker.run(sender.id, async () => {
+  const attempt = await deps.breaker.run({ companyId: caller.companyId, id: sender.id }, async () => {
     const message = accepted(
       await deps.prepareSend(toPrepare(deps, caller, sender, request, outbound, template)),
       deps.clock,

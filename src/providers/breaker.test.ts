@@ -19,14 +19,18 @@ describe('the breaker of a sender', () => {
     const breaker = createBreaker()
     let attempts = 0
     const attempt = (outcome: SendOutcome) =>
-      breaker.run(1, async () => {
+      breaker.run({ companyId: 1, id: 1 }, async () => {
         attempts += 1
         return { outcome }
       })
     for (let failure = 0; failure < 10; failure++) await attempt(down)
     expect(await attempt(accepted)).toBeUndefined()
     expect(attempts).toBe(10)
-    expect(await breaker.run(2, async () => ({ outcome: accepted }))).toBeDefined()
+    const others = [
+      { companyId: 1, id: 2 },
+      { companyId: 2, id: 1 },
+    ]
+    for (const other of others) expect(await breaker.run(other, async () => ({ outcome: accepted }))).toBeDefined()
 
     await expect.poll(() => attempt(accepted), { timeout: 10_000, interval: 100 }).toEqual({ outcome: accepted })
     expect(await attempt(accepted)).toEqual({ outcome: accepted })
@@ -35,7 +39,7 @@ describe('the breaker of a sender', () => {
 
   test('does not open for refusals, nor for failures between which something went through', async () => {
     const breaker = createBreaker()
-    const attempt = (outcome: SendOutcome) => breaker.run(1, async () => ({ outcome }))
+    const attempt = (outcome: SendOutcome) => breaker.run({ companyId: 1, id: 1 }, async () => ({ outcome }))
     for (let count = 0; count < 30; count++) expect(await attempt(refused)).toBeDefined()
     for (let count = 0; count < 30; count++) expect(await attempt(count % 9 === 0 ? accepted : down)).toBeDefined()
   })

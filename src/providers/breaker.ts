@@ -14,9 +14,12 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const MAX_SENDERS = 10_000
 
+/** A sender; companies may know the same id. */
+export type SenderKey = { companyId: number; id: number }
+
 export type Breaker = {
   /** Runs the attempt; `undefined`, and nothing run, while the sender's provider is down. */
-  run<T extends { outcome: SendOutcome }>(senderId: number, attempt: () => Promise<T>): Promise<T | undefined>
+  run<T extends { outcome: SendOutcome }>(sender: SenderKey, attempt: () => Promise<T>): Promise<T | undefined>
 }
 
 /**
@@ -24,16 +27,17 @@ export type Breaker = {
  * tries whether the provider is back.
  */
 export function createBreaker(): Breaker {
-  const policies = new LRUCache<number, CircuitBreakerPolicy>({ max: MAX_SENDERS })
-  const policyOf = (senderId: number): CircuitBreakerPolicy => {
-    const policy = policies.get(senderId) ?? createPolicy()
-    policies.set(senderId, policy)
+  const policies = new LRUCache<string, CircuitBreakerPolicy>({ max: MAX_SENDERS })
+  const policyOf = ({ companyId, id }: SenderKey): CircuitBreakerPolicy => {
+    const key = `${companyId}.${id}`
+    const policy = policies.get(key) ?? createPolicy()
+    policies.set(key, policy)
     return policy
   }
   return {
-    run: async (senderId, attempt) => {
+    run: async (sender, attempt) => {
       try {
-        return await policyOf(senderId).execute(attempt)
+        return await policyOf(sender).execute(attempt)
       } catch (error) {
         if (error instanceof BrokenCircuitError) return undefined
         throw error

@@ -142,7 +142,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
     test('its breaker opens after ten failures, holds everything back, and closes when the provider is there again', async () => {
       const breaker = createBreaker()
       const attempt = (access: Partial<SenderAccess> = {}) =>
-        breaker.run(1, async () => ({ outcome: await send(access) }))
+        breaker.run({ companyId: 1, id: 1 }, async () => ({ outcome: await send(access) }))
       const away = { apiBaseUrl: 'http://127.0.0.1:9/base' }
       for (let failure = 0; failure < 10; failure++) {
         expect(await attempt(away)).toMatchObject({ outcome: { kind: 'unreachable' } })

@@ -75,10 +75,10 @@ export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecre
 export function findSecretsOf(
   db: Db,
   senders: readonly { companyId: number; id: number }[],
-): Promise<{ id: number; appSecret: string | null; webhookSecret: string | null }[]> {
+): Promise<{ companyId: number; id: number; appSecret: string | null; webhookSecret: string | null }[]> {
   const rows = senders.map(({ companyId, id }) => ({ company_id: companyId, id }))
   return db`
-    select sender.id, sender.app_secret, sender.webhook_secret
+    select sender.company_id, sender.id, sender.app_secret, sender.webhook_secret
     from jsonb_to_recordset(${jsonRows(db, rows)}) as wanted (company_id bigint, id bigint)
     join senders sender on (sender.company_id, sender.id) = (wanted.company_id, wanted.id)
   `

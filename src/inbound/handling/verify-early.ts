@@ -18,14 +18,14 @@ export async function verifyEarly<Routed extends Early>(
 ): Promise<{ taken: readonly Routed[]; unverified: readonly Routed[] }> {
   const early = routed.filter(isEarly)
   if (early.length === 0) return { taken: routed, unverified: [] }
-  const senders = new Map(early.map(({ sender }) => [sender.id, sender]))
-  const secrets = new Map<number, ReturnType<typeof openSecrets>>()
-  for (const row of await findSecretsOf(tx, [...senders.values()])) secrets.set(row.id, openSecrets([row], decrypt))
+  const senders = new Map(early.map(({ sender }) => [keyOf(sender), sender]))
+  const secrets = new Map<string, ReturnType<typeof openSecrets>>()
+  for (const row of await findSecretsOf(tx, [...senders.values()])) secrets.set(keyOf(row), openSecrets([row], decrypt))
 
   const outcomes = new Map<string, boolean>()
   const isVerified = ({ event, sender }: Early): boolean => {
-    const key = `${event.id} ${sender.id}`
-    const required = secrets.get(sender.id)
+    const key = `${event.id} ${keyOf(sender)}`
+    const required = secrets.get(keyOf(sender))
     const outcome = outcomes.get(key) ?? (required !== undefined && isProven(event.body, event, required))
     outcomes.set(key, outcome)
     return outcome
@@ -33,6 +33,9 @@ export async function verifyEarly<Routed extends Early>(
   const unverified = new Set(early.filter((one) => !isVerified(one)))
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
+
+/** Companies may know the same id. */
+const keyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`
 
 const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
   sender.proofUntil !== null && receivedAt < sender.proofUntil && !event.isChecked

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createTwins } from '../../../test/twins.ts'
+import type { StoredEvent } from '../event-store.ts'
+import { createProof } from '../ingest/signature.ts'
+import type { RoutedSender } from './routing-store.ts'
+import { verifyEarly } from './verify-early.ts'
+
+const { db } = await createTestDatabase()
+
+const AT = new Date('2026-01-02T00:00:00Z')
+const BODY = Buffer.from('{}')
+
+/** An event that came before the number was connected, with a secret. */
+const early = (companyId: number, senderId: number, eventId: number, secret: string) => ({
+  receivedAt: AT,
+  event: {
+    id: eventId,
+    body: BODY,
+    isChecked: false,
+    ...createProof(BODY, { signature: null, secret }),
+  } as StoredEvent,
+  sender: { companyId, id: senderId, proofUntil: new Date(AT.getTime() + 1_000) } as RoutedSender,
+})
+
+test('an early event proves the secrets of its own company, though another knows a sender of the same id', async () => {
+  const { companyId, twinId, senderId } = await createTwins(db)
+  await db`update senders set webhook_secret = 'of ' || company_id where company_id in (${companyId}, ${twinId})`
+  const own = [companyId, twinId].map((id, place) => early(id, senderId, place, `of ${id}`))
+  const crossed = [early(companyId, senderId, 2, `of ${twinId}`), early(twinId, senderId, 3, `of ${companyId}`)]
+
+  const { taken, unverified } = await verifyEarly(db, (sealed) => sealed, [...own, ...crossed])
+  expect(taken).toEqual(own)
+  expect(unverified).toEqual(crossed)
+})
