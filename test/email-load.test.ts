@@ -10,7 +10,7 @@ test('large mails at once: 8 MiB in one statement, and what was refused as too m
     Array.from({ length: 60 }, (_, n) => api('POST', '/emails', { ...MAIL, html, subject: `Mail ${n}` })),
   )
   const accepted = answers.filter(({ status }) => status === 201)
-  const refused = answers.filter(({ headers }) => headers.get('retry-after') !== null)
+  const refused = answers.filter(({ body }) => body.error?.message.includes('nothing was done'))
   // On a machine that is busy, a statement that has started may outlast its callers: their outcome is unknown.
   const unknown = answers.length - accepted.length - refused.length
   const rows = await db<{ uid: string }[]>`select uid from emails where company_id = ${companyId}`

@@ -38,8 +38,11 @@ for (const receiver of RECEIVERS) {
 
       await say('Is it ready?')
       await eventually(async () => output().includes('393331234567: Is it ready?'))
-      const logs = await api('GET', `/webhooks/registrations/${registered.id}/logs`)
-      const { id } = logs.body[0]
+      const logs = await eventually(async () => {
+        const { body } = await api('GET', `/webhooks/registrations/${registered.id}/logs`)
+        return body.length > 0 && body
+      })
+      const { id } = logs[0]
       const repeated = await api('POST', `/webhooks/registrations/${registered.id}/logs/${id}/redeliver`)
       expect(repeated.status).toBe(200)
       await say('Thank you')
