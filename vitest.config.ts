@@ -32,7 +32,10 @@ export default defineConfig({
         extends: true,
         test: { name: 'database', include: files.database, globalSetup, maxWorkers, ...order(1) },
       },
-      { extends: true, test: { name: 'process', include: files.process, globalSetup, maxWorkers, ...order(1) } },
+      {
+        extends: true,
+        test: { name: 'process', include: files.process, globalSetup, testTimeout: 60_000, maxWorkers, ...order(1) },
+      },
     ],
   },
 })

@@ -17,7 +17,7 @@ export function buildConsole(): void {
 export async function openPage(browser: Browser, origins: string[], options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options })
   // Less than the time of a test, so that a step that fails is named.
-  context.setDefaultTimeout(12_000)
+  context.setDefaultTimeout(25_000)
   const page = await context.newPage()
   const faults: string[] = []
   context.on('request', (request) => {

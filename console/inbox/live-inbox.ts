@@ -12,19 +12,23 @@ import {
 import { type MessagePages, messagesQuery, withMessage } from './message-queries.ts'
 
 /** While the pointer or the focus is in the list, rows keep their places: these wait until it leaves. */
-const waiting = new Map<number, Conversation>()
+const waiting = new Map<number, Change>()
 let isListInUse = false
+
+/** `isNews`: it has another last message than before. Times have whole seconds: news goes before what has the same time. */
+type Change = { record: Conversation; isNews: boolean }
 
 /** Told by the list. Rows that waited move when it is no longer in use. */
 export function setListInUse(client: QueryClient, isInUse: boolean): void {
   isListInUse = isInUse
   if (isInUse) return
-  for (const record of waiting.values()) placeConversation(client, record)
+  for (const change of waiting.values()) placeConversation(client, change)
   waiting.clear()
 }
 
 /** Shows a changed conversation in its pane and in every list that is loaded. */
 export function applyConversation(client: QueryClient, record: Conversation): void {
+  const isNews = !isSameMessage(shownIn(client, record.chatId), record)
   client.setQueryData(conversationQuery(record.chatId).queryKey, record)
   client.setQueryData(unreadQuery.queryKey, (rows) => {
     const others = rows?.filter(({ chatId }) => chatId !== record.chatId)
@@ -39,8 +43,28 @@ export function applyConversation(client: QueryClient, record: Conversation): vo
     { queryKey: ['conversation-pages'] },
     (page) => page && { ...page, data: page.data.map(replace) },
   )
-  if (isListInUse) waiting.set(record.chatId, record)
-  else placeConversation(client, record)
+  const change = { record, isNews: isNews || waiting.get(record.chatId)?.isNews === true }
+  if (isListInUse) waiting.set(record.chatId, change)
+  else placeConversation(client, change)
+}
+
+/** The conversation as a loaded list shows it. */
+function shownIn(client: QueryClient, chatId: number): Conversation | undefined {
+  const lists = client.getQueriesData<ConversationPages>({ queryKey: ['conversations'] })
+  const pages = client.getQueriesData<NumberedPage>({ queryKey: ['conversation-pages'] })
+  const rows = [
+    ...lists.flatMap(([, list]) => list?.pages.flatMap(({ data }) => data) ?? []),
+    ...pages.flatMap(([, page]) => page?.data ?? []),
+  ]
+  return rows.find((row) => row.chatId === chatId)
+}
+
+function isSameMessage(known: Conversation | undefined, record: Conversation): boolean {
+  if (known === undefined) return false
+  const [before, now] = [known.lastMessage, record.lastMessage]
+  return (
+    before?.timestampIso === now?.timestampIso && before?.text === now?.text && before?.direction === now?.direction
+  )
 }
 
 export function applyMessage(client: QueryClient, chatId: number, message: Message): void {
@@ -49,18 +73,21 @@ export function applyMessage(client: QueryClient, chatId: number, message: Messa
   )
 }
 
-function placeConversation(client: QueryClient, record: Conversation): void {
+function placeConversation(client: QueryClient, change: Change): void {
+  const { record } = change
   for (const [queryKey, lists] of client.getQueriesData<ConversationPages>({ queryKey: ['conversations'] })) {
     const filter: Filter = Object(queryKey[1])
     const belongs = matches(record, filter)
     if (belongs === undefined) invalidateSoon(client, queryKey)
-    else if (lists !== undefined) client.setQueryData(queryKey, placed(lists, record, belongs))
+    else if (lists !== undefined) client.setQueryData(queryKey, placed(lists, change, belongs))
   }
-  placeInFirstPage(client, record)
+  placeInFirstPage(client, change)
 }
 
 /** The lists with the record in order of its activity, or without it. */
-function placed(lists: ConversationPages, record: Conversation, belongs: boolean): ConversationPages {
+function placed(lists: ConversationPages, { record, isNews }: Change, belongs: boolean): ConversationPages {
+  const isShown = lists.pages.some(({ data }) => data.some(({ chatId }) => chatId === record.chatId))
+  if (belongs && isShown && !isNews) return lists
   const others = lists.pages.map((page) => ({
     ...page,
     data: page.data.filter(({ chatId }) => chatId !== record.chatId),
@@ -78,18 +105,21 @@ function placed(lists: ConversationPages, record: Conversation, belongs: boolean
 }
 
 /** A row that comes from further below, or is new, moves all pages: they are read again. */
-function placeInFirstPage(client: QueryClient, record: Conversation): void {
+function placeInFirstPage(client: QueryClient, { record, isNews }: Change): void {
   const queryKey = ['conversation-pages', 1]
   const first = client.getQueryData<NumberedPage>(queryKey)
   if (first === undefined) return
   const known = first.data.findIndex(({ chatId }) => chatId === record.chatId)
-  const isInOrder = known !== -1 && first.data.slice(0, known).every((one) => activityOf(one) >= activityOf(record))
-  if (isInOrder) return
+  const isInOrder = (one: Conversation) =>
+    activityOf(one) > activityOf(record) || (!isNews && activityOf(one) === activityOf(record))
+  if (known !== -1 && first.data.slice(0, known).every(isInOrder)) return
   if (known === -1) {
     invalidateSoon(client, ['conversation-pages'])
     return
   }
-  const data = first.data.toSorted((one, other) => (activityOf(one) < activityOf(other) ? 1 : -1))
+  const others = first.data.filter(({ chatId }) => chatId !== record.chatId)
+  const before = others.findIndex((one) => activityOf(one) <= activityOf(record))
+  const data = others.toSpliced(before === -1 ? others.length : before, 0, record)
   client.setQueryData(queryKey, { ...first, data })
 }
 

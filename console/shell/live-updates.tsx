@@ -1,4 +1,4 @@
-import { useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import type { Conversation, Message } from '../api.ts'
 import { showAnswering } from '../inbox/answering.ts'
@@ -12,6 +12,7 @@ import { text } from '../texts/text.ts'
 import { useSession } from './session-context.ts'
 
 const POLL_MS = 5_000
+const MAX_HELD = 200
 
 /** Follows the stream, puts its events into the cache, and polls while there is no stream. */
 export function useLiveUpdates(): LiveState {
@@ -22,26 +23,33 @@ export function useLiveUpdates(): LiveState {
     const reread = createReread(() =>
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] }),
     )
-    const take = ({ type, data }: LiveEvent) => {
-      // An answer that is on its way may be older than the event, and would replace it.
-      if (type === 'ready' || type === 'reset' || client.isFetching() > 0) reread()
-      if (type === 'conversation') applyConversation(client, recordOf<Conversation>(data))
-      if (type === 'message') takeMessage(recordOf(data))
+    const held = holdWhileFetching(client, apply, reread)
+    const take = (event: LiveEvent) => {
+      const { type, data } = event
+      if (type === 'ready' || type === 'reset') reread()
+      if (type === 'conversation' || type === 'message') {
+        apply(client, event)
+        held.add(event)
+      }
+      if (type === 'message') announceMessage(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
     }
-    const takeMessage = ({ chatId, message }: { chatId: number; message: Message }) => {
-      applyMessage(client, chatId, message)
+    const announceMessage = ({ message }: { message: Message }) => {
       if (message.direction === 'inbound') announce(text.inbox.newMessage(message.senderName ?? '', message.text ?? ''))
     }
     const takeAnswering = ({ chatId, name }: { chatId: number; name: string }) => {
       if (name !== me) showAnswering(chatId, name)
     }
-    return followLive({
+    const stop = followLive({
       onEvent: take,
       onState: setState,
       onRefused: () => void client.invalidateQueries({ queryKey: sessionQuery.queryKey }),
     })
+    return () => {
+      stop()
+      held.stop()
+    }
   }, [client, me])
   useEffect(() => {
     if (state !== 'down') return
@@ -49,6 +57,40 @@ export function useLiveUpdates(): LiveState {
     return () => clearInterval(timer)
   }, [client, state])
   return state
+}
+
+/** Puts a changed record into the cache; may be repeated. */
+function apply(client: QueryClient, { type, data }: LiveEvent): void {
+  if (type === 'conversation') applyConversation(client, recordOf<Conversation>(data))
+  else {
+    const { chatId, message } = recordOf<{ chatId: number; message: Message }>(data)
+    applyMessage(client, chatId, message)
+  }
+}
+
+/**
+ * Events that come while answers are on their way: an answer may be older than the event, and would replace it. When the
+ * last answer is there, they are applied once more; more than 200 are a reason to read again.
+ */
+function holdWhileFetching(
+  client: QueryClient,
+  applyAgain: (client: QueryClient, event: LiveEvent) => void,
+  reread: () => void,
+) {
+  let held: LiveEvent[] = []
+  const flush = () => {
+    if (held.length === 0 || client.isFetching() > 0) return
+    const events = held
+    held = []
+    for (const event of events) applyAgain(client, event)
+  }
+  const stop = client.getQueryCache().subscribe(flush)
+  const add = (event: LiveEvent) => {
+    if (client.isFetching() === 0) return
+    if (held.length < MAX_HELD) held.push(event)
+    else reread()
+  }
+  return { add, stop }
 }
 
 /** The data of an event, of whose shape the service is sure. */

@@ -17,7 +17,7 @@ export type StoppingServer = Stopping & {
 
 /** The listener closes after this long without a new connection. */
 const QUIET_MS = 25
-/** The longest wait for such a pause. */
+/** The longest wait for such a pause, and then for a moment in which no connection waits. */
 const MAX_WAIT_MS = 1_000
 
 /**
@@ -61,7 +61,10 @@ async function noneConnects(server: NetServer): Promise<void> {
   for (let before = -1; accepted !== before && performance.now() < endsAtMs; ) {
     before = accepted
     await sleep(QUIET_MS)
-    // Each iteration of the event loop accepts one connection: after an iteration without any, none waits.
+  }
+  // Each iteration of the event loop accepts one connection: after an iteration without any, none waits.
+  for (let before = -1; accepted !== before && performance.now() < endsAtMs + MAX_WAIT_MS; ) {
+    before = accepted
     await setImmediate()
   }
   server.off('connection', count)

@@ -36,6 +36,7 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   let isReady = false
   let timer: NodeJS.Timeout | undefined
   let begun: Promise<void> | undefined
+  let ended: Promise<void> = Promise.resolve()
   let heardFirst = () => {}
 
   const hear = (text: string) => {
@@ -53,13 +54,14 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   }
   const connection = createSubscription(() => listen(db, hear, onListening))
   const round = async () => {
+    const mine = begun
     missed += 1
     if (missed > MISSED_ROUNDS) {
       isDeaf = true
       connection.renew()
     }
     await keepListening(db, id).catch(() => {})
-    if (begun !== undefined) timer = setTimeout(round, ROUND_MS).unref()
+    if (begun !== undefined && begun === mine) timer = setTimeout(round, ROUND_MS).unref()
   }
   return {
     get isDeaf() {
@@ -73,7 +75,8 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
         }
         setTimeout(() => heardFirst(), BEGIN_MS).unref()
         missed = 0
-        void connection.begin().then(round)
+        // The end before would delete what this begins.
+        void ended.then(connection.begin).then(round)
       })
       return begun
     },
@@ -83,7 +86,8 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
       isDeaf = true
       isReady = false
       clearTimeout(timer)
-      await connection.endAfter(endListening(db, id))
+      ended = connection.endAfter(endListening(db, id))
+      await ended
     },
   }
 }
@@ -101,7 +105,7 @@ function createSubscription(subscribe: () => Subscribed) {
     current = subscribe()
     await current.catch(() => {})
   }
-  const unlisten = (former: Subscribed | undefined) => void former?.then((one) => one.unlisten()).catch(() => {})
+  const unlisten = async (former: Subscribed | undefined) => former?.then((one) => one.unlisten()).catch(() => {})
   return {
     /** Resolves when it listens, or has failed. */
     begin,
@@ -109,14 +113,14 @@ function createSubscription(subscribe: () => Subscribed) {
     renew: (): void => {
       const former = current
       void begin()
-      unlisten(former)
+      void unlisten(former)
     },
     /** Ends the present subscription after the last statement. */
     endAfter: async (last: Promise<void>): Promise<void> => {
       const former = current
       current = undefined
       await last.catch(() => {})
-      unlisten(former)
+      await unlisten(former)
     },
   }
 }

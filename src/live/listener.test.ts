@@ -1,0 +1,19 @@
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createListener } from './listener.ts'
+import { notify } from './live-store.ts'
+
+const { db } = await createTestDatabase()
+
+test('a listener that begins again while it ends hears what is told from then on', async () => {
+  const onChanges = vi.fn()
+  const listener = createListener(db, { onChanges, onGap: () => {} })
+  onTestFinished(() => listener.end())
+  await listener.begin()
+  for (let times = 1; times <= 10; times += 1) {
+    void listener.end()
+    await listener.begin()
+    await notify(db, '"all"')
+    await vi.waitFor(() => expect(onChanges).toHaveBeenCalledTimes(times), { timeout: 1_500 })
+  }
+})
