@@ -48,11 +48,8 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
     isDeaf = false
     heardFirst()
   }
-  /** After a reconnection: notices of the time between are lost. */
-  const onListening = () => {
-    if (!isDeaf) onGap()
-  }
-  const connection = createSubscription(() => listen(db, hear, onListening))
+  // After a reconnection the notices of the time between are lost.
+  const connection = createSubscription(() => listen(db, hear, () => isDeaf || onGap()))
   const round = async () => {
     const mine = begun
     missed += 1
