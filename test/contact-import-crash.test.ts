@@ -42,7 +42,7 @@ test('a process that is killed in the middle of an import: the next goes on, and
   // Every row says something new, of 6,000 contacts; a row that came twice would be one change of consent too many.
   const contacts = (ROWS * 2) / 3
   const rows = Array.from({ length: ROWS }, (_, i) =>
-    i % 50 === 49 ? 'nobody,,' : `p${i % contacts}@example.com,Name ${i},${i < contacts}`,
+    i % 50 === 49 ? 'no-key,,' : `p${i % contacts}@example.com,Name ${i},${i < contacts}`,
   )
   const list = `email,first_name,marketing_consent.email\n${rows.join('\n')}\n`
   const taken = await call(first.address, 'POST', '/public/v1/contacts/import', list, {

@@ -23,7 +23,7 @@ export function useLiveUpdates(): LiveState {
     const reread = createReread(() =>
       client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] }),
     )
-    const held = holdWhileFetching(client, apply, reread)
+    const held = holdWhileFetching(client, reread)
     const take = (event: LiveEvent) => {
       const { type, data } = event
       if (type === 'ready' || type === 'reset') reread()
@@ -72,17 +72,13 @@ function apply(client: QueryClient, { type, data }: LiveEvent): void {
  * Events that come while answers are on their way: an answer may be older than the event, and would replace it. When the
  * last answer is there, they are applied once more; more than 200 are a reason to read again.
  */
-function holdWhileFetching(
-  client: QueryClient,
-  applyAgain: (client: QueryClient, event: LiveEvent) => void,
-  reread: () => void,
-) {
+function holdWhileFetching(client: QueryClient, reread: () => void) {
   let held: LiveEvent[] = []
   const flush = () => {
     if (held.length === 0 || client.isFetching() > 0) return
     const events = held
     held = []
-    for (const event of events) applyAgain(client, event)
+    for (const event of events) apply(client, event)
   }
   const stop = client.getQueryCache().subscribe(flush)
   const add = (event: LiveEvent) => {

@@ -2,7 +2,7 @@ import { type Db, jsonRows } from '../db/connect.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /**
- * Keeps the statuses of our own messages as events and moves the messages forward: any order, repeated or not, ends in
+ * Keeps the statuses of sent messages as events and moves the messages forward: any order, repeated or not, ends in
  * the same state. Statuses of other tools' messages match nothing.
  */
 export async function recordStatuses(

@@ -30,7 +30,7 @@ export function createCompanySlots({ slots, maxWaiting, ...waits }: SlotLimits):
   const share = Math.max(1, Math.floor(slots * COMPANY_SHARE))
   const queue = createSlotQueue(waits)
   const activity = createActivity()
-  /** The number of running requests of each company that has any. */
+  /** The number of running requests by company; a company without one is left out. */
   const runningOf = new Map<number, number>()
   let running = 0
 

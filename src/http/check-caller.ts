@@ -7,7 +7,7 @@ export function refuseClosed({ isClosed }: Caller): void {
 }
 
 /**
- * Passes when the caller has any of the permissions.
+ * Passes when the caller has at least one of the permissions.
  * @throws {AppError} 403 `forbidden` that names them
  */
 export function checkPermission(caller: Caller, permissions: readonly Permission[]): void {

@@ -1,5 +1,5 @@
 import { CLAIM_LOCK_SEED } from '../db/advisory-locks.ts'
-import { isLeased, isWaiting, type JobTable, NOBODY, perTable } from './job-table.ts'
+import { isLeased, isWaiting, type JobTable, NO_WORKER, perTable } from './job-table.ts'
 
 /**
  * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. Jobs in
@@ -87,7 +87,7 @@ const countInFlight = (table: JobTable): string => `
           job.company_id,
           grouping(job.company_id) = 1 as by_lane,
           count(distinct job.claim_id) as batches,
-          count(distinct job.claim_id) filter (where job.claim_id <> ${NOBODY}) as held_by_workers
+          count(distinct job.claim_id) filter (where job.claim_id <> '${NO_WORKER}') as held_by_workers
         from ${table.name} job
         where ${table.isOfKind('$1::text')} and ${isWithin(table)}
           and ${isLeased('>', "(select at - interval '5 s' from moment)")}

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { isWaiting, JOBS, type JobTable, NOBODY, perTable } from './job-table.ts'
+import { isWaiting, JOBS, type JobTable, NO_WORKER, perTable } from './job-table.ts'
 
 export type JobStat = {
   kind: string
@@ -73,7 +73,7 @@ const statStatement = perTable(
       (
         select count(*)
         from ${table.name} job
-        where ${table.isOfKind('wanted.kind')} and job.lease_until is not null and job.claim_id <> ${NOBODY} and ${isWithin(table)}
+        where ${table.isOfKind('wanted.kind')} and job.lease_until is not null and job.claim_id <> '${NO_WORKER}' and ${isWithin(table)}
       ) as in_flight,
       coalesce(
         (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = wanted.kind), 0

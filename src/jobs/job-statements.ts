@@ -1,4 +1,4 @@
-import { isLeased, type JobTable, NOBODY, perTable } from './job-table.ts'
+import { isLeased, type JobTable, NO_WORKER, perTable } from './job-table.ts'
 
 /**
  * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
@@ -37,7 +37,7 @@ export const rescheduleStatement = perTable(
     set (due_at, claim_id, lease_until, ${table.failures}, lease_expiries, failed_at, last_error) = (
       select
         case when later.is_held then job.due_at else later.due_at end,
-        case when later.is_held then ${NOBODY} end,
+        case when later.is_held then '${NO_WORKER}'::uuid end,
         case when later.is_held then later.due_at end,
         job.${table.failures} + later.counts::integer,
         0,
@@ -115,7 +115,7 @@ export const recoverStatement = perTable(
         expiries,
         case when expiries >= $2::integer then clock_timestamp() end,
         case when expiries >= $2::integer then 'The lease expired ' || expiries || ' times' else job.last_error end
-      from (select job.lease_expiries + (job.claim_id <> ${NOBODY})::integer as expiries) as counted
+      from (select job.lease_expiries + (job.claim_id <> '${NO_WORKER}')::integer as expiries) as counted
     )
     where job.id = any (array(select expired.id from expired)) and ${isWithin(table)}
       and job.claim_id = any (array(select expired.claim_id from expired)) and job.lease_until <= now()

@@ -64,7 +64,7 @@ export function partitionsOf(table: JobTable, ids: readonly number[]): Partition
 }
 
 /** The claim id of no worker: a job that waits at the head of an ordered lane has it (see rescheduleJobs). */
-export const NOBODY = "'00000000-0000-0000-0000-000000000000'::uuid"
+export const NO_WORKER = '00000000-0000-0000-0000-000000000000'
 
 /** A statement that is built once for each table. */
 export function perTable(build: (table: JobTable) => string): (table: JobTable) => string {

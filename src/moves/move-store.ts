@@ -1,4 +1,5 @@
 import type { Db, Pool } from '../db/connect.ts'
+import { NO_WORKER } from '../jobs/job-table.ts'
 import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
 const ROWS_AT_ONCE = 500
@@ -58,8 +59,6 @@ export async function listTransactions(db: Db): Promise<string[]> {
   `
   return rows.map(({ id }) => id)
 }
-
-const NO_WORKER = '00000000-0000-0000-0000-000000000000'
 
 /** A digest of the migrations and SQL objects: equal in installations whose rows fit each other. */
 export async function schemaDigest(db: Db): Promise<string> {

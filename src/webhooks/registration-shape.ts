@@ -73,7 +73,7 @@ export function createShape(rules: ReceiverRules) {
   )
 }
 
-/** The body that changes a registration: any members, and the status. */
+/** The body that changes a registration: each member is optional; `status` may be set too. */
 export const updateShape = (rules: ReceiverRules) =>
   Type.Partial(Type.Object({ ...members(rules), status: Status }), {
     title: 'RegistrationChange',
