@@ -172,6 +172,14 @@ test('no sentence has who or what as its subject', () => {
   expect(texts.filter((line) => PRONOUN_SUBJECT.test(line.text) && !isAccepted(line)).map(show)).toEqual([])
 })
 
+test('no entry of the changelog stands twice: it merges by union, which brings removed lines back', () => {
+  const entries = read('CHANGELOG.md')
+    .split('\n')
+    .filter((line) => line.startsWith('- '))
+    .map((line) => line.slice(0, 60))
+  expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
+})
+
 test('each accepted use exists', () => {
   const lines = files.flatMap(linesOf)
   const unused = ACCEPTED.filter(
