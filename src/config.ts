@@ -6,6 +6,8 @@ import { createSettingReader, type SettingReader } from './setting-reader.ts'
 /** Schemes of mail servers' addresses, as `SMTP_URL` and `smtpUrl` name them. */
 export const MAIL_SCHEMES = ['smtp:', 'smtps:', 'postmark:', 'postmark+http:'] as const
 
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+
 export type Role = 'all' | 'api' | 'worker'
 export type Window = 'strict' | 'provider'
 
@@ -31,6 +33,7 @@ export type Config = {
   readonly encryptionKeys: readonly string[]
   /** Absent on the embedded default, where one is made and kept in `dataDir`. */
   readonly adminToken: string | undefined
+  /** Unless it is set: `info`, or `warn` when standard output is a terminal, so that the greeting stays in view. */
   readonly logLevel: string
   /** The range of company ids of this installation. */
   readonly cell: number
@@ -88,7 +91,11 @@ const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2,
  * Reads the settings (decisions: Starting it). Pure: the environment comes in, a frozen Config goes out,
  * or a ConfigError that names every fault.
  */
-export function readConfig(env: Record<string, string | undefined>, cores: number = availableParallelism()): Config {
+export function readConfig(
+  env: Record<string, string | undefined>,
+  cores: number = availableParallelism(),
+  isTerminal: boolean = process.stdout.isTTY,
+): Config {
   const faults: string[] = []
   const read = createSettingReader(env, faults)
 
@@ -116,7 +123,7 @@ export function readConfig(env: Record<string, string | undefined>, cores: numbe
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),
     encryptionKeys: read.encryptionKeys('ENCRYPTION_KEY'),
     adminToken: read.secret('ADMIN_TOKEN', 32),
-    logLevel: read.oneOf('LOG_LEVEL', ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], 'info'),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS, isTerminal ? 'warn' : 'info'),
     stopDelayMs: read.integer('STOP_DELAY_MS', 1_000, 0, 60_000),
     cell: read.integer('CELL', 0, 0, 999),
     deliveryLogDays: read.integer('DELIVERY_LOG_DAYS', 30, 1, 3_650),

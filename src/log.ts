@@ -3,13 +3,23 @@ import { type Logger, pino } from 'pino'
 const WAIT_MS = 200
 const MOST_WAITING = 16_000
 
+type LogOptions = {
+  /** Lines are for a person: words instead of JSON. */
+  isTerminal?: boolean
+  /** Lines wait until `release` is called, up to 16,000 characters of them. */
+  isHeld?: boolean
+}
+
+type HeldLog = { log: Logger; release: () => void }
+
 /**
  * The log of the process: lines of JSON on standard output, written together, up to a fifth of a second late; at once
  * when one is fatal or the process ends. They are gathered here, since the library would measure and copy each.
  */
-export function createLog(level: string): Logger {
+export function createLog(level: string, { isTerminal = false, isHeld = false }: LogOptions = {}): HeldLog {
   const output = pino.destination({ fd: 1, sync: false })
   let waiting = ''
+  let waits = isHeld
   const writeWaiting = (): void => {
     const text = waiting
     waiting = ''
@@ -17,7 +27,7 @@ export function createLog(level: string): Logger {
   }
   const gathering = {
     write(line: string): void {
-      waiting += line
+      waiting += isTerminal ? toTerminalLine(line) : line
       if (waiting.length > MOST_WAITING) writeWaiting()
     },
     /** The library calls it after a fatal line. */
@@ -26,7 +36,21 @@ export function createLog(level: string): Logger {
       output.flushSync()
     },
   }
-  setInterval(writeWaiting, WAIT_MS).unref()
+  setInterval(() => waits || writeWaiting(), WAIT_MS).unref()
   process.on('exit', gathering.flushSync)
-  return pino({ level }, gathering)
+  const release = (): void => {
+    waits = false
+  }
+  return { log: pino({ level }, gathering), release }
 }
+
+/** The time, the level unless it is `info`, the message, and the members as name=value. */
+export function toTerminalLine(line: string): string {
+  const { level, time, pid: _pid, hostname: _hostname, msg = '', ...members } = JSON.parse(line)
+  const label = level === pino.levels.values.info ? '' : `${pino.levels.labels[level]?.toUpperCase()} `
+  const values = Object.entries(members).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`)
+  return `${new Date(time).toTimeString().slice(0, 8)} ${label}${printable(msg)}${printable(values.join(''))}\n`
+}
+
+/** Without control characters, which a terminal would obey. */
+const printable = (text: string): string => text.replace(/\p{Cc}/gu, ' ')

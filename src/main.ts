@@ -33,7 +33,8 @@ program
   .description('start the service; it runs until SIGTERM or Ctrl-C')
   .action(async () => {
     const config = readConfig(process.env)
-    const log = createLog(config.logLevel)
+    const isTerminal = process.stdout.isTTY
+    const { log, release } = createLog(config.logLevel, { isTerminal, isHeld: isTerminal && cluster.isPrimary })
     const { build, openOwnOperator } = createBuild(config)
     process.exitCode = await runUntilStopped(async () => {
       if (cluster.isWorker) return await startSupervised(config, log, build)
@@ -44,6 +45,7 @@ program
       await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator).catch((error) =>
         log.warn({ error: messageOf(error) }, 'demo.failed'),
       )
+      release()
       return running
     }, log)
   })

@@ -7,6 +7,7 @@ import { connect } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
 import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley, until } from './parley-process.ts'
 
+const hasScript = spawnSync('script', ['--version']).status === 0
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
 
@@ -22,9 +23,37 @@ const paste = (line: string) =>
 
 async function startWithDemo(folder: string, env: Record<string, string> = {}): Promise<ParleyProcess> {
   const parley = await runParley({ DATA_DIR: folder, ...SANDBOXED, ...env })
-  await parley.says('/sandbox/messages')
+  await parley.says('Console:')
   return parley
 }
+
+test.skipIf(!hasScript)(
+  'at a terminal the greeting comes first and stays in view, and the log is words',
+  async () => {
+    const env = { DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' }
+    const parley = await runParley(env, { terminal: true })
+    await parley.says('WEBHOOK_ALLOW_PRIVATE is on')
+    expect((await fetch(`${parley.address}/docs`)).status).toBe(200)
+    const lines = parley.output().trim().split('\r\n')
+    expect(lines[0]).toBe(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
+    expect(lines.findLast((line) => /^\w+: /.test(line))).toMatch(/^Console: {2}http/)
+    expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d WARN WEBHOOK_ALLOW_PRIVATE is on: [^{}"]+$/)
+  },
+  120_000,
+)
+
+test('the log of a service is JSON, from its first line on', async () => {
+  const parley = await runParley({ DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' })
+  await parley.says('request.answered')
+  const [warning, listening] = parley
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+  expect(warning).toMatchObject({ level: 40, msg: expect.stringContaining('WEBHOOK_ALLOW_PRIVATE is on') })
+  expect(listening).toMatchObject({ level: 30, msg: expect.stringContaining('Server listening') })
+  expect(await parley.signal('SIGTERM')).toBe(0)
+}, 120_000)
 
 test.skipIf(!hasCurl)(
   'a newcomer pastes the printed lines, again and again, also after a restart and after kill -9',
@@ -77,7 +106,7 @@ test.skipIf(!hasCurl)(
 )
 
 test.skipIf(!hasCurl)(
-  'the printed lines register a receiver and show a signed delivery, each time that they are pasted',
+  'the printed lines register one receiver and show a signed delivery, each time that they are pasted',
   async () => {
     const parley = await startWithDemo(await readyFolder(), { LOG_LEVEL: 'warn' })
     expect(parley.output()).toContain('WEBHOOK_ALLOW_PRIVATE is on')
@@ -94,6 +123,8 @@ test.skipIf(!hasCurl)(
       shown.add(headers['x-service-delivery'])
     }
     expect(shown.size).toBe(2)
+    const registrations = paste(register.replace(/ -H 'Content-Type.*/, ''))
+    expect(registrations.map(({ name }: { name: string }) => name)).toEqual(['Demo receiver', 'Shop'])
     expect(await parley.signal('SIGTERM')).toBe(0)
   },
   120_000,
@@ -138,8 +169,8 @@ const askConsole = (address: string, method: string, path: string, given: { body
 test('the printed links sign in once, to the demo company and as the operator, and the session survives kill -9', async () => {
   const folder = await readyFolder()
   const first = await startWithDemo(folder)
-  const codes = [...first.output().matchAll(/^\w+: +(http\S+)\/console\/#code=(\S+)/gm)]
-  expect(codes.map(([, base]) => base)).toEqual([first.address, first.address])
+  const codes = [...first.output().matchAll(/^\w+: +(http\S+)#code=(\S+)/gm)]
+  expect(codes.map(([, page]) => page)).toEqual([`${first.address}/console/`, `${first.address}/console/phone`])
   const sessions = []
   for (const [, , code] of codes) {
     const signIn = () => askConsole(first.address, 'POST', '/session', { body: { token: code } })
@@ -148,13 +179,13 @@ test('the printed links sign in once, to the demo company and as the operator, a
     expect((await signIn()).status).toBe(401)
   }
   expect(sessions.map(({ body }) => [body.kind, body.name, body.company?.name])).toEqual([
-    ['company', 'Demo agent', 'Demo'],
     ['operator', 'Operator', undefined],
+    ['company', 'Demo agent', 'Demo'],
   ])
-  expect(sessions[0]!.body.features.sandboxUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
+  expect(sessions[1]!.body.features.sandboxUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   const made = await runParley(
     { DATA_DIR: folder, PORT: new URL(first.address).port },
-    { args: ['console', 'link', String(sessions[0]!.body.company.id), '--name', 'Mara', '--json'] },
+    { args: ['console', 'link', String(sessions[1]!.body.company.id), '--name', 'Mara', '--json'] },
   )
   await made.exited
   const token = new URL(JSON.parse(made.output()).url).hash.replace('#code=', '')

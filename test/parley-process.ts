@@ -55,15 +55,17 @@ export async function runParley(
   {
     script = MAIN,
     args = ['start'],
+    terminal = false,
     whenDone = onTestFinished,
-  }: { script?: string; args?: string[]; whenDone?: (clean: () => void) => void } = {},
+  }: { script?: string; args?: string[]; terminal?: boolean; whenDone?: (clean: () => void) => void } = {},
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
   const options = {
     env: { ...OWN_ENVIRONMENT, PORT: port, SANDBOX: 'off', PROCESSES: '1', ...env },
     detached: true,
   }
-  const child = spawn(process.execPath, [script, ...args], { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [file, ...rest] = terminal ? atTerminal([script, ...args]) : [process.execPath, script, ...args]
+  const child = spawn(file, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
   // A test that fails leaves it running: the server goes with it.
   whenDone(() => void child.kill('SIGKILL'))
   let output = ''
@@ -82,6 +84,16 @@ export async function runParley(
   const address = `http://127.0.0.1:${port}`
   return { child, pid: child.pid ?? 0, address, output: () => output, exited, says, signal }
 }
+
+/** `script` of util-linux gives the process a terminal; when it ends, SIGHUP stops the process in order. */
+const atTerminal = (args: string[]): [string, ...string[]] => [
+  'script',
+  '--quiet',
+  '--return',
+  '--command',
+  [process.execPath, ...args].join(' '),
+  '/dev/null',
+]
 
 /** As above, once it answers. */
 export async function startParley(env: Record<string, string>, options = {}): Promise<ParleyProcess> {

@@ -17,6 +17,7 @@ const NUMBER = { phoneNumber: '+44 7700 900100', phoneName: 'Parley Demo', phone
 const DEMO_NAME = 'Demo'
 const ACCOUNT = '200000000000001'
 const DEMO_CUSTOMER = '393331234567'
+const DEMO_CHAT = { phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada' }
 
 const WINDOW_LOOKS = 100
 const WINDOW_LOOK_MS = 100
@@ -114,13 +115,7 @@ export async function letCustomerWrite(deps: OperatorDeps, companyId: number, sa
   await fetch(`${sandboxUrl}/sandbox/inbound`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({
-      phoneNumberId: NUMBER.phoneNumberId,
-      from: DEMO_CUSTOMER,
-      name: 'Ada',
-      type: 'text',
-      text: { body: 'Hello, is my order ready?' },
-    }),
+    body: JSON.stringify({ ...DEMO_CHAT, type: 'text', text: { body: 'Hello, is my order ready?' } }),
   })
   for (let look = 0; look < WINDOW_LOOKS; look += 1) {
     // The provider's clock counts whole seconds.
@@ -134,37 +129,54 @@ type ConsoleLinks = { company: string; operator: string }
 
 type Credentials = { token: string; links: ConsoleLinks | undefined }
 
-/** New links to the console, which each start prints. */
+/** New links to the console, which each start prints. The first one opens the phone of the demo's customer. */
 export async function openConsoleLinks(
   { createConsoleLink }: Pick<OperatorDeps, 'createConsoleLink'>,
   companyId: number,
 ): Promise<ConsoleLinks | undefined> {
   if (createConsoleLink === undefined) return undefined
   return {
-    company: await createConsoleLink(companyId, 'Demo agent'),
+    company: await createConsoleLink(companyId, 'Demo agent', '/console/phone'),
     operator: await createConsoleLink(null, 'Operator'),
   }
 }
 
-/** Lines to paste, as they are, again and again; the links to the console work once. */
+/**
+ * Lines to paste, as they are, again and again, and the links to the console, which work once. The links stand last, where
+ * a terminal shows them.
+ */
 export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }: Credentials): string {
+  return [
+    ...linesToPaste(baseUrl, sandboxUrl, token),
+    `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
+    `Token:    ${token}`,
+    ...(links
+      ? [
+          `Operator: ${links.operator}    (works once, within an hour)`,
+          `Console:  ${links.company}    (the same; chat as a customer, and answer)`,
+        ]
+      : []),
+  ].join('\n')
+}
+
+function linesToPaste(baseUrl: string, sandboxUrl: string, token: string): string[] {
+  const json = `-H 'Content-Type: application/json'`
   const header = `-H 'Authorization: Bearer ${token}'`
   const send = (body: object) =>
-    `curl -s ${baseUrl}/public/v1/templates/whatsapp/send ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(body)}'`
+    `curl -s ${baseUrl}/public/v1/templates/whatsapp/send ${header} ${json} -d '${JSON.stringify(body)}'`
   const parameters = [
     { type: 'text', text: 'Ada' },
     { type: 'text', text: 'A-10423' },
   ]
-  const customerWrites = `curl -s ${sandboxUrl}/sandbox/inbound -H 'Content-Type: application/json' -d '${JSON.stringify({ phoneNumberId: NUMBER.phoneNumberId, from: DEMO_CUSTOMER, name: 'Ada', type: 'text', text: { body: 'Is it ready?' } })}'`
-  const receiver = `${sandboxUrl}/sandbox/receivers/demo`
-  const registration = demoReceiver(sandboxUrl)
+  const question = { ...DEMO_CHAT, type: 'text', text: { body: 'Is it ready?' } }
+  const customerWrites = `curl -s ${sandboxUrl}/sandbox/inbound ${json} -d '${JSON.stringify(question)}'`
+  const receiver = { ...demoReceiver(sandboxUrl), name: 'Shop', url: `${sandboxUrl}/sandbox/receivers/shop` }
+  const email = {
+    to: 'ada@example.com',
+    subject: 'Hello from Parley',
+    html: '<p>See <a href="https://example.com/">the shop</a></p>',
+  }
   return [
-    `Base URL: ${baseUrl}    API reference: ${baseUrl}/docs`,
-    `Token:    ${token}`,
-    ...(links
-      ? [`Console:  ${links.company}    (works once, within an hour)`, `Operator: ${links.operator}    (the same)`]
-      : []),
-    '',
     '# Send a text: the customer has just written, so the 24-hour window is open',
     send({ recipient: DEMO_CUSTOMER, type: 'text', text: 'Hello from Parley' }),
     '',
@@ -181,16 +193,17 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }
     '# A customer writes: the conversation shows it',
     `${customerWrites}; echo; sleep 1; curl -s ${baseUrl}/public/v1/whatsapp/conversations ${header}`,
     '',
-    '# Register a receiver: from now on it gets what customers write, signed',
-    `curl -s ${baseUrl}/public/v1/webhooks/registrations ${header} -H 'Content-Type: application/json' -d '${JSON.stringify(registration)}'`,
+    '# Register a receiver of what customers write, signed; pasted again, the line answers the same receiver',
+    `curl -s ${baseUrl}/public/v1/webhooks/registrations ${header} ${json} -H 'Idempotency-Key: ${receiver.url}' -d '${JSON.stringify(receiver)}'`,
     '',
     '# A customer writes: the sandbox shows the last delivery that the receiver got, with its signature',
-    `${customerWrites}; echo; sleep 1; curl -s '${receiver}/requests?limit=1'`,
+    `${customerWrites}; echo; sleep 1; curl -s '${receiver.url}/requests?limit=1'`,
     '',
     '# Send an email: the sandbox plays the mail server and has it in its mailbox',
-    `curl -s ${baseUrl}/public/v1/emails ${header} -H 'Content-Type: application/json' -d '${JSON.stringify({ to: 'ada@example.com', subject: 'Hello from Parley', html: '<p>See <a href="https://example.com/">the shop</a></p>' })}'; sleep 1; curl -s ${sandboxUrl}/sandbox/emails`,
+    `curl -s ${baseUrl}/public/v1/emails ${header} ${json} -d '${JSON.stringify(email)}'; sleep 1; curl -s ${sandboxUrl}/sandbox/emails`,
     '',
     '# What the sandbox, which plays the provider, received',
     `curl -s ${sandboxUrl}/sandbox/messages`,
-  ].join('\n')
+    '',
+  ]
 }

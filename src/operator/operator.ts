@@ -38,8 +38,11 @@ export type OperatorDeps = SenderAdminDeps & {
   apiKeyPrefix: string
   /** To move companies between installations. */
   move: MoveDeps
-  /** Creates a link that signs in to the console of a company, or as the operator (null), once; undefined when the console is off. */
-  createConsoleLink: ((companyId: number | null, name: string) => Promise<string>) | undefined
+  /**
+   * Creates a link that signs in once, to the console of a company or as the operator (null), and opens `path`; undefined
+   * when the console is off.
+   */
+  createConsoleLink: ((companyId: number | null, name: string, path?: string) => Promise<string>) | undefined
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
   /** Where the events of a sender have to come, and what to enter at its provider. */

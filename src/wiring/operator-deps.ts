@@ -56,8 +56,8 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
 /** Links of the operator; 422 and 429 as for every link. */
 const consoleLinks =
   ({ db, config }: Deps, { operatorId }: ConsoleSessions) =>
-  async (companyId: number | null, name: string): Promise<string> => {
+  async (companyId: number | null, name: string, path = '/console/'): Promise<string> => {
     const creator = { companyId, clientId: operatorId, permissions: companyId === null ? [] : SESSION_PERMISSIONS }
-    const { url } = await createSignInLink(db, config.baseUrl, creator, { name, expiresInSeconds: LINK_SECONDS })
+    const { url } = await createSignInLink(db, config.baseUrl, creator, { name, path, expiresInSeconds: LINK_SECONDS })
     return url
   }
