@@ -10,7 +10,7 @@ const LIST = '/whatsapp/conversations'
 let service: TestService
 let provider: ReturnType<typeof providerOf>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   provider = providerOf(service)
 })
 

@@ -8,7 +8,7 @@ const NOT_FOUND = { message: 'Conversation not found' }
 let service: TestService
 let provider: ReturnType<typeof providerOf>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   provider = providerOf(service)
 })
 

@@ -12,7 +12,7 @@ let service: TestService
 let provider: ReturnType<typeof providerOf>
 type Company = Awaited<ReturnType<TestService['createCompany']>>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   provider = providerOf(service)
 })
 

@@ -6,14 +6,16 @@ export type TestDatabase = { db: Pool; url: string }
 
 /**
  * A database of this test file's own: a clone of the migrated template, dropped when the file ends.
- * Call it at the top of a file or in `beforeAll`.
+ * Call it at the top of a file or in `beforeAll`. With `mirrors`, in the project `database`, every company has a mirror
+ * (mirrors.ts): the tests of the file notice each statement that does not compare the company.
  */
-export async function createTestDatabase(): Promise<TestDatabase> {
+export async function createTestDatabase({ mirrors = false } = {}): Promise<TestDatabase> {
   const templateUrl = inject('databaseUrl')
   const name = `test_${randomBytes(6).toString('hex')}`
   const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
+  const template = mirrors ? inject('template') : 'parley'
   // Copying files takes a third of the time of writing each page to the log.
-  await server.unsafe(`create database ${name} template parley strategy file_copy`)
+  await server.unsafe(`create database ${name} template ${template} strategy file_copy`)
   const url = templateUrl.replace('/parley?', `/${name}?`)
   const db = connect(url, { optOutKey: 'key-of-the-tests' })
   afterAll(async () => {

@@ -8,7 +8,7 @@ import { eventually, startTestService } from './service.ts'
  * server got.
  */
 const ATTEMPTS = 5_000
-const service = await startTestService()
+const service = await startTestService({ mirrors: true })
 const { createCompany, operator, db } = service
 
 const BREAKS = [

@@ -13,7 +13,7 @@ export const uniqueAddress = () => `ada-${randomBytes(6).toString('hex')}@exampl
 
 /** The service with its sandbox’s mail server, and what tests of mails do with them. Call it at the top of a file. */
 export async function startMailing(config: Partial<Config> = {}) {
-  const service = await startTestService({ config })
+  const service = await startTestService({ config, mirrors: true })
   const { createCompany, control, operator, db, url } = service
   beforeEach(() => control('PUT', '/behaviour', { refuseMailWith: null }))
 
@@ -53,7 +53,7 @@ export async function startMailing(config: Partial<Config> = {}) {
 
   /** As if it had been sent a while ago, so that a fetch is not taken for a machine's. */
   const age = () =>
-    db`update emails set completed_at = completed_at - interval '1 minute' where completed_at is not null`
+    db`update emails set completed_at = completed_at - interval '1 minute' where completed_at is not null and company_id > 0`
 
   async function createMailing(given: { settings?: object | null; category?: string } = {}) {
     const company = await createCompany({ isConnected: false })

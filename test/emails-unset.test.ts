@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { startMailServer } from './mail-server.ts'
 import { eventually, startTestService } from './service.ts'
 
-const { createCompany, operator, db, url } = await startTestService({ config: { smtpUrl: undefined } })
+const { createCompany, operator, db, url } = await startTestService({ mirrors: true, config: { smtpUrl: undefined } })
 
 test('without a mail server the email endpoints answer 503 and say what to set', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })

@@ -41,7 +41,8 @@ const logsOf = async ({ api, registrationId }: Awaited<ReturnType<typeof createS
   (await api('GET', `${REGISTRATIONS}/${registrationId}/logs`)).body
 
 /** Makes waiting deliveries due. */
-const passTime = () => service.db`update deliveries set due_at = now() where status = 'pending' and claim_id is null`
+const passTime = () =>
+  service.db`update deliveries set due_at = now() where status = 'pending' and claim_id is null and company_id > 0`
 
 describe('a message that a customer writes', () => {
   test('reaches the receiver once, signed over the bytes that it got, and is logged', async () => {

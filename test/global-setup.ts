@@ -6,6 +6,7 @@ import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { makeDeliveryDays } from '../src/webhooks/delivery-day-store.ts'
+import { installMirrors } from './mirrors.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,6 +14,8 @@ declare module 'vitest' {
     databaseUrl: string
     /** A folder with a stopped cluster, `postgres`, whose database is migrated. Empty but in the project `process`. */
     clusterFolder: string
+    /** The database that test files clone for mirrors: in the project `database` the copy with them, otherwise `parley`. */
+    template: string
   }
 }
 
@@ -42,8 +45,21 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   project.provide('databaseUrl', server.url)
   project.provide('clusterFolder', cluster)
+  project.provide('template', project.name === 'database' ? await createMirrored(server.url) : 'parley')
   return async () => {
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A copy of the template in which every company has a mirror (mirrors.ts). */
+async function createMirrored(templateUrl: string): Promise<string> {
+  const name = 'parley_mirrored'
+  const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
+  await server.unsafe(`create database ${name} template parley strategy file_copy`)
+  await server.end()
+  const db = connect(templateUrl.replace('/parley?', `/${name}?`), { max: 1 })
+  await installMirrors(db)
+  await db.end()
+  return name
 }

@@ -41,7 +41,7 @@ const messageOf = async ({ chatId, messageId }: { chatId: number; messageId: num
 
 const eventsOf = async (messageId: number) => {
   const rows = await service.db<{ status: string }[]>`
-    select status from message_status_events where message_id = ${messageId} order by status
+    select status from message_status_events where company_id > 0 and message_id = ${messageId} order by status
   `
   return rows.map(({ status }) => status)
 }
@@ -78,6 +78,17 @@ describe('statuses', () => {
     }
   })
 
+  test('delivered outranks failed, in whatever order they come', async () => {
+    for (const order of [
+      ['delivered', 'failed'],
+      ['failed', 'delivered'],
+    ]) {
+      const sent = await sendTo(uniquePhone())
+      for (const word of order) await provider.statuses(company.phoneNumberId, statusOf(sent.wamid, word))
+      expect(await messageOf(sent)).toMatchObject({ status: 'delivered', error: null })
+    }
+  })
+
   test('before the answer of the send, tied by our own id', async () => {
     await service.control('PUT', '/behaviour', { latencyMs: 1_500 })
     const recipient = uniquePhone()
@@ -85,12 +96,14 @@ describe('statuses', () => {
     const pending = await expect
       .poll(async () => {
         const [row] = await service.db`
-          select id from messages where status = 'pending' order by id desc limit 1
+          select id from messages where company_id > 0 and status = 'pending' order by id desc limit 1
         `
         return row?.id
       })
       .toBeGreaterThan(0)
-      .then(() => service.db`select id from messages where status = 'pending' order by id desc limit 1`)
+      .then(
+        () => service.db`select id from messages where company_id > 0 and status = 'pending' order by id desc limit 1`,
+      )
     const wamid = newWamid()
     await provider.statuses(
       company.phoneNumberId,
@@ -111,7 +124,7 @@ describe('statuses', () => {
   test('with another company’s message id, or another sender’s, change nothing', async () => {
     const other = await service.createCompany()
     const sent = await sendTo(uniquePhone(), other)
-    await service.db`update messages set wamid = null, status = 'unknown' where id = ${sent.messageId}`
+    await service.db`update messages set wamid = null, status = 'unknown' where company_id > 0 and id = ${sent.messageId}`
     const forged = statusOf(newWamid(), 'read', { biz_opaque_callback_data: String(sent.messageId) })
     await provider.statuses(company.phoneNumberId, forged)
     await provider.statuses(company.phoneNumberId, statusOf(sent.wamid, 'read'))

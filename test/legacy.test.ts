@@ -12,7 +12,7 @@ const PATHS: [method: string, path: string, replacement: string][] = [
 ]
 
 const clock = fixedClock('2026-11-21T12:00:00Z')
-const service = await startTestService({ clock })
+const service = await startTestService({ mirrors: true, clock })
 const { createCompany, url } = service
 
 /** A request with a host name, a method and bytes of one's own. */
@@ -87,7 +87,7 @@ describe('from the removal date on, which is today’s default', () => {
 
 describe('before the removal date', () => {
   const before = fixedClock('2026-05-31T23:59:59Z')
-  const old = startTestService({ clock: before })
+  const old = startTestService({ mirrors: true, clock: before })
 
   async function createMailing() {
     const { createCompany, operator } = await old
@@ -300,6 +300,7 @@ describe('before the removal date', () => {
 
 describe('with LEGACY_HOST', () => {
   const apart = startTestService({
+    mirrors: true,
     clock: fixedClock('2026-01-01T00:00:00Z'),
     config: { legacyHost: 'legacy.example' },
   })

@@ -305,7 +305,7 @@ describe('refusals', () => {
 
   test('a contact who opted out gets no marketing: 403', async () => {
     const recipient = await openWindow(uniquePhone())
-    await service.db`update contacts set whatsapp_consent = false where phone = ${recipient}`
+    await service.db`update contacts set whatsapp_consent = false where company_id > 0 and phone = ${recipient}`
     const parameters = [
       { type: 'text', text: 'Ada' },
       { type: 'text', text: 'SAVE' },

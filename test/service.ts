@@ -18,14 +18,20 @@ import { createTestDatabase } from './database.ts'
 export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 export const VERIFY_TOKEN = 'verify-token-for-tests'
 
-type Options = { config?: Partial<Config>; clock?: Clock; onLog?: (line: Record<string, unknown>) => void }
+type Options = {
+  config?: Partial<Config>
+  clock?: Clock
+  onLog?: (line: Record<string, unknown>) => void
+  /** Whether every company has a mirror, see createTestDatabase. */
+  mirrors?: boolean
+}
 
 /**
  * The whole service on a real database and real sockets, with a sandbox that plays the provider: HTTP side and workers
  * in this process, stopped when the test file ends.
  */
-export async function startTestService({ config = {}, clock = systemClock, onLog }: Options = {}) {
-  const { db, url: databaseUrl } = await createTestDatabase()
+export async function startTestService({ config = {}, clock = systemClock, onLog, mirrors = false }: Options = {}) {
+  const { db, url: databaseUrl } = await createTestDatabase({ mirrors })
   const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
   const key = randomBytes(32).toString('base64')
   const environment = { ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0', ENCRYPTION_KEY: key }

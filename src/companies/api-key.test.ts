@@ -41,7 +41,7 @@ const faultsOf = async (work: Promise<unknown>): Promise<string[]> => {
 }
 
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
+  db = (await createTestDatabase({ mirrors: true })).db
   companyId = (await createCompany(db, { name: 'Acme' })).id
 })
 

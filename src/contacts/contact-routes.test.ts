@@ -12,7 +12,7 @@ let keyOf: KeyOf
 let companyId: number
 
 beforeAll(async () => {
-  const database = await createTestDatabase()
+  const database = await createTestDatabase({ mirrors: true })
   db = database.db
   ;({ app, keyOf } = await contactsApp(db))
 })

@@ -16,7 +16,7 @@ let db: Pool
 let pools: Pool[]
 
 beforeAll(async () => {
-  const database = await createTestDatabase()
+  const database = await createTestDatabase({ mirrors: true })
   db = database.db
   pools = Array.from({ length: 4 }, () => connect(database.url, { max: 8 }))
 })
@@ -261,14 +261,14 @@ test('a contact that a send made is found by search and renamed by an upsert of 
   await checkHouse(companyId)
 })
 
-/** How often rows of contacts are written while the work is done. No other work goes on meanwhile. */
+/** How often rows of contacts are written, without those of mirrors, while the work is done. No other work goes on meanwhile. */
 async function countWrites(work: () => Promise<unknown>): Promise<number> {
   const pool = pools[0]!
   const read = async () => {
     const [row] = await pool.begin(async (tx) => {
       await tx`select pg_stat_force_next_flush()`
       return tx<{ count: number }[]>`
-        select (n_tup_ins + n_tup_upd)::int as count from pg_stat_user_tables where relname = 'contacts'
+        select (n_tup_ins + n_tup_upd)::int / 2 as count from pg_stat_user_tables where relname = 'contacts'
       `
     })
     return row!.count

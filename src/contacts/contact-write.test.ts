@@ -66,7 +66,7 @@ describe('a form and the same contact in JSON', () => {
   let keyOf: KeyOf
   let companies: number[]
   beforeAll(async () => {
-    const { db } = await createTestDatabase()
+    const { db } = await createTestDatabase({ mirrors: true })
     ;({ app, keyOf } = await contactsApp(db))
     companies = await Promise.all(['a', 'b', 'c'].map(() => createTestCompany(db)))
   })

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { connect } from '../db/connect.ts'
 
-const { db, url } = await createTestDatabase()
+const { db, url } = await createTestDatabase({ mirrors: true })
 
 const AT = new Date('2026-01-03T00:00:00Z')
 const OLD = '39333'
@@ -55,7 +55,7 @@ test('take_phone_of_deleted takes the number from a deleted contact, and not fro
       [2, NEW, ''],
     ],
   })
-  await db`update contacts set deleted_at = ${AT} where id = 1`
+  await db`update contacts set deleted_at = ${AT} where company_id > 0 and id = 1`
   const { contacts } = await change(async (companyId) => {
     await db`select take_phone_of_deleted(${companyId}, 1, ${OLD})`
     await db`select take_phone_of_deleted(${companyId}, 2, ${NEW})`

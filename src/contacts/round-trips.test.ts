@@ -12,7 +12,7 @@ const BY = { clientId: null, source: 'api' }
 
 /** The round trips of the work, when its statements are prepared. */
 test('a contact is created, updated and given consent in two round trips to the database', async () => {
-  const { db, url } = await createTestDatabase()
+  const { db, url } = await createTestDatabase({ mirrors: true })
   const companyId = await createCompany(db)
   const proxy = await startCutProxy(url)
   const one = connect(proxy.url, { max: 1 })

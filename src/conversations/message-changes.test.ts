@@ -4,7 +4,7 @@ import { createCompany, createSender, messageFrom } from '../../test/world.ts'
 import { jsonRows } from '../db/connect.ts'
 import { recordInbound } from './record-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 const AT = new Date('2026-01-02T00:00:00Z')
 

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import { jsonRows } from '../db/connect.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 type Item = { kind?: string; customer: string; other?: string; wamid?: string; text?: string; sent?: number }
 type Place = { companyId: number; senderId: number }

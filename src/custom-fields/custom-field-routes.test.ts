@@ -11,7 +11,7 @@ let keyOf: KeyOf
 let companyId: number
 
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
+  db = (await createTestDatabase({ mirrors: true })).db
   ;({ app, keyOf } = await contactsApp(db))
   companyId = await newCompany()
 })

@@ -6,7 +6,7 @@ import { completeEmails, markSubmitted, readEmailsToSend } from './email-deliver
 import { insertEmails } from './email-store.ts'
 import { newSecret } from './tracking-token.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 /** Mails that wait, with HTML of these lengths. */
 async function waiting(...lengths: number[]) {

@@ -4,7 +4,7 @@ import { createCompany } from '../../test/world.ts'
 import { jsonRows } from '../db/connect.ts'
 import { createToken, newSecret, parseToken, type TokenUse } from './tracking-token.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 /** An email with two links that was sent ten seconds ago, or just now. */
 async function createEmail({ seconds = 10 } = {}) {

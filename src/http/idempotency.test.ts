@@ -3,11 +3,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { writeUnmirrored } from '../../test/mirrors.ts'
 import { asFinal, providerText, serviceUnavailable, validationError } from '../errors.ts'
 import { answerOnce, completeKey, parseKey, recordKeyProgress } from './idempotency.ts'
 import { recordAnswer, removeExpiredKeys, reserveKey } from './idempotency-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 /** A key as its row holds it. */
 const stored = (text: string) => createHash('sha256').update(text).digest('base64url')
 let runs = 0
@@ -91,7 +92,7 @@ const call = (
 const dies = (idempotencyKey: string, messageId: number | null) => db`
   update idempotency_keys
   set answer_status = null, answer_body = null, lease_until = now() - interval '1 second', message_id = ${messageId}
-  where key = ${stored(idempotencyKey)}`
+  where company_id > 0 and key = ${stored(idempotencyKey)}`
 
 describe('Idempotency-Key', () => {
   test('the same request gets the first answer again, and runs once', async () => {
@@ -196,7 +197,7 @@ describe('Idempotency-Key', () => {
     hold = gate.promise
     const running = call('long')
     await expect.poll(() => runs).toBe(1)
-    await db`update idempotency_keys set lease_until = now() - interval '1 second' where key = ${stored('long')}`
+    await db`update idempotency_keys set lease_until = now() - interval '1 second' where company_id > 0 and key = ${stored('long')}`
     const isLeased = async () => {
       const [row] =
         await db`select lease_until > now() + interval '10 seconds' as is_leased from idempotency_keys where key = ${stored('long')}`
@@ -232,7 +233,13 @@ describe('Idempotency-Key', () => {
 
   test('a key of 48 hours ago is as good as none', async () => {
     await call('old')
-    await db`update idempotency_keys set created_at = now() - interval '48 hours' where key = ${stored('old')}`
+    const age = (hours: number) => db`
+      update idempotency_keys set created_at = now() - ${hours} * interval '1 hour'
+      where company_id > 0 and key = ${stored('old')}
+    `
+    await age(47)
+    expect((await call('old')).json()).toEqual({ run: 1 })
+    await age(48)
     expect((await call('old', { body: { a: 2 } })).json()).toEqual({ run: 2 })
     expect((await call('old', { body: { a: 2 } })).headers['idempotent-replayed']).toBe('true')
   })
@@ -261,13 +268,13 @@ describe('a process that died', () => {
 
   test('is still running while its lease lasts', async () => {
     await call('alive')
-    await db`update idempotency_keys set answer_status = null, answer_body = null where key = ${stored('alive')}`
+    await db`update idempotency_keys set answer_status = null, answer_body = null where company_id > 0 and key = ${stored('alive')}`
     expect((await call('alive')).statusCode).toBe(409)
   })
 
   test('leaves a key that is free after 15 seconds at most', async () => {
     await call('crashed')
-    await db`update idempotency_keys set answer_status = null, answer_body = null where key = ${stored('crashed')}`
+    await db`update idempotency_keys set answer_status = null, answer_body = null where company_id > 0 and key = ${stored('crashed')}`
     const [row] =
       await db`select lease_until - now() <= interval '15 seconds' as is_short from idempotency_keys where key = ${stored('crashed')}`
     expect(row?.isShort).toBe(true)
@@ -322,8 +329,13 @@ describe('a process that died', () => {
 test('keys older than 48 hours are forgotten, a batch at a time', async () => {
   await call('gone-1')
   await call('gone-2')
-  await db`update idempotency_keys set created_at = now() - interval '49 hours' 
-    where key in (${stored('gone-1')}, ${stored('gone-2')})`
+  await writeUnmirrored(
+    db,
+    (tx) => tx`
+      update idempotency_keys set created_at = now() - interval '49 hours'
+      where company_id > 0 and key in (${stored('gone-1')}, ${stored('gone-2')})
+    `,
+  )
   expect(await removeExpiredKeys(db, 1)).toBe(1)
   expect(await removeExpiredKeys(db, 10)).toBe(1)
   expect(await removeExpiredKeys(db, 10)).toBe(0)

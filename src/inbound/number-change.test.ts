@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, type Identities } from '../../test/twins.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 /** Rows of `createTwins` are from the day before. */
 const AT = new Date('2026-01-03T00:00:00Z')

@@ -15,7 +15,7 @@ import { type MediaRoutesDeps, mediaRoutes } from './media-routes.ts'
 import { createMediaSigner } from './media-signer.ts'
 import { findMedia } from './media-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const folder = await createTestFolder()
 const dispatcher = createProviderAgent()
 const clock = fixedClock(new Date())

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { jsonRows } from '../db/connect.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 const AT = new Date('2026-01-03T00:00:00Z')
 const DIALLED = '39333'

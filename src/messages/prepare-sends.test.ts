@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import { connect, type Db, jsonRows } from '../db/connect.ts'
 
-const { db, url } = await createTestDatabase()
+const { db, url } = await createTestDatabase({ mirrors: true })
 
 type Item = { customer?: string; idempotency_id?: number; daily_limit?: number; slot_seconds?: number; text?: string }
 type Place = { companyId: number; senderId: number }
@@ -56,7 +56,7 @@ async function createKey({ companyId }: Place): Promise<number> {
 test('lock_send_keys leaves out a send whose key was answered or released', async () => {
   const place = await createPlace()
   const [free, answered] = [await createKey(place), await createKey(place)]
-  await db`update idempotency_keys set answer_status = 200, answer_body = '{}' where id = ${answered}`
+  await db`update idempotency_keys set answer_status = 200, answer_body = '{}' where company_id > 0 and id = ${answered}`
   const items = [{ idempotency_id: free }, { idempotency_id: answered }, { idempotency_id: 999_999 }, {}]
   const rows = await db`select ord from unnest(lock_send_keys(${given(db, place, items)}))`
   expect(rows.map(({ ord }) => ord)).toEqual([0, 3])

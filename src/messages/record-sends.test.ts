@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { jsonRows } from '../db/connect.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 const AT = new Date('2026-01-03T00:00:00Z')
 const HOUR_MS = 3_600_000
@@ -41,7 +41,7 @@ describe('record_send_conversations', () => {
 
   test('adds all sends of a customer to the conversation of its company, once', async () => {
     const { companyId, twinId } = await createCustomer()
-    await db`update conversations set message_count = 4, unread_messages = 2 where id = 1`
+    await db`update conversations set message_count = 4, unread_messages = 2 where company_id > 0 and id = 1`
     const rows = await record(companyId, [{ text: 'a' }, { text: 'b' }])
     expect(rows).toEqual([{ companyId, senderId: 1, customerKey: ONE, conversationId: 1, messagesBefore: 4 }])
     const state = (id: number) =>

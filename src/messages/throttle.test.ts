@@ -10,7 +10,7 @@ import { PAIR_BURST } from './throttle.ts'
 let db: Pool
 let url: string
 beforeAll(async () => {
-  ;({ db, url } = await createTestDatabase())
+  ;({ db, url } = await createTestDatabase({ mirrors: true }))
 })
 
 const NOON = new Date('2026-11-21T12:00:00Z')

@@ -9,7 +9,7 @@ import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import { createCompany } from '../../test/world.ts'
 import { operatorCommands } from './command-line.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const deps = operatorDeps(db)
 const { call, close } = await createOperatorApi(db, deps)
 const companyId = await createCompany(db)

@@ -4,7 +4,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
 import { operatorRoutes } from './operator-routes.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const deps = operatorDeps(db)
 const { call, close } = await createOperatorApi(db, deps)
 let count = 0

@@ -36,7 +36,7 @@ const connect = (given: Partial<NewSender> = {}) => connectSender(deps, companyI
 const preferred = async () => (await listSenders(db, companyId)).filter((one) => one.isPreferred).map((one) => one.id)
 
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
+  db = (await createTestDatabase({ mirrors: true })).db
 })
 beforeEach(async () => {
   deps = operatorDeps(db)

@@ -6,7 +6,7 @@ import { createCompany } from '../companies/company.ts'
 import { connectSender, removeSender } from './sender-admin.ts'
 import { senderRoutes } from './sender-routes.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const { app } = await createTestApi({
   db,
   routes: async (server) => void (await server.register(senderRoutes({ db }))),

@@ -15,7 +15,7 @@ const addTemplate = async (name: string) => {
 }
 
 beforeAll(async () => {
-  ;({ db } = await createTestDatabase())
+  ;({ db } = await createTestDatabase({ mirrors: true }))
   companyId = await createCompany(db)
   await createSender(db, companyId)
 })

@@ -14,7 +14,7 @@ import {
 
 let db: Pool
 beforeAll(async () => {
-  ;({ db } = await createTestDatabase())
+  ;({ db } = await createTestDatabase({ mirrors: true }))
 })
 
 const template = (name: string, language: string, changes: Partial<SyncedTemplate> = {}): SyncedTemplate => ({

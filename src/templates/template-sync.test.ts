@@ -31,7 +31,7 @@ const provider = createServer(async (request, response) => {
 })
 
 beforeAll(async () => {
-  ;({ db } = await createTestDatabase())
+  ;({ db } = await createTestDatabase({ mirrors: true }))
   provider.listen(0, '127.0.0.1')
   await once(provider, 'listening')
   const access = { phoneNumberId: 'PN1', wabaAccountId: 'WABA1', accessToken: 'token', appId: null }

@@ -20,7 +20,7 @@ import { deliveryRoutes } from './delivery-routes.ts'
 import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
-const { db, url } = await createTestDatabase()
+const { db, url } = await createTestDatabase({ mirrors: true })
 const callAs = createCaller(db)
 const SECRET = 'whsec_of_the_test_receiver'
 const NOT_FOUND = { status: 404, body: { message: 'Delivery not found' } }

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createCaller, createCompany, testCipher } from '../../test/webhook-fixture.ts'
 import { registrationRoutes } from './registration-routes.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const callAs = createCaller(db)
 const PATH = '/public/v1/webhooks/registrations'
 const valid = { name: 'CRM', url: 'https://hooks.example.com/in?x=1', events: ['whatsapp.message.received'] }
@@ -214,7 +214,7 @@ describe('updating a registration', () => {
     expect(body.headers).toEqual({ Authorization: 'Bearer of-the-receiver' })
     const stored = async () => {
       const [row] = await db<{ everything: string; staticHeaders: string | null }[]>`
-        select registrations::text as everything, static_headers from registrations where id = ${body.id}
+        select registrations::text as everything, static_headers from registrations where company_id > 0 and id = ${body.id}
       `
       return row!
     }

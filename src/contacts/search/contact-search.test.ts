@@ -22,7 +22,7 @@ const found = async (search: string, company = companyId) =>
   (await list({ search }, company)).contacts.map(({ email, phone }) => email ?? phone)
 
 beforeAll(async () => {
-  ;({ db } = await createTestDatabase())
+  ;({ db } = await createTestDatabase({ mirrors: true }))
   companyId = await createTestCompany(db)
   others = await createTestCompany(db)
   for (const company of [companyId, others]) {

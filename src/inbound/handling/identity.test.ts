@@ -7,7 +7,7 @@ import { type InboundRecord, recordInbound } from '../../conversations/record-st
 import { prepareSends } from '../../messages/message-store.ts'
 import { changeNumber, changeUserId } from './identity-change-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 const SENDERS = 2
 const PERSONS = 4
