@@ -42,6 +42,9 @@ const { app } = await createTestApi({
     app.get('/public/v1/boom', async () => {
       throw new Error('select secret from nowhere')
     })
+    app.get('/public/v1/taken', async () => {
+      await db`insert into service_secrets values ('ada@example.com', 'x'), ('ada@example.com', 'y')`
+    })
     app.get('/public/v1/down', async () => {
       throw Object.assign(new Error('gone'), { code: 'CONNECTION_CLOSED' })
     })
@@ -215,6 +218,13 @@ describe('an internal error', () => {
     expect(reply.statusCode).toBe(500)
     expect(reply.json()).toEqual({ error: { code: 'internal_error', message: 'Something went wrong on our side' } })
     expect(lines.filter(({ msg }) => msg === 'request.failed')).toHaveLength(1)
+  })
+
+  test('of the database is logged without the values of the row', async () => {
+    lines.length = 0
+    expect((await get('/public/v1/taken')).statusCode).toBe(500)
+    expect(lines.filter(({ msg }) => msg === 'request.failed')).toMatchObject([{ err: { code: '23505' } }])
+    expect(JSON.stringify(lines)).not.toContain('ada@example.com')
   })
 
   test('500 in the words of the route', async () => {

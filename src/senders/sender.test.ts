@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { effectiveDailyLimit, parseSenderPhone, resolveSender, type Sender } from './sender.ts'
+import { effectiveDailyLimit, parseSenderPhone, resolveSender, type Sender, slotSecondsOf } from './sender.ts'
 
 const sender = (given: Partial<Sender>): Sender => ({
   id: 1,
@@ -122,4 +122,13 @@ it.each([
   [null, 7, 7],
 ])('tier %s with limit %s allows %s a day', (tier, dailyLimit, allowed) => {
   expect(effectiveDailyLimit({ tier, dailyLimit })).toBe(allowed)
+})
+
+it.each([
+  ['80 messages', null, false, 1 / 80],
+  ['20 messages, since the phone app uses it too,', null, true, 1 / 20],
+  ['the messages that were set', 250, true, 1 / 250],
+  ['any number of messages: no provider allows as many as were set,', 1_001, false, null],
+])('a number sends %s a second', (_what, throughputPerSecond, isSharedWithApp, seconds) => {
+  expect(slotSecondsOf({ throughputPerSecond, isSharedWithApp })).toBe(seconds)
 })

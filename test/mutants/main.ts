@@ -1,79 +1,80 @@
-// npm run mutants [-- --only TEXT] [-- --list]: puts each fault of the list into a copy of the repository and runs the tests.
-// It fails when fewer than 95 % are noticed, or when one survives that is not in the short list of accepted ones.
-import { execFileSync, spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+// npm run mutants [-- --only TEXT --list --anew --survivors --related --minutes N]: puts each fault of the list into a copy of
+// the repository and runs the tests that may notice it (CONTRIBUTING.md, "Mutants").
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { ACCEPTED } from './accepted.ts'
 import { companyMutants } from './company-mutants.ts'
 import { GUARDS } from './guards.ts'
-import { type Mutant, mutate } from './mutant.ts'
+import type { Mutant } from './mutant.ts'
+import { openResults } from './results.ts'
+import { hashOf, openTrials } from './trial.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** Tests over all rooms that look at what another company sees. */
-const CROSS_COMPANY = ['test/hostile/quick.test.ts', 'test/permissions.test.ts', 'test/same-ids.test.ts']
-/** A mutant that makes tests hang is noticed, too. */
-const TIMEOUT_MS = 15 * 60_000
+/** The results of this run and of earlier ones. */
+const RESULTS = join(ROOT, 'mutants.ndjson')
+/** The part of all mutants that the tests have to notice. */
 const GOAL = 0.95
 
-const { values } = parseArgs({ options: { only: { type: 'string', default: '' }, list: { type: 'boolean' } } })
-const mutants = [...GUARDS, ...companyMutants(ROOT)].filter(({ title }) => title.includes(values.only))
-if (values.list) {
-  for (const { title } of mutants) console.log(title)
-  process.exit()
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: '' },
+    list: { type: 'boolean', default: false },
+    anew: { type: 'boolean', default: false },
+    survivors: { type: 'boolean', default: false },
+    related: { type: 'boolean', default: false },
+    minutes: { type: 'string', default: 'Infinity' },
+  },
+})
+const mutants = [...GUARDS, ...companyMutants(ROOT)].filter(({ title }) => title.includes(options.only))
+const hashes = new Map(mutants.map((mutant) => [mutant.title, hashOf(ROOT, mutant)]))
+if (options.anew) rmSync(RESULTS, { force: true })
+const results = openResults(RESULTS)
+if (options.survivors) results.forget(({ noticedBy }) => noticedBy === null)
+if (options.list) for (const { title } of mutants) console.log(title)
+else {
+  await tryAll()
+  report()
 }
 
-const copy = copyRepository()
-const survivors: Mutant[] = []
-try {
-  const first = [...new Set(mutants.flatMap(({ tests }) => tests))]
-  if (!passes(first)) throw new Error('The tests fail without any mutant: mend them first')
-  for (const mutant of mutants) {
-    const isNoticed = withMutant(mutant, () => !passes(mutant.tests) || !passes(CROSS_COMPANY) || !passes([]))
-    if (!isNoticed) survivors.push(mutant)
-    console.log(`${isNoticed ? 'noticed ' : 'SURVIVED'}  ${mutant.title}`)
-  }
-} finally {
-  rmSync(copy, { recursive: true, force: true })
-}
-report()
-
-function report(): void {
-  const noticed = mutants.length - survivors.length
-  console.log(
-    `\n${noticed} of ${mutants.length} mutants were noticed (${((100 * noticed) / mutants.length).toFixed(1)} %)`,
-  )
-  const unexpected = survivors.filter(({ title }) => !ACCEPTED.some((accepted) => title.includes(accepted)))
-  for (const { title } of unexpected) console.log(`not accepted: ${title}`)
-  if (unexpected.length > 0 || noticed < GOAL * mutants.length) process.exitCode = 1
-}
-
-/** The tracked files, beside the same packages. */
-function copyRepository(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-mutants-'))
-  const files = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).trim().split('\n')
-  for (const file of files) {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    cpSync(join(ROOT, file), join(folder, file))
-  }
-  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
-  return folder
-}
-
-function withMutant<T>(mutant: Mutant, run: () => T): T {
-  const path = join(copy, mutant.file)
-  writeFileSync(path, mutate(ROOT, mutant))
+async function tryAll(): Promise<void> {
+  const end = performance.now() + Number(options.minutes) * 60_000
+  const waiting = mutants.filter(isWaiting)
+  if (waiting.length === 0) return
+  const trials = await openTrials(ROOT, results)
   try {
-    return run()
+    for (const mutant of waiting) {
+      const isWhole = !options.related && !(mutant.title in ACCEPTED)
+      const outcome = await trials.tryMutant(mutant, isWhole, () => performance.now() < end)
+      if (outcome === undefined) break
+      results.add(outcome)
+      console.log(`${outcome.noticedBy === null ? 'SURVIVED' : 'noticed '}  ${outcome.seconds} s  ${mutant.title}`)
+    }
   } finally {
-    cpSync(join(ROOT, mutant.file), path)
+    await trials.close()
   }
 }
 
-/** Whether these tests, or all when none are named, pass. */
-function passes(tests: string[]): boolean {
-  const command = ['vitest', 'run', '--bail=1', '--reporter=dot', '--passWithNoTests', ...tests]
-  const { status } = spawnSync('npx', command, { cwd: copy, stdio: 'ignore', timeout: TIMEOUT_MS })
-  return status === 0
+/** Whether the mutant is new, its file has changed, or it survived the related tests and all are to run. */
+function isWaiting(mutant: Mutant): boolean {
+  const known = results.outcomes.get(mutant.title)
+  if (known === undefined || known.hash !== hashes.get(mutant.title)) return true
+  return known.noticedBy === null && !known.isWhole && !options.related && !(mutant.title in ACCEPTED)
+}
+
+/** Fails when fewer than the goal are noticed, when one survives that is not accepted, or when some did not run. */
+function report(): void {
+  const waiting = mutants.filter(isWaiting).length
+  const known = mutants.map(({ title }) => results.outcomes.get(title)).filter((one) => one !== undefined)
+  const survivors = known.filter(({ noticedBy }) => noticedBy === null)
+  const unexpected = survivors.filter(({ title }) => !(title in ACCEPTED))
+  const noticed = known.length - survivors.length
+  const share = ((100 * noticed) / known.length).toFixed(1)
+  const minutes = known.reduce((sum, { seconds }) => sum + seconds, 0) / 60
+  console.log(
+    `\n${noticed} of ${known.length} mutants were noticed (${share} %), ${survivors.length - unexpected.length} survivors ` +
+      `are accepted, ${unexpected.length} are not; ${minutes.toFixed(0)} minutes, ${waiting} mutants wait`,
+  )
+  for (const { title } of unexpected) console.log(`not accepted: ${title}`)
+  if (unexpected.length > 0 || waiting > 0 || noticed < GOAL * known.length) process.exitCode = 1
 }

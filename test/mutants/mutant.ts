@@ -11,8 +11,8 @@ export type Mutant = {
   find: string
   replace: string
   offset?: number
-  /** Files or folders whose tests are tried first. */
-  tests: string[]
+  /** Test files that are tried first. */
+  tests?: string[]
 }
 
 /** The text of the file with the fault in it. Throws when the list and the code have grown apart. */
