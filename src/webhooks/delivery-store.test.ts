@@ -10,7 +10,7 @@ import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAt
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
-const { db, url } = await createTestDatabase({ mirrors: true })
+const { db, url } = await createTestDatabase()
 let companyId: number
 let other: number
 
