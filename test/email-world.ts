@@ -12,8 +12,8 @@ export type Api = Awaited<ReturnType<Service['createCompany']>>['api']
 export const uniqueAddress = () => `ada-${randomBytes(6).toString('hex')}@example.com`
 
 /** The service with its sandbox’s mail server, and what tests of mails do with them. Call it at the top of a file. */
-export async function startMailing(config: Partial<Config> = {}) {
-  const service = await startTestService({ config, mirrors: true })
+export async function startMailing(config: Partial<Config> = {}, { mirrors = true } = {}) {
+  const service = await startTestService({ config, mirrors })
   const { createCompany, control, operator, db, url } = service
   beforeEach(() => control('PUT', '/behaviour', { refuseMailWith: null }))
 

@@ -6,7 +6,7 @@ import { MAIL, startMailing, uniqueAddress } from './email-world.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { eventually, uniquePhone } from './service.ts'
 
-const service = await startMailing({ messageDays: 8, emailDays: 30 })
+const service = await startMailing({ messageDays: 8, emailDays: 30 }, { mirrors: false })
 const { createCompany, operator, call, url, db, deps, untilCompleted, get } = service
 const provider = providerOf(service)
 const { signal } = new AbortController()
