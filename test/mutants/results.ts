@@ -1,6 +1,6 @@
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 
-/** What became of a mutant whose file, with the fault in it, has this hash. */
+/** The outcome of a mutant whose file, with the fault in it, has this hash. */
 export type Outcome = {
   title: string
   hash: string
@@ -10,7 +10,7 @@ export type Outcome = {
   isWhole: boolean
   seconds: number
 }
-/** What a test file of this hash says without any mutant; null: it passes. */
+/** The result of a test file of this hash without any mutant; null: it passes. */
 export type Baseline = { test: string; hash: string; failure: string | null; seconds: number }
 
 /** Results in a file, a line each, so that a run that was interrupted goes on where it ended. */
