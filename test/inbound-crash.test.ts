@@ -8,7 +8,7 @@ import { bodyOf, changeOf, newWamid, WEBHOOK } from './provider-webhook.ts'
 import { createCompany, createSender } from './world.ts'
 
 /** `npm run faults` kills more often. */
-const KILLS = Number(process.env.KILLS ?? 15)
+const KILLS = Number(process.env.KILLS ?? 9)
 const PROCESSES = 3
 const POSTERS = 6
 const PER_BODY = 5
@@ -76,6 +76,7 @@ test('killed many times under load, every event that was answered 200 is process
       const body = JSON.stringify(bodyOf(changeOf(phoneNumberId, { messages })))
       while (!(await isTaken(living, body))) await sleep(5)
       wamids.push(...messages.map(({ id }) => id))
+      await sleep(5)
     }
   }
   const customers = Array.from({ length: POSTERS }, (_, n) => `39333000000${n}`)

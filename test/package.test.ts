@@ -6,7 +6,7 @@ import { freePort } from '../bench/free-port.ts'
 import { VERSION } from '../src/version.ts'
 import { commandsOf, runCommands } from './docs-commands.ts'
 import { startOwnServer } from './own-server.ts'
-import { bytesIn, npmCache, pack, packLater } from './packages.ts'
+import { build, bytesIn, npmCache, pack, packLater } from './packages.ts'
 import { dataFolder, startParley, until } from './parley-process.ts'
 
 const TIMEOUT = 240_000
@@ -30,6 +30,12 @@ beforeAll(() => {
 
 const install = (names: string[], page = 'backup.md') =>
   commandsOf(page, names).replaceAll(`${PREFIX}/`, join(folder, 'local/'))
+
+test(
+  'a build is whole also when nothing has changed since the one before',
+  () => expect(build()).toContain('src/main.js'),
+  TIMEOUT,
+)
 
 test(
   'npx runs the packed service on a machine with nothing but Node 24',

@@ -15,6 +15,12 @@ export function npmCache(folder: string): string {
   return cache
 }
 
+/** Builds `dist`; its programs. */
+export function build(): string[] {
+  execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] })
+  return globSync('**/*.js', { cwd: join(ROOT, 'dist') })
+}
+
 /** Builds the package of this version into the folder. */
 export function pack(folder: string): void {
   execFileSync('npm', ['pack', '--pack-destination', folder, '--loglevel=error'], {

@@ -49,7 +49,10 @@ function kill(pid: number): void {
 
 const OWN_ENVIRONMENT = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '' }
 
-/** `parley start` as a process of its own, with nothing of our environment but the path and the cache of compiled code. */
+/**
+ * `parley start` as a process of its own, with nothing of the environment but the path and the cache of compiled code. It stops
+ * at once: a test of the delay sets it.
+ */
 export async function runParley(
   env: Record<string, string>,
   {
@@ -61,7 +64,7 @@ export async function runParley(
 ): Promise<ParleyProcess> {
   const port = env.PORT ?? String(await freePort())
   const options = {
-    env: { ...OWN_ENVIRONMENT, PORT: port, SANDBOX: 'off', PROCESSES: '1', ...env },
+    env: { ...OWN_ENVIRONMENT, PORT: port, SANDBOX: 'off', PROCESSES: '1', STOP_DELAY_MS: '0', ...env },
     detached: true,
   }
   const [file, ...rest] = terminal ? atTerminal([script, ...args]) : [process.execPath, script, ...args]
