@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { companyMoving } from '../errors.ts'
 import { createCompanySlots, type SlotLimits } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
 import type { SlotRequest } from './slot-queue.ts'
@@ -134,4 +135,43 @@ test('a failed statement or transaction gives its slot back', async () => {
   }
   await as(5).work()
   expect(await pool`select from work where company_id = 5`).toHaveLength(1)
+})
+
+test('every statement and transaction asks whether its company is open, and none of a closed company runs', async () => {
+  const closed = new Set<number>()
+  const asked: number[] = []
+  const requireOpen = async (companyId: number) => {
+    asked.push(companyId)
+    if (closed.has(companyId)) throw companyMoving()
+  }
+  const limits = { slots: 3, maxWaiting: 900, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 }
+  const db = shareFairly(pool, createCompanySlots(limits), requireOpen)
+  const insert = 'insert into work (company_id) values ($1)'
+  const outcome = await onBehalfOf({ companyId: 20, isHeavy: false, isWanted: () => true }, async () => {
+    await db`insert into work (company_id) values (20)`
+    closed.add(20)
+    // More than there are slots: each that is refused gives its slot back.
+    const starts = Array.from({ length: 4 }, () => [
+      db`insert into work (company_id) values (20)`,
+      db.unsafe(insert, [20]),
+      db.begin((tx) => tx`insert into work (company_id) values (20)`),
+    ])
+    return Promise.allSettled(starts.flat())
+  })
+  expect(outcome).toEqual(outcome.map(() => ({ status: 'rejected', reason: expect.objectContaining({ status: 503 }) })))
+  expect(asked).toEqual(Array.from({ length: 13 }, () => 20))
+  await onBehalfOf({ companyId: 21, isHeavy: false, isWanted: () => true }, async () => {
+    await db.begin(async (tx) => {
+      await tx`insert into work (company_id) values (21)`
+      // It ends what it began: an export waits for its end.
+      closed.add(21)
+      await tx`insert into work (company_id) values (21)`
+    })
+  })
+  await db`insert into work (company_id) values (22)`
+  const rows = await pool<
+    { companyId: number }[]
+  >`select company_id from work where company_id between 20 and 22 order by 1`
+  expect(rows.map(({ companyId }) => companyId)).toEqual([20, 21, 21, 22])
+  expect(asked).toHaveLength(14)
 })

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { AppError } from '../errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
@@ -6,20 +7,40 @@ import type { Sessions } from './console-session.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Whether the credential of a request that was admitted still admits it, for answers that last: at most 3 s late.
+     * Whether the credential of a request that was admitted still admits it and its company is open, for answers that last: at
+     * most 3 s late.
      * It does not count as use of a session.
      */
     isStillAdmitted(request: FastifyRequest): Promise<boolean>
   }
 }
 
-type Deps = { keys: ApiKeys; sessions?: Sessions | undefined }
+type Deps = {
+  keys: ApiKeys
+  sessions?: Sessions | undefined
+  requireOpen?: ((companyId: number) => Promise<void> | undefined) | undefined
+}
 
 /**
- * Says whether the credential of a request that has waited still holds: keys and sessions may have ended meanwhile.
+ * Says whether the credential of a request that has waited still holds, and its company is not being moved: keys and sessions
+ * may have ended meanwhile.
  */
-export function createReadmission({ keys, sessions }: Deps): (request: FastifyRequest) => Promise<boolean> {
+export function createReadmission({
+  keys,
+  sessions,
+  requireOpen = () => undefined,
+}: Deps): (request: FastifyRequest) => Promise<boolean> {
+  const isOpen = async (companyId: number): Promise<boolean> => {
+    try {
+      await requireOpen(companyId)
+      return true
+    } catch (error) {
+      if (error instanceof AppError) return false
+      throw error
+    }
+  }
   return async ({ raw, headers, session, caller }) => {
+    if (!(await isOpen(caller.companyId))) return false
     if (consoleMark(raw) === undefined) return (await keys.findCaller(headers.authorization)) !== undefined
     if (sessions === undefined || session === null || !(await sessions.isLive(headers.cookie))) return false
     return session.company !== null || (await sessions.findCompany(caller.companyId)) !== undefined

@@ -45,8 +45,9 @@ export type MoveDeps = {
 
 const MIN_PASSPHRASE = 12
 /**
- * After this time no process starts a transaction of a closed company: all cache for 3 s which companies are closed, and a
- * statement waits at most 5 s for a connection.
+ * After this time no process starts a transaction of a closed company whose caller is told of success: all cache for 3 s which
+ * companies are closed, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
+ * 3.5 s is answered 503.
  */
 const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250

@@ -2,6 +2,7 @@ import { createBatcher } from '../batching/batch.ts'
 import { hasRefusedEmail, recordConsent } from '../contacts/consent/consent-store.ts'
 import { findContactByEmail } from '../contacts/contact-store.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
+import { onBehalfOf } from '../db/fair-pool.ts'
 import type { EmailDeps } from '../emails/email.ts'
 import type { DeliveryDeps } from '../emails/email-delivery.ts'
 import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
@@ -40,6 +41,12 @@ const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): num
 /** The dependencies of email: accepting, sending and tracking. Its questions about contacts are answered here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
   const { db, pool, config, log } = deps
+  const unsubscribe = async (companyId: number, address: string) => {
+    const contact = await findContactByEmail(db, companyId, address)
+    // An address that is no contact becomes one, so that its opt-out can be seen and changed.
+    if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
+    else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
+  }
   return {
     ...deps,
     baseUrl: config.baseUrl,
@@ -47,12 +54,8 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     acceptEmail: createAccept(pool),
     onAccepted: deps.emailsAccepted.raise,
     hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
-    unsubscribe: async (companyId, address) => {
-      const contact = await findContactByEmail(db, companyId, address)
-      // An address that is no contact becomes one, so that its opt-out can be seen and changed.
-      if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
-      else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
-    },
+    unsubscribe: (companyId, address) =>
+      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => unsubscribe(companyId, address)),
     onAttempt: ({ companyId, id }, server, outcome, durationMs) => {
       deps.mailHealth.record(server, companyId, outcome)
       deps.metrics.emails.inc({ outcome: outcome.kind === 'unavailable' ? outcome.fault : outcome.kind })

@@ -18,6 +18,8 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
   const prepare = async (send: SendToPrepare) => {
+    // The steps before may have taken long, and the batch is of many companies: its statement does not ask.
+    await deps.requireOpen(send.companyId)
     const prepared = await prepareSend(send)
     if (prepared.refusal === null) tellSent(deps.tell, send.companyId, prepared)
     return prepared

@@ -1,5 +1,6 @@
 -- Of these fetches those whose token is ours, with the targets of their links: `tail` follows the secret of the email under
--- the digest `mac`, both in hex. A fetch within three seconds of the sending counts as a machine's.
+-- the digest `mac`, both in hex. A fetch within three seconds of the sending counts as a machine's. Those of a closed company
+-- are not counted: an export may have read its rows already.
 create function find_email_fetches(fetches jsonb)
 returns setof email_fetch
 language sql stable
@@ -13,7 +14,9 @@ as $$
         from email_links
         where (email_links.company_id, email_links.email_id) = (given.company_id, given.email_id)
       ) end as target,
-      given.counted,
+      given.counted and not exists (
+        select from companies where companies.id = given.company_id and companies.closed_at is not null
+      ),
       given.machine or email.completed_at is null or clock_timestamp() < email.completed_at + interval '3 seconds'
     from rows from (
       jsonb_to_recordset(fetches) as (
