@@ -19,6 +19,17 @@ const SLICES = 3
 /** A fetch within three seconds of the sending counts as a machine's. */
 const IDLE_AFTER_MS = 3_500
 
+const GOALS = {
+  sent: {
+    atLeast: 0.55,
+    limitedBy: 'One processor composes and sends: 1.1 ms for a mail, of which the library takes 0.4.',
+  },
+  tracked: {
+    atLeast: 0.5,
+    limitedBy: 'Each is stored before its answer: 0.07 ms in the service and 0.03 ms in PostgreSQL.',
+  },
+}
+
 type Play = { context: BenchContext; stage: Stage; company: Company; route: Program; mailer: Program }
 type Mail = { to: string; html: string }
 /** The requests made, to be compared with the service's statistics. */
@@ -37,7 +48,11 @@ export const emailBench: Bench = (context) =>
     await stage.load.run({ ...oneShot(play), concurrency: CONCURRENCY, requests: 500 })
     await waitForEnd(stage)
     await sendBare(play, 500)
-    for (let round = 0; round < (context.quick ? 1 : 4); round += 1) await measureSending(play)
+    const rates: Rates[] = []
+    for (let round = 0; round < (context.quick ? 1 : 4); round += 1) rates.push(await measureSending(play))
+    const alone = { baseline: 'bare nodemailer', baselineValue: meanOf(rates.map(({ bare }) => bare)) }
+    const sentPerSecond = meanOf(rates.map(({ service }) => service))
+    context.report(ratioFigure('sent from a waiting queue', sentPerSecond, 'mails/s', alone, GOALS.sent))
 
     await stage.restart()
     const { mails, sent } = await sendTracked(play, uid)
@@ -61,8 +76,11 @@ const oneShot = ({ stage, company }: Play): Omit<LoadOrder, 'concurrency'> => ({
   fits: '"id":"(eml_[A-Za-z0-9]{24})"',
 })
 
+/** Mails per second. */
+type Rates = { service: number; bare: number }
+
 /** A queue is taken in while nothing sends, then sent while nothing is taken in, the library alone before and after. */
-async function measureSending(play: Play): Promise<void> {
+async function measureSending(play: Play): Promise<Rates> {
   const { context, stage } = play
   const { say, report } = context
   await stage.restart({ ROLE: 'api' })
@@ -91,8 +109,8 @@ async function measureSending(play: Play): Promise<void> {
   say(`processor time per sent mail: ${perItem(cpu, await stage.cpu(), waiting)}; ${waiting} waited`)
   await countArrived(play, BACKLOG)
   bare.push(await sendBare(play, BACKLOG / 2))
-  const alone = { baseline: 'bare nodemailer', baselineValue: meanOf(bare) }
-  report(ratioFigure('sent from a waiting queue', waiting / seconds, 'mails/s', alone, { atLeast: 0.55 }))
+  say(`sent ${Math.round(waiting / seconds)} mails/s; bare nodemailer: ${bare.map(Math.round)}`)
+  return { service: waiting / seconds, bare: meanOf(bare) }
 }
 
 type Cpu = Awaited<ReturnType<Stage['cpu']>>
@@ -183,7 +201,7 @@ async function measureTracking({ context, stage, route }: Play, mails: Mail[]): 
     requireCleanReport(what, fetches)
     asked[what] += warmUp.answered + fetches.answered
     const beside = { baseline: 'bare redirect', baselineValue: joinReports(redirects).perSecond }
-    const goal = concurrency === READERS ? { atLeast: 0.5 } : undefined
+    const goal = concurrency === READERS ? GOALS.tracked : undefined
     context.report(ratioFigure(`${what}, ${concurrency} in flight`, fetches.perSecond, 'fetches/s', beside, goal))
     context.report(figure(`${what}, ${concurrency} in flight, p99`, fetches.p99Ms, 'ms'))
   }

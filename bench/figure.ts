@@ -12,9 +12,12 @@ export type Figure = {
   goal: string | null
   /** Null: no goal was set for it. */
   met: boolean | null
+  /** Of a speed goal: what keeps the figure from being better, as a profile or a count showed it. */
+  limitedBy: string | null
 }
 
-type Goal = { atLeast: number } | { atMost: number }
+/** With `limitedBy` it is a speed goal, and stands in the summary of the run. */
+export type Goal = ({ atLeast: number } | { atMost: number }) & { limitedBy?: string }
 type Beside = { baseline: string; baselineValue: number }
 
 /** A figure by itself; its goal is about the value. */
@@ -29,31 +32,44 @@ export function ratioFigure(name: string, value: number, unit: string, beside: B
   return { name, value, unit, ...beside, ratio, ...judge(ratio, goal, 'of it') }
 }
 
-function judge(value: number, goal: Goal | undefined, unit: string): Pick<Figure, 'goal' | 'met'> {
-  if (goal === undefined) return { goal: null, met: null }
-  if ('atLeast' in goal) return { goal: `>= ${goal.atLeast} ${unit}`, met: value >= goal.atLeast }
-  return { goal: `<= ${goal.atMost} ${unit}`, met: value <= goal.atMost }
+function judge(value: number, goal: Goal | undefined, unit: string): Pick<Figure, 'goal' | 'met' | 'limitedBy'> {
+  if (goal === undefined) return { goal: null, met: null, limitedBy: null }
+  const { limitedBy = null } = goal
+  if ('atLeast' in goal) {
+    return { goal: `>= ${shorten(goal.atLeast)} ${unit}`.trim(), met: value >= goal.atLeast, limitedBy }
+  }
+  return { goal: `<= ${shorten(goal.atMost)} ${unit}`.trim(), met: value <= goal.atMost, limitedBy }
 }
 
-/** The figures as lines of a table. */
+const HEAD = ['Figure', 'Value', 'Beside it', 'Ratio', 'Goal', 'Met, or the reason']
+
+/** The figures as lines of a table; a missed goal without a reason is marked. */
 export function tableOf(figures: readonly Figure[]): string {
-  const head = ['figure', 'value', 'baseline', 'ratio', 'goal', '']
-  const rows = figures.map((one) => [
-    one.name,
-    `${shorten(one.value)} ${one.unit}`,
-    one.baselineValue === null ? '' : `${one.baseline}: ${shorten(one.baselineValue)}`,
-    one.ratio === null ? '' : one.ratio.toFixed(2),
-    one.goal ?? '',
-    one.met === null ? '' : one.met ? 'met' : 'NOT MET',
-  ])
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)))
+  const rows = figures.map(cellsOf)
+  const widths = HEAD.map((_, column) => Math.max(...[HEAD, ...rows].map((row) => row[column]?.length ?? 0)))
   const line = (row: string[]) =>
     row
       .map((cell, column) => cell.padEnd(widths[column] ?? 0))
       .join('  ')
       .trimEnd()
-  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+  return [line(HEAD), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
 }
+
+/** The figures that have a speed goal as a table of Markdown, as bench/README.md shows them; undefined when there are none. */
+export function summaryOf(figures: readonly Figure[]): string | undefined {
+  const rows = figures.filter(({ limitedBy }) => limitedBy !== null).map(cellsOf)
+  if (rows.length === 0) return undefined
+  return [HEAD, HEAD.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n')
+}
+
+const cellsOf = (one: Figure): string[] => [
+  one.name,
+  `${shorten(one.value)} ${one.unit}`.trim(),
+  one.baselineValue === null ? '' : `${one.baseline}: ${shorten(one.baselineValue)}`,
+  one.ratio === null ? '' : one.ratio.toFixed(2),
+  one.goal ?? '',
+  one.met === null ? '' : one.met ? 'met' : (one.limitedBy ?? 'NOT MET'),
+]
 
 const shorten = (value: number): string =>
   Math.abs(value) >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))

@@ -14,6 +14,36 @@ const REGISTRATIONS = '/public/v1/webhooks/registrations'
 /** As many as the service has in flight at a receiver that answers quickly. */
 const BARE_CONCURRENCY = 64
 
+const GOALS = {
+  queue: {
+    atLeast: 0.4,
+    limitedBy:
+      'Both processors are busy: a delivery takes 0.12 ms in the service and 0.10 ms in PostgreSQL, the bare post 0.04 ms.',
+  },
+  forwarded: {
+    limitedBy:
+      'Both processors are busy: a message takes 0.44 ms in the service and 0.38 ms in PostgreSQL, of which record_inbound 0.19, complete_attempts 0.06, enqueue_deliveries 0.06 and start_attempts 0.03 ms.',
+  },
+  rows: {
+    atMost: 6,
+    limitedBy:
+      'Two are of the event, one each of the message, its conversation, the place in the order and the envelope, two to three of the delivery.',
+  },
+  wal: {
+    atMost: 3.5,
+    limitedBy: 'The text of the envelope is 1.1 kB, the event 0.6 kB, 20 entries of indexes 1.6 kB.',
+  },
+  halfLoad: {
+    atMost: 100,
+    limitedBy: 'A message waits for three commits: the event, its handling, the start of its attempt.',
+  },
+  memory: {
+    atMost: 200,
+    limitedBy:
+      'Objects in use are 62 MB; the rest is memory for new objects, compiled code, connections, and what the allocator keeps.',
+  },
+}
+
 type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl: string }
 
 /** Inbound webhook in to receiver out, signed, logged and durable, beside the bare client posting the same body. */
@@ -100,7 +130,7 @@ async function measureQueue(play: Play, registrationId: number, body: string): P
   )
   bare.push(await bareRate(play, body))
   const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
-  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, { atLeast: 0.4 }))
+  context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, GOALS.queue))
   const [row] = await stage.db<{ rows: number }[]>`
     select count(*)::int as rows
     from deliveries
@@ -139,18 +169,17 @@ async function measureEndToEnd(play: Play, registrations: number, body: string):
       rate,
       'forwards/s',
       beside,
-      isOne ? { atLeast: 0.12 } : undefined,
+      isOne ? { atLeast: 0.12, ...GOALS.forwarded } : undefined,
     ),
   )
-  if (isOne) report(figure('forwarded, 1 registration, by itself', rate, 'forwards/s', { atLeast: 3_000 }))
+  if (isOne)
+    report(figure('forwarded, 1 registration, by itself', rate, 'forwards/s', { atLeast: 3_000, ...GOALS.forwarded }))
   const perMessage = (now: number, then: number) => (now - then) / messages
   const [rows, kilobytes] = [perMessage(after.rows, before.rows), perMessage(after.walBytes, before.walBytes) / 1_000]
   report(
-    figure(`row operations per message, ${registrations} registration(s)`, rows, '', isOne ? { atMost: 6 } : undefined),
+    figure(`row operations per message, ${registrations} registration(s)`, rows, '', isOne ? GOALS.rows : undefined),
   )
-  report(
-    figure(`WAL per message, ${registrations} registration(s)`, kilobytes, 'kB', isOne ? { atMost: 3.5 } : undefined),
-  )
+  report(figure(`WAL per message, ${registrations} registration(s)`, kilobytes, 'kB', isOne ? GOALS.wal : undefined))
   return messages / seconds
 }
 
@@ -217,7 +246,7 @@ async function measureHalfLoad(play: Play, registrations: number, perSecond: num
   const what = `end to end at half load, ${registrations} registration(s)`
   context.say(`${what}: ${Math.round(perSecond)} messages/s, longest ${Math.round(maxMs)} ms`)
   context.report(figure(`${what}, p50`, p50Ms, 'ms'))
-  context.report(figure(`${what}, p99`, p99Ms, 'ms', { atMost: 100 }))
+  context.report(figure(`${what}, p99`, p99Ms, 'ms', GOALS.halfLoad))
 }
 
 /** Rounds of the same load: what the last leaves is compared with what the first left. */
@@ -231,6 +260,9 @@ async function measureMemory(play: Play): Promise<void> {
   const beside = { baseline: 'after the first', baselineValue: resident[0] ?? 0 }
   const what = `resident memory after ${resident.length} rounds of load`
   report(ratioFigure(what, resident.at(-1) ?? 0, 'MB', beside, { atMost: 1.1 }))
+  report(
+    figure('resident memory at its highest', residentMegabytes(play.stage.service.pid).highest, 'MB', GOALS.memory),
+  )
 }
 
 async function measureClaims({ context, stage }: Play): Promise<void> {

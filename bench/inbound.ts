@@ -10,6 +10,19 @@ const CONCURRENCY = 64
 /** In flight where it is accepting alone that is measured: with fewer, both processors have nothing to do at times. */
 const MANY = 256
 
+const GOALS = {
+  backlog: {
+    atLeast: 10_000,
+    limitedBy:
+      'A message takes 0.055 ms in the service and 0.083 ms in PostgreSQL, on two processors that the load shares.',
+  },
+  accepted: {
+    atLeast: 0.5,
+    limitedBy:
+      'An event takes 0.046 ms in the service to be read, verified, stored in a batch and answered; the bare route does the first and the last.',
+  },
+}
+
 /** Events as the provider posts them: accepted durably, then worked off, beside a bare route and one insert each. */
 export const inboundBench: Bench = (context) =>
   onStage(async (stage) => {
@@ -116,7 +129,7 @@ async function measureBacklog({ report, quick, say }: BenchContext, stage: Stage
   say(
     `processor time per message: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
   )
-  report(figure('processed to the end of a waiting queue', waiting / elapsed, 'messages/s', { atLeast: 10_000 }))
+  report(figure('processed to the end of a waiting queue', waiting / elapsed, 'messages/s', GOALS.backlog))
   return events.answered
 }
 
@@ -131,12 +144,22 @@ async function measureAccepting(context: BenchContext, stage: Stage, orders: Ord
   const [route, insert] = ['bare Fastify route', 'one insert per request']
   const beside = (baseline: string, { perSecond }: LoadReport) => ({ baseline, baselineValue: perSecond })
   report(
-    ratioFigure(`accepted, ${CONCURRENCY} in flight`, few.service.perSecond, 'webhooks/s', beside(route, few.route)),
+    ratioFigure(
+      `accepted, ${CONCURRENCY} in flight`,
+      few.service.perSecond,
+      'webhooks/s',
+      beside(route, few.route),
+      GOALS.accepted,
+    ),
   )
   report(
-    ratioFigure(`accepted, ${MANY} in flight`, many.service.perSecond, 'webhooks/s', beside(route, many.route), {
-      atLeast: 0.5,
-    }),
+    ratioFigure(
+      `accepted, ${MANY} in flight`,
+      many.service.perSecond,
+      'webhooks/s',
+      beside(route, many.route),
+      GOALS.accepted,
+    ),
   )
   report(ratioFigure(`accepted, ${MANY} in flight`, many.service.perSecond, 'webhooks/s', beside(insert, many.insert)))
   report(figure('accepted, p99', many.service.p99Ms, 'ms', { atMost: 250 }))

@@ -6,7 +6,7 @@ import type { Bench } from './bench.ts'
 import { contactsBench } from './contacts.ts'
 import { emailBench } from './email.ts'
 import { fairnessBench } from './fairness.ts'
-import { type Figure, tableOf, writeReport } from './figure.ts'
+import { type Figure, summaryOf, tableOf, writeReport } from './figure.ts'
 import { forwardBench } from './forward.ts'
 import { inboundBench } from './inbound.ts'
 import { liveBench } from './live.ts'
@@ -39,6 +39,8 @@ if (name !== undefined && !(name in BENCHES)) program.error(`There is no benchma
 
 const figures: Figure[] = []
 for (const chosen of name === undefined ? Object.keys(BENCHES) : [name]) await run(chosen)
+const summary = summaryOf(figures)
+if (summary !== undefined) console.log(`\nSpeed goals\n\n${summary}`)
 if (json !== undefined) await writeReport(json, { commit: commit(), machine: machine(), figures })
 process.exitCode = figures.some(({ met }) => met === false) ? 2 : 0
 

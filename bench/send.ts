@@ -30,8 +30,29 @@ export const sendBench: Bench = (context) =>
     await checkWritten(context, stage, company)
     const { now, highest } = residentMegabytes(stage.service.pid)
     context.report(figure('resident memory at the end', now, 'MB'))
-    context.report(figure('resident memory at its highest', highest, 'MB', { atMost: 200 }))
+    context.report(figure('resident memory at its highest', highest, 'MB', GOALS.memory))
   })
+
+const GOALS = {
+  ofClient: {
+    atLeast: 0.15,
+    limitedBy: 'A send takes 0.3 ms in the service and 0.22 ms in PostgreSQL, and waits for two commits.',
+  },
+  one: {
+    atLeast: 400,
+    limitedBy:
+      'Two commits take 0.6 ms, prepare_sends 1.6 ms in twelve steps for a new recipient, complete_sends 0.25 ms, the service 1.3 ms on a processor that has just been idle.',
+  },
+  slow: {
+    atLeast: 2_000,
+    limitedBy: '256 in flight allow 2,330/s at the provider; a send waits for two commits beside it.',
+  },
+  memory: {
+    atMost: 200,
+    limitedBy:
+      'Objects in use are 62 MB; the rest is memory for new objects, compiled code, connections, and what the allocator keeps.',
+  },
+}
 
 const PARAMETERS = [
   { type: 'text', text: 'Ada' },
@@ -153,10 +174,10 @@ async function compare(context: BenchContext, stage: Stage, orders: Orders, conc
       sends.perSecond,
       'sends/s',
       { baseline: 'bare client', baselineValue: joinReports(client).perSecond },
-      concurrency === 64 ? { atLeast: 0.15 } : undefined,
+      concurrency === 64 ? GOALS.ofClient : undefined,
     ),
   )
-  if (concurrency === 1) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', { atLeast: 400 }))
+  if (concurrency === 1) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', GOALS.one))
   report(
     ratioFigure(name, sends.perSecond, 'sends/s', {
       baseline: 'bare Fastify route',
@@ -205,7 +226,7 @@ async function measureSlow(context: BenchContext, stage: Stage, orders: Orders, 
   const name = `${concurrency} in flight, provider at 100 ms`
   const beside = { baseline: 'bare client', baselineValue: joinReports(client).perSecond }
   report(ratioFigure(name, sends.perSecond, 'sends/s', beside))
-  if (concurrency === 256) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', { atLeast: 2_000 }))
+  if (concurrency === 256) report(figure(`${name}, by itself`, sends.perSecond, 'sends/s', GOALS.slow))
   report(figure(`${name}, p99`, sends.p99Ms, 'ms'))
 }
 
