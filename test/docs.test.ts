@@ -54,18 +54,6 @@ test.each(pages)('each file of the repository that %s names exists', (page) => {
   expect(names.filter((name) => !name.includes('X.Y.Z') && !exists(name))).toEqual([])
 })
 
-test('each function of a journey stands in a file of its stop', () => {
-  const stops = read('docs/architecture.md').matchAll(/^\|[^|]+\| (`[^|]+\.(?:ts|sql)`[^|]*) \| (`[^|]+) \|$/gm)
-  const misplaced = [...stops].flatMap(([, named = '', functions = '']) => {
-    const paths = namesIn(named).flatMap((name) => files.filter((file) => `/${file}`.endsWith(`/${name}`)))
-    const text = paths.map(read).join('\n')
-    return namesIn(functions).filter((name) => !new RegExp(`\\b(function|const) ${name}\\b`).test(text))
-  })
-  expect(misplaced).toEqual([])
-})
-
-const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
-
 test.each(decisions)('%s has a number, a status, a date, and its sections in order', (page) => {
   const text = read(page)
   const number = Number(/\/(\d{4})-/.exec(page)?.[1])
