@@ -354,13 +354,19 @@ const WRITERS = 24
 const STORM_MS = Number(process.env.STORM_MS ?? 4_000)
 
 test('among lost connections every transaction is whole or absent, and none writes into another', {
-  timeout: STORM_MS + 60_000,
+  timeout: 10 * STORM_MS + 60_000,
 }, async () => {
   const { proxy, pool } = await cuttable({ max: 6 })
   const outcomes = new Map<string, string>()
-  const endAt = performance.now() + STORM_MS
+  const startedAt = performance.now()
+  const countOf = (outcome: string) => [...outcomes.values()].filter((one) => one === outcome).length
+  /** A busy machine takes longer to do enough. */
+  const isOver = () => {
+    const ms = performance.now() - startedAt
+    return ms > 10 * STORM_MS || (ms > STORM_MS && countOf('committed') > 20 && countOf('failed') > 5)
+  }
   const writers = Array.from({ length: WRITERS }, async (_, who) => {
-    for (let n = 0; performance.now() < endAt; n += 1) {
+    for (let n = 0; !isOver(); n += 1) {
       const writer = `${who}-${n}`
       outcomes.set(writer, await write(pool, writer))
       await pool`select ${writer}::text as mine`.then(
@@ -370,7 +376,7 @@ test('among lost connections every transaction is whole or absent, and none writ
     }
   })
   const storm = (async () => {
-    while (performance.now() < endAt) {
+    while (!isOver()) {
       await sleep(Math.random() * 150)
       const [, lose] = losses[Math.floor(Math.random() * losses.length)]!
       await lose(proxy)
@@ -394,9 +400,8 @@ test('among lost connections every transaction is whole or absent, and none writ
   expect(shared).toEqual({ count: 0 })
   // Rows that follow each other in one transaction; a savepoint's carry the number of the whole.
   expect(written.filter(({ xids }) => xids !== 1)).toEqual([])
-  const tally = Object.groupBy(outcomes.values(), (outcome) => outcome)
-  expect(tally.committed?.length).toBeGreaterThan(20)
-  expect(tally.failed?.length).toBeGreaterThan(5)
+  expect(countOf('committed')).toBeGreaterThan(20)
+  expect(countOf('failed')).toBeGreaterThan(5)
   await db`truncate notes`
   await expectWhole(pool)
 })
