@@ -7,8 +7,8 @@ import { launchBrowser } from '../test/browser.ts'
 
 const FOLDER = 'screenshots'
 const SIZES = [
-  { width: 1440, height: 900 },
-  { width: 390, height: 844 },
+  { viewport: { width: 1440, height: 900 } },
+  { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
 ]
 const SCHEMES = ['light', 'dark'] as const
 const PAUSE_MS = 500
@@ -26,8 +26,8 @@ type Camera = {
 await mkdir(FOLDER, { recursive: true })
 const browser = await launchBrowser()
 try {
-  for (const viewport of SIZES) {
-    for (const colorScheme of SCHEMES) await takeAll(browser, viewport, colorScheme, token)
+  for (const size of SIZES) {
+    for (const colorScheme of SCHEMES) await takeAll(browser, size, colorScheme, token)
   }
 } finally {
   await browser.close()
@@ -35,18 +35,18 @@ try {
 
 async function takeAll(
   of: Browser,
-  viewport: { width: number; height: number },
+  size: (typeof SIZES)[number],
   colorScheme: 'light' | 'dark',
   key: string,
 ): Promise<void> {
-  const page = await of.newPage({ viewport, colorScheme, locale: 'en-GB', reducedMotion: 'reduce' })
+  const page = await of.newPage({ ...size, colorScheme, locale: 'en-GB', reducedMotion: 'reduce' })
   const take = async (name: string) => {
     await page.waitForTimeout(PAUSE_MS)
     await page
       .getByText('Connecting', { exact: true })
       .waitFor({ state: 'hidden', timeout: 3_000 })
       .catch(() => {})
-    await page.screenshot({ path: `${FOLDER}/${name}-${viewport.width}-${colorScheme}.png` })
+    await page.screenshot({ path: `${FOLDER}/${name}-${size.viewport.width}-${colorScheme}.png` })
   }
   const open = async (path: string, name?: string) => {
     await page.goto(`${origin}${path}`)
@@ -66,6 +66,7 @@ async function takeAll(
 }
 
 async function shootSignIn({ page, take, open }: Camera, key: string): Promise<void> {
+  await open('/console/#code=used', 'sign-in-used-link')
   await open('/console/', 'sign-in')
   await page.getByLabel('API key or token').fill(`${key}x`)
   await page.keyboard.press('Enter')
@@ -136,6 +137,21 @@ async function shootConversation({ page, take, open }: Camera): Promise<void> {
   await page.getByRole('button', { name: 'Send template' }).click()
   await take('template-form-missing')
   await open('/console/inbox/999999', 'conversation-missing')
+  const hold = Promise.withResolvers<void>()
+  const wait = (route: Route) => hold.promise.then(() => route.abort().catch(() => {}))
+  await answering(page, wait, () => open(chat, 'conversation-loading'))
+  hold.resolve()
+  const close = async (route: Route) => {
+    const response = await route.fetch({ headers: { ...route.request().headers(), 'sec-fetch-site': 'same-origin' } })
+    const { data, ...rest } = await response.json()
+    await route.fulfill({
+      response,
+      json: { ...rest, data: { ...data, window: { isOpen: false, closesAt: '2026-01-01T00:00:00.000Z' } } },
+    })
+  }
+  await page.route(`**${chat.replace('/console/inbox', '/conversations')}`, close)
+  await open(chat, 'window-closed')
+  await page.unrouteAll()
 }
 
 async function shootReceivers({ page, take, open }: Camera): Promise<void> {
@@ -155,9 +171,15 @@ async function shootReceivers({ page, take, open }: Camera): Promise<void> {
   const address = new URL(page.url()).pathname
   await page.getByRole('button', { name: 'More', exact: true }).click()
   await take('receiver-menu')
+  await page.getByRole('menuitem', { name: 'Edit' }).click()
+  await page.getByLabel('Signing secret').waitFor()
+  await take('receiver-edit')
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
   await take('receiver-remove')
-  await open(`${address}?status=dead`, 'receiver-no-match')
+  await open(`${address}?status=pending`, 'receiver-no-match')
   await open(address)
   await page.getByRole('button', { name: 'Test' }).click()
   await page.getByRole('status', { name: 'Answer of the receiver' }).waitFor()

@@ -35,6 +35,7 @@ test('a wrong and a revoked key are refused alike, and no storage or address hol
   const { page, context, faults } = await openPage(browser, [origin])
   onTestFinished(() => context.close())
   await page.goto(`${origin}/console/`)
+  await expectAccessible(page)
   const texts: string[] = []
   for (const token of [`${key.token}x`, revoked.body.token]) {
     await page.getByLabel('API key or token').fill(token)
@@ -55,6 +56,12 @@ test('a page whose key is revoked signs out and says so', async () => {
   await page.getByText('Your session has ended').waitFor({ timeout: 25_000 })
 })
 
+const createReceiver = async (name: string, path: string): Promise<{ id: number }> => {
+  const url = `${service.sandbox.url}/sandbox/receivers/${path}`
+  const events = ['whatsapp.message.received']
+  return (await api('POST', '/webhooks/registrations', { name, url, events, secret: 'a secret of 16 or more' })).body
+}
+
 test('records of another company are not found, and nothing of them is in a response', async () => {
   const other = await service.createCompany()
   const phone = uniquePhone()
@@ -65,6 +72,12 @@ test('records of another company are not found, and nothing of them is in a resp
     url: `${service.sandbox.url}/sandbox/receivers/okapi`,
     events: ['whatsapp.message.received'],
   })
+  await write(phone, 'okapi 7732', 'Eve', other.phoneNumberId)
+  const delivery = await eventually(async () => {
+    const { body } = await other.api('GET', `/webhooks/registrations/${receiver.body.id}/deliveries`)
+    return body.data[0]
+  })
+  const own = await createReceiver('Own', 'own')
   const { page } = await openSigned(`/console/inbox/${chatId}`)
   const bodies: Promise<string>[] = []
   page.on('response', (response) => {
@@ -76,6 +89,10 @@ test('records of another company are not found, and nothing of them is in a resp
   await page.goto(`${origin}/console/receivers/${receiver.body.id}`)
   await page.getByText('Receiver not found').waitFor()
   await expectAccessible(page)
+  await page.goto(`${origin}/console/receivers/${own.id}?delivery=${delivery.id}`)
+  await page.getByText('Delivery not found').waitFor()
+  await page.goto(`${origin}/console/inbox?channelId=${other.sender.channelId}`)
+  await page.getByText('No conversation matches').waitFor()
   expect((await Promise.all(bodies)).join()).not.toMatch(/okapi/i)
 })
 
@@ -181,31 +198,58 @@ test('hostile texts and names show as text, and the layout stays intact', async 
   await eventually(async () => (await api('GET', `/whatsapp/conversations/${chatId}/messages`)).body.data.length === 4)
   const { page } = await openSigned(`/console/inbox/${chatId}`, key.token, { viewport: { width: 360, height: 740 } })
   for (const text of [html, 'مرحبا بكم', '👩‍👩‍👧‍👦', 'xxxx']) await bubble(page, text).waitFor()
-  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
+  expect(await fitsWindow(page)).toBe(true)
+  await expectAccessible(page)
+})
+
+const fitsWindow = (page: Page) => page.evaluate('document.documentElement.scrollWidth <= innerWidth')
+
+test('hostile file names and a payload of 100 kB show as text, and the layout stays intact', async () => {
+  const receiver = await createReceiver('<i>Hostile</i>', `hostile-${companyId}`)
+  const phone = uniquePhone()
+  const filename = '<img src=x onerror=alert(1)> ملف 👩‍👧.pdf'
+  const document = { id: '1', mime_type: 'application/pdf', sha256: 'x', filename, caption: 'y'.repeat(100_000) }
+  await control('POST', '/inbound', { phoneNumberId: company.phoneNumberId, from: phone, type: 'document', document })
+  const chatId = await conversationOf(phone)
+  const { page } = await openSigned(`/console/inbox/${chatId}`, key.token, { viewport: { width: 360, height: 740 } })
+  await page.locator('[data-message]').getByText('<img src=x onerror=alert(1)>').waitFor()
+  expect(await fitsWindow(page)).toBe(true)
+  await page.goto(`${origin}/console/receivers/${receiver.id}`)
+  await page.getByRole('heading', { name: '<i>Hostile</i>' }).waitFor()
+  await page.locator('[data-delivery]').first().click()
+  await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
+  expect(await page.getByRole('region', { name: 'payload' }).innerText()).toContain('yyyy')
+  expect(await fitsWindow(page)).toBe(true)
   await expectAccessible(page)
 })
 
 test('a failing receiver: dead in the list, attempts and the sent bytes, redelivery with the number first', async () => {
   const name = `fails-${companyId}`
   await control('PUT', `/receivers/${name}/behaviour`, { statusCode: 500, body: 'sorry' })
-  const registration = { name: 'Shop webhook', url: `${service.sandbox.url}/sandbox/receivers/${name}` }
-  const { body: receiver } = await api('POST', '/webhooks/registrations', {
-    ...registration,
-    events: ['whatsapp.message.received'],
-    secret: 'a secret of 16 or more',
-  })
+  const receiver = await createReceiver('Shop webhook', name)
+  const { page, context } = await openSigned(`/console/receivers/${receiver.id}`)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.getByText('No deliveries in this period').waitFor()
   await write(uniquePhone(), 'for the receiver')
+  await page.locator('[data-delivery]', { hasText: 'Pending' }).waitFor()
   await eventually(async () => {
     await db`update deliveries set due_at = now() where company_id = ${companyId} and status = 'pending' and due_at > now()`
     const rows = await db`select from deliveries where registration_id = ${receiver.id} and status = 'dead'`
     return rows.length === 1
   }, 30_000)
-  const { page } = await openSigned(`/console/receivers/${receiver.id}?status=dead`)
+  await page.locator('[data-delivery]', { hasText: 'Dead' }).waitFor()
+  await page.getByRole('button', { name: 'Delivered' }).click()
+  await page.getByText('No delivery matches').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Clear filters' }).click()
   await page.locator('[data-delivery]').click()
   await page.getByRole('list', { name: 'Attempts' }).getByText('500').nth(4).waitFor()
   const requests = (await control('GET', `/receivers/${name}/requests`)).body
-  await page.getByRole('button', { name: 'Copy', exact: true }).waitFor()
   await page.getByText('"for the receiver"').waitFor()
+  await page.getByRole('button', { name: 'Copy', exact: true }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(requests[0].body)
+  await page.getByRole('button', { name: 'Dead', exact: true }).click()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Test' }).click()
   await page.getByRole('status', { name: 'Answer of the receiver' }).getByText('sorry').waitFor()
@@ -333,6 +377,10 @@ test('a failure is told in words and tried again, and an address of no screen sa
   await page.goto(`${origin}/console/no-such-screen`)
   await page.getByText('Nothing is at this address').waitFor()
   await expectAccessible(page)
+  await context.setOffline(true)
+  await page.getByText('You are offline').waitFor()
+  await page.getByText('Not live', { exact: true }).waitFor()
+  await expectAccessible(page)
 })
 
 test('the menus and dialogs of a conversation and of a receiver are accessible', async () => {
@@ -396,7 +444,7 @@ test('a style that is not of the console is reported: the control of the policy'
   await eventually(async () => faults.some((fault) => fault.startsWith('violation: style-src')))
 })
 
-test('the first load and the first inbox stay within their sizes', () => {
+test('the first load, the first inbox and each further screen stay within their sizes', () => {
   const dist = fileURLToPath(new URL('../console/dist/', import.meta.url))
   const manifest: Record<string, { file: string; imports?: string[]; css?: string[] }> = JSON.parse(
     readFileSync(`${dist}.vite/manifest.json`, 'utf8'),
@@ -414,4 +462,9 @@ test('the first load and the first inbox stay within their sizes', () => {
   expect(kilobytes(scripts)).toBeLessThan(125)
   const inbox = new Set([...shell, ...filesOf('inbox/inbox.tsx')])
   expect(kilobytes(inbox)).toBeLessThan(200)
+  const screens = ['receivers/receivers.tsx', 'phone/phone-screen.tsx', 'operator/companies.tsx']
+  for (const screen of screens) {
+    const { file, css = [] } = manifest[screen]!
+    expect(kilobytes([file, ...css]), screen).toBeLessThan(40)
+  }
 })

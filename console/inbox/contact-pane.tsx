@@ -9,7 +9,7 @@ import { CopyButton } from '../parts/copy-button.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { useSession } from '../shell/session-context.ts'
-import { full } from '../texts/format.ts'
+import { date, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './contact-pane.module.css'
 import { useChange } from './conversation-pane.tsx'
@@ -104,7 +104,11 @@ function Facts({ contact }: { contact: Contact }) {
           {typeof value === 'string' ? value : JSON.stringify(value)}
         </Fact>
       ))}
-      <Fact label={text.contact.since}>{full(contact.created_at)}</Fact>
+      <Fact label={text.contact.since}>
+        <time dateTime={contact.created_at} title={utc(contact.created_at)}>
+          {date(contact.created_at)}
+        </time>
+      </Fact>
     </>
   )
 }

@@ -16,6 +16,9 @@ import { setListInUse } from './live-inbox.ts'
 
 /** A jump loads no page on its way: only what is in view when scrolling has stopped for this long. */
 const STILL_MS = 80
+const PAD_PX = 8
+/** The rows that stand for a list on its way. */
+const WAITING_ROWS = 14
 
 /** The list for a filter: without one every row can be reached at once, with one the list grows from its top. */
 export function ConversationList({ filter, shown }: { filter: Filter; shown: number | undefined }) {
@@ -35,7 +38,7 @@ function Filtered({ filter, shown }: { filter: Filter; shown: number | undefined
   )
   if (error && data === undefined) return <Failure error={error} retry={refetch} />
   if (!isPending && rows.length === 0) return <NoRows filter={filter} />
-  const count = isPending ? PAGE_ROWS / 10 : rows.length + (hasNextPage ? 1 : 0)
+  const count = isPending ? WAITING_ROWS : rows.length + (hasNextPage ? 1 : 0)
   return (
     <Rows count={count} rowAt={(index) => rows[index]} onView={onView} shown={shown}>
       {!isPending && (hasNextPage ? text.inbox.totalAtLeast(rows.length) : text.inbox.total(rows.length))}
@@ -60,7 +63,7 @@ function All({ shown }: { shown: number | undefined }) {
   const rowAt = (index: number) =>
     client.getQueryData(numberedQuery(Math.floor(index / PAGE_ROWS) + 1).queryKey)?.data[index % PAGE_ROWS]
   return (
-    <Rows count={total ?? PAGE_ROWS / 10} rowAt={rowAt} onView={onView} shown={shown}>
+    <Rows count={total ?? WAITING_ROWS} rowAt={rowAt} onView={onView} shown={shown}>
       {typeof total === 'number' && text.inbox.total(total)}
       {typeof total === 'number' && total > MAX_ROWS && ` · ${text.inbox.tooMany}`}
     </Rows>
@@ -99,6 +102,7 @@ function Rows({ count, rowAt, onView, children }: RowsProps) {
           label={text.inbox.list}
           count={count}
           rowPx={ROW_PX}
+          padPx={PAD_PX}
           keyOf={(index) => rowAt(index)?.chatId ?? `row ${index}`}
           onView={onView}
         >

@@ -9,7 +9,6 @@ import { Button, IconButton } from '../parts/button.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { Menu, MenuChoice } from '../parts/menu.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import { Composer } from './composer.tsx'
@@ -17,6 +16,7 @@ import { ContactPane } from './contact-pane.tsx'
 import css from './conversation-pane.module.css'
 import { conversationQuery } from './conversation-queries.ts'
 import { nameOf } from './conversation-row.tsx'
+import { ConversationSkeleton } from './conversation-skeleton.tsx'
 import { applyConversation } from './live-inbox.ts'
 import { MessageList } from './message-list.tsx'
 
@@ -25,7 +25,7 @@ export function ConversationPane({ chatId }: { chatId: number }) {
   const { data: record, error, refetch } = useQuery(conversationQuery(chatId))
   const [areDetailsOpen, openDetails] = useState(false)
   if (record === undefined) {
-    if (error === null) return <Skeleton rows={5} />
+    if (error === null) return <ConversationSkeleton />
     return <Failure error={error} retry={refetch} missing={{ title: text.conversation.notFound }} />
   }
   return (

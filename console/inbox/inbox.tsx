@@ -2,13 +2,13 @@ import { useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useMemo } from 'react'
 import { useKeys } from '../keys.ts'
 import { classes } from '../parts/classes.ts'
-import { Empty } from '../parts/empty.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
+import { Choose } from '../parts/empty.tsx'
 import { Screen } from '../shell/screen.tsx'
 import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import { ConversationList } from './conversation-list.tsx'
 import { filterOf } from './conversation-queries.ts'
+import { ConversationSkeleton } from './conversation-skeleton.tsx'
 import { Filters } from './filters.tsx'
 import css from './inbox.module.css'
 import { resumeOutbox } from './outbox.ts'
@@ -43,11 +43,11 @@ export function Inbox() {
         </section>
         <div className={css.pane}>
           {isOpen ? (
-            <Suspense fallback={<Skeleton rows={5} />}>
+            <Suspense fallback={<ConversationSkeleton />}>
               <ConversationPane key={chatId} chatId={Number(chatId)} />
             </Suspense>
           ) : (
-            <Empty icon="inbox" title={text.inbox.choose} text={text.inbox.chooseText} />
+            <Choose icon="inbox" title={text.inbox.choose} text={text.inbox.chooseText} />
           )}
         </div>
       </div>

@@ -3,11 +3,11 @@ import { useEffect, useRef } from 'react'
 import type { Conversation, Message } from '../api.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
-import { Skeleton } from '../parts/skeleton.tsx'
 import { day, isSameDay } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { useAnswering } from './answering.ts'
 import { Bubble } from './bubble.tsx'
+import { MessagesSkeleton } from './conversation-skeleton.tsx'
 import css from './message-list.module.css'
 import { inOrder, messagesQuery } from './message-queries.ts'
 import { notShown, useOutgoing } from './outbox.ts'
@@ -22,7 +22,7 @@ export function MessageList({ record }: { record: Conversation }) {
   if (query.data === undefined) {
     return (
       <div className={css.whole}>
-        {query.error ? <Failure error={query.error} retry={query.refetch} /> : <Skeleton />}
+        {query.error ? <Failure error={query.error} retry={query.refetch} /> : <MessagesSkeleton />}
       </div>
     )
   }

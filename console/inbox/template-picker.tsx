@@ -28,7 +28,12 @@ export function TemplatePicker({ record, onClose }: { record: Conversation; onCl
   const [chosen, choose] = useState<Template>()
   const approved = data?.filter(({ status }) => status === 'APPROVED')
   return (
-    <Dialog title={chosen ? chosen.name : text.templates.title} isOpen onClose={onClose} size="large">
+    <Dialog
+      title={chosen ? `${chosen.name} · ${chosen.language}` : text.templates.title}
+      isOpen
+      onClose={onClose}
+      size="large"
+    >
       {chosen ? (
         <Form template={chosen} record={record} onBack={() => choose(undefined)} onDone={onClose} />
       ) : approved === undefined ? (
@@ -59,7 +64,11 @@ function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (tem
   return (
     <>
       <SearchField label={text.templates.search} value={words} onChange={setWords} />
-      {found.length === 0 && <Empty icon="search" title={text.templates.noMatch} />}
+      {found.length === 0 && (
+        <Empty icon="search" title={text.templates.noMatch}>
+          <Button onClick={() => setWords('')}>{text.clearSearch}</Button>
+        </Empty>
+      )}
       <ul className={css.list}>
         {found.map((one) => (
           <li key={`${one.id} ${one.language}`}>
@@ -110,14 +119,6 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
           />
         ))}
         {slots.length === 0 && <p className={css.none}>{text.templates.noParameters}</p>}
-        <div className={css.actions}>
-          <Button look="quiet" icon="back" onClick={onBack}>
-            {text.back}
-          </Button>
-          <Button type="submit" look="primary" icon="send">
-            {text.templates.send}
-          </Button>
-        </div>
       </div>
       <section aria-label={text.templates.preview} className={css.preview}>
         <div className={css.bubble} dir="auto">
@@ -131,6 +132,14 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
           </p>
         ))}
       </section>
+      <div className={css.actions}>
+        <Button icon="back" onClick={onBack}>
+          {text.back}
+        </Button>
+        <Button type="submit" look="primary" icon="send">
+          {text.templates.send}
+        </Button>
+      </div>
     </form>
   )
 }

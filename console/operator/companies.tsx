@@ -6,7 +6,7 @@ import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { actingFor } from '../scope.ts'
 import { Screen } from '../shell/screen.tsx'
-import { full, number } from '../texts/format.ts'
+import { dateAndTime, number } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './companies.module.css'
 
@@ -46,7 +46,7 @@ export function Companies() {
                   </th>
                   <td>{id}</td>
                   <td>{number(rateLimitPerMinute)}</td>
-                  <td>{full(createdAt)}</td>
+                  <td>{dateAndTime(createdAt)}</td>
                   <td>
                     <Button
                       aria-label={text.companies.open(name)}

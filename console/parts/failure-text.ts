@@ -11,7 +11,7 @@ export function describe({ status, message }: ApiError): { icon: IconName; title
     return { icon: 'lock', title: failure.forbiddenTitle, words: failure.forbidden(permission) }
   }
   if (status === 404) return { icon: 'unknown', title: failure.notFound, words: failure.notFoundText }
-  if (status === 429) return { icon: 'clock', title: failure.title, words: null }
+  if (status === 429) return { icon: 'clock', title: failure.tooMany, words: null }
   if (status === 503) return { icon: 'alert', title: failure.title, words: failure.busy }
   const words = status >= 500 || message === '' ? failure.server : message
   return { icon: 'alert', title: failure.title, words }

@@ -22,10 +22,10 @@ export function Failure({ error, retry, missing }: Props) {
     return <Empty icon="unknown" title={missing.title} text={missing.text ?? text.failure.notFoundText} />
   }
   const { icon, title, words } = describe(fault)
+  const waitsFor = fault.status === 429 && (fault.retryAfter ?? 5)
   return (
     <div role="alert" className={css.failure}>
-      <Empty icon={icon} title={title} text={words}>
-        {fault.status === 429 && retry && <CountDown seconds={fault.retryAfter ?? 5} onEnd={retry} />}
+      <Empty icon={icon} title={title} text={waitsFor ? <CountDown seconds={waitsFor} onEnd={retry} /> : words}>
         {retry && fault.status !== 403 && fault.status !== 429 && (
           <Button icon="refresh" onClick={() => retry()}>
             {text.tryAgain}
@@ -37,17 +37,17 @@ export function Failure({ error, retry, missing }: Props) {
   )
 }
 
-function CountDown({ seconds, onEnd }: { seconds: number; onEnd: () => unknown }) {
+function CountDown({ seconds, onEnd }: { seconds: number; onEnd: (() => unknown) | undefined }) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
     if (left <= 0) {
-      onEnd()
+      onEnd?.()
       return
     }
     const timer = setTimeout(() => setLeft(left - 1), 1_000)
     return () => clearTimeout(timer)
   }, [left, onEnd])
-  return <p className={css.wait}>{text.failure.slowDown(Math.max(left, 0))}</p>
+  return <span className={css.wait}>{text.failure.retryIn(Math.max(left, 0))}</span>
 }
 
 function RequestId({ id }: { id: string }) {

@@ -10,6 +10,8 @@ type Props = {
   label: string
   count: number
   rowPx: number
+  /** The room above the first row and below the last. */
+  padPx?: number
   keyOf: (index: number) => string | number
   /** The rows in view, whenever they change. */
   onView?: (first: number, last: number) => void
@@ -19,7 +21,7 @@ type Props = {
 }
 
 /** A list of any length, of which only the rows in view are in the page. */
-export function List({ label, count, rowPx, keyOf, onView, shownRow, children }: Props) {
+export function List({ label, count, rowPx, padPx = 0, keyOf, onView, shownRow, children }: Props) {
   const scroller = useRef<HTMLDivElement>(null)
   const rows = Math.min(count, MAX_ROWS)
   const virtualizer = useVirtualizer({
@@ -27,6 +29,8 @@ export function List({ label, count, rowPx, keyOf, onView, shownRow, children }:
     getScrollElement: () => scroller.current,
     estimateSize: () => rowPx,
     overscan: OVERSCAN,
+    paddingStart: padPx,
+    paddingEnd: padPx,
     getItemKey: keyOf,
   })
   const items = virtualizer.getVirtualItems()

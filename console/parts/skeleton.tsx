@@ -1,12 +1,14 @@
-import { useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useState } from 'react'
 import { text } from '../texts/text.ts'
 import { classes } from './classes.ts'
 import css from './skeleton.module.css'
 
 const DELAY_MS = 150
 
-/** Grey bars in the place of content. They appear after 150 ms, so that a quick answer does not flicker. */
-export function Skeleton({ rows = 3, className }: { rows?: number; className?: string | undefined }) {
+type Props = { rows?: number; className?: string | undefined; children?: ReactNode }
+
+/** Grey shapes in the place of content, bars by default. They appear after 150 ms, so that a quick answer does not flicker. */
+export function Skeleton({ rows = 3, className, children }: Props) {
   const [isShown, show] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => show(true), DELAY_MS)
@@ -15,10 +17,11 @@ export function Skeleton({ rows = 3, className }: { rows?: number; className?: s
   return (
     <div className={classes(css.skeleton, isShown && css.shown, className)} role="status">
       <span className={css.hidden}>{text.loading}</span>
-      {Array.from({ length: rows }, (_, row) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all alike
-        <div key={row} className={css.row} />
-      ))}
+      {children ??
+        Array.from({ length: rows }, (_, row) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: the bars are all alike
+          <div key={row} className={css.row} />
+        ))}
     </div>
   )
 }

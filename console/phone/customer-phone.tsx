@@ -2,7 +2,6 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
-import { Logo } from '../parts/logo.tsx'
 import { time, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './customer-phone.module.css'
@@ -21,11 +20,7 @@ export function CustomerPhone() {
   return (
     <main className={css.phone}>
       <header className={css.head}>
-        <Logo size={32} />
-        <div>
-          <h1 className={css.title}>{text.phone.businessName}</h1>
-          <p className={css.online}>{text.phone.online}</p>
-        </div>
+        <h1 className={css.title}>{text.phone.frame}</h1>
       </header>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, so the keyboard must reach it */}
       <section className={css.chat} aria-label={text.phone.chat} tabIndex={0}>

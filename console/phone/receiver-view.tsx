@@ -59,9 +59,7 @@ export function ReceiverView() {
                   <time dateTime={request.at} title={utc(request.at)}>
                     {timeWithSeconds(request.at)}
                   </time>
-                  <span className={css.line}>
-                    {request.method} /sandbox/receivers/{RECEIVER}
-                  </span>
+                  <bdi className={css.line}>{wordsOf(request)}</bdi>
                   <SignatureBadge signature={request.signature} />
                 </button>
               </li>
@@ -85,10 +83,24 @@ function SignatureBadge({ signature }: { signature: Signature }) {
   )
 }
 
-function Shown({ request: { headers, body } }: { request: Request }) {
+/** The text of the message, by which a delivery is found again; else the event. */
+function wordsOf({ body, headers }: Request): string {
+  try {
+    const { message } = JSON.parse(body)
+    if (typeof message.text === 'string') return message.text
+  } catch {
+    // A test of the receiver may post anything.
+  }
+  return headers['x-service-event'] ?? ''
+}
+
+function Shown({ request: { method, headers, body } }: { request: Request }) {
   const own = Object.entries(headers).filter(([name]) => name.startsWith('x-'))
   return (
     <section className={css.shown} aria-label={text.phone.delivery}>
+      <p className={css.address}>
+        {method} /sandbox/receivers/{RECEIVER}
+      </p>
       <dl className={css.headers}>
         {own.map(([name, value]) => (
           <div key={name} className={css.header}>

@@ -21,12 +21,16 @@ export function Attempts({ attempts }: { attempts: Attempt[] }) {
             <Badge tone={toneOf(attempt)}>{attempt.statusCode ?? text.receivers.noAnswer}</Badge>
           </span>
           <span className={css.soft}>{duration(attempt.durationMs)}</span>
-          {attempt.errorMessage && <span className={css.reason}>{attempt.errorMessage}</span>}
+          <span className={css.reason}>{reasonOf(attempt)}</span>
         </li>
       ))}
     </ol>
   )
 }
+
+/** Without the status code, which has a column of its own. */
+const reasonOf = ({ errorMessage }: Attempt): string =>
+  errorMessage?.replace(/(^|: )the receiver answered \d{3}$/, '') ?? ''
 
 const toneOf = ({ statusCode }: Attempt): Tone =>
   statusCode !== null && statusCode >= 200 && statusCode < 300 ? 'good' : 'bad'

@@ -14,7 +14,7 @@ import type { ReceiverSearch } from '../routes.tsx'
 import { isSameDay, moment, timeWithSeconds, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './deliveries.module.css'
-import { deliveriesQuery } from './receiver-queries.ts'
+import { type DeliveryFilter, deliveriesQuery } from './receiver-queries.ts'
 import { RedeliverDialog } from './redeliver-dialog.tsx'
 
 const ROW_PX = 44
@@ -62,12 +62,14 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
           onChange={(chosen) => set(Number(chosen) === DEFAULT_HOURS ? {} : { hours: Number(chosen) }, 'hours')}
         />
       </div>
-      <Rows receiverId={receiverId} filter={{ hours, ...(status && { status }) }} />
-      <div className={css.foot}>
-        <Button icon="refresh" disabled={!canRedeliver} onClick={() => redeliver(true)}>
-          {text.deliveries.redeliverThese}
-        </Button>
-      </div>
+      <Rows receiverId={receiverId} filter={{ hours, ...(status && { status }) }} onClear={() => set({}, 'status')} />
+      {canRedeliver && (
+        <div className={css.foot}>
+          <Button icon="refresh" onClick={() => redeliver(true)}>
+            {text.deliveries.redeliverThese}
+          </Button>
+        </div>
+      )}
       {isRedelivering && (
         <RedeliverDialog
           receiverId={receiverId}
@@ -80,7 +82,9 @@ export function Deliveries({ receiverId, search }: { receiverId: number; search:
   )
 }
 
-function Rows({ receiverId, filter }: { receiverId: number; filter: { status?: Delivery['status']; hours: number } }) {
+type RowsProps = { receiverId: number; filter: DeliveryFilter; onClear: () => void }
+
+function Rows({ receiverId, filter, onClear }: RowsProps) {
   const query = useInfiniteQuery(deliveriesQuery(receiverId, filter))
   const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage } = query
   const rows = data?.pages.flatMap((page) => page.data) ?? []
@@ -94,10 +98,15 @@ function Rows({ receiverId, filter }: { receiverId: number; filter: { status?: D
     return <div className={css.rows}>{error ? <Failure error={error} retry={refetch} /> : <Skeleton rows={6} />}</div>
   }
   if (rows.length === 0) {
-    const title = filter.status ? text.deliveries.noMatch : text.deliveries.none
     return (
       <div className={css.rows}>
-        <Empty icon="receivers" title={title} text={filter.status ? undefined : text.deliveries.noneText} />
+        {filter.status === undefined ? (
+          <Empty icon="receivers" title={text.deliveries.none} text={text.deliveries.noneText} />
+        ) : (
+          <Empty icon="search" title={text.deliveries.noMatch} text={text.deliveries.noMatchText}>
+            <Button onClick={onClear}>{text.clearFilters}</Button>
+          </Empty>
+        )}
       </div>
     )
   }

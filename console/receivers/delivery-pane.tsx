@@ -6,7 +6,7 @@ import { api, read } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { Empty } from '../parts/empty.tsx'
+import { Choose } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { JsonView } from '../parts/json-view.tsx'
@@ -32,7 +32,7 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
   const query = { ...deliveryQuery(receiverId, deliveryId), enabled: deliveryId !== 0 }
   const { data: details, error, refetch } = useQuery(query)
   if (deliveryId === 0) {
-    return <Empty icon="receivers" title={text.deliveries.choose} text={text.deliveries.chooseText} />
+    return <Choose icon="receivers" title={text.deliveries.choose} text={text.deliveries.chooseText} />
   }
   if (details === undefined) {
     if (error === null) return <Skeleton rows={5} />
@@ -64,11 +64,12 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         onClick={() => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })}
       />
       <div className={css.title}>
-        <h3 ref={heading} tabIndex={-1} className={css.name}>
-          {text.deliveries.title(id)} <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
-        </h3>
-        <p className={css.about} dir="ltr">
-          {nextAttemptAt === null ? wamid : text.deliveries.next(full(nextAttemptAt))}
+        <h2 ref={heading} tabIndex={-1} className={css.name}>
+          {text.deliveries.title(id)}
+        </h2>
+        <p className={css.about}>
+          <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
+          <bdi className={css.id}>{nextAttemptAt === null ? wamid : text.deliveries.next(full(nextAttemptAt))}</bdi>
         </p>
         {error && (
           <p role="alert" className={css.fault}>
@@ -82,8 +83,14 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         )}
       </div>
       <CopyButton value={location.href} label={text.deliveries.copyLink} />
-      <Button icon="refresh" isBusy={isPending} disabled={details.attempts.length === 0} onClick={() => mutate()}>
-        {text.deliveries.redeliver}
+      <Button
+        icon="refresh"
+        aria-label={text.deliveries.redeliver}
+        isBusy={isPending}
+        disabled={details.attempts.length === 0}
+        onClick={() => mutate()}
+      >
+        <span className={css.redeliver}>{text.deliveries.redeliver}</span>
       </Button>
     </header>
   )

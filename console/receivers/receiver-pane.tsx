@@ -80,11 +80,14 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
         <MenuItem icon="edit" onClick={() => open('edit')}>
           {text.receivers.edit}
         </MenuItem>
-        <MenuItem icon="refresh" onClick={() => setStatus(status === 'active' ? 'inactive' : 'active')}>
+        <MenuItem
+          icon={status === 'active' ? 'pause' : 'test'}
+          onClick={() => setStatus(status === 'active' ? 'inactive' : 'active')}
+        >
           {status === 'active' ? text.receivers.pause : text.receivers.resume}
         </MenuItem>
         <MenuLine />
-        <MenuItem icon="close" isDanger onClick={() => open('remove')}>
+        <MenuItem icon="remove" isDanger onClick={() => open('remove')}>
           {text.receivers.remove}
         </MenuItem>
       </Menu>

@@ -5,7 +5,7 @@ import type { Registration } from '../api.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
-import { Empty } from '../parts/empty.tsx'
+import { Choose, Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Screen } from '../shell/screen.tsx'
@@ -18,16 +18,13 @@ import css from './receivers.module.css'
 /** The receivers of the company, and beside them the deliveries of the one that is open. */
 export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
-  const { data: receivers } = useQuery(receiversQuery)
   return (
     <Screen title={text.receivers.title} permission="WhatsApp">
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>
           {id !== undefined && <ReceiverPane key={id} id={Number(id)} />}
-          {id === undefined && receivers !== undefined && receivers.length > 0 && (
-            <Empty icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />
-          )}
+          {id === undefined && <Choose icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />}
         </div>
       </div>
     </Screen>
@@ -94,8 +91,8 @@ function Row({ receiver: { id, name, url, status } }: { receiver: Registration }
         <bdi>{name}</bdi>
         {status === 'inactive' && <Badge>{text.receivers.inactive}</Badge>}
       </span>
-      <span className={css.url} dir="ltr">
-        {url}
+      <span className={css.url} dir="ltr" title={url}>
+        {url.replace(/^https?:\/\//, '')}
       </span>
     </Link>
   )

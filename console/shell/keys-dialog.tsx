@@ -47,7 +47,7 @@ export function KeysDialog({ onClose }: { onClose: () => void }) {
     <Dialog title={keys.title} isOpen onClose={onClose} size="large">
       <div className={css.groups}>
         {GROUPS.map(({ title, rows }) => (
-          <section key={title}>
+          <section key={title} className={css.group}>
             <h3 className={css.title}>{title}</h3>
             <dl className={css.rows}>
               {rows.map(([key, label]) => (

@@ -5,7 +5,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { endSession, type OtherSession, sessionsQuery } from '../session.ts'
-import { full } from '../texts/format.ts'
+import { moment } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './sessions-dialog.module.css'
 
@@ -44,8 +44,8 @@ function Row({ session }: { session: OtherSession }) {
           <bdi>{session.name}</bdi>
         </p>
         <p className={css.about} title={session.agent ?? ''}>
-          {browserOf(session.agent)} · {text.sessions.signedIn(full(session.createdAt))} ·{' '}
-          {text.sessions.seen(full(session.seenAt))}
+          {browserOf(session.agent)} · {text.sessions.signedIn(moment(session.createdAt))} ·{' '}
+          {text.sessions.seen(moment(session.seenAt))}
         </p>
       </div>
       {session.isCurrent ? (

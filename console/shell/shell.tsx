@@ -28,6 +28,7 @@ const LiveFrame = ({ children }: { children: ReactNode }) => <Frame state={useLi
 function Frame({ state, children }: { state: LiveState | undefined; children: ReactNode }) {
   const [areKeysShown, showKeys] = useState(false)
   const navigate = useNavigate()
+  const isOnline = useSyncExternalStore(watchNetwork, () => navigator.onLine)
   useKeys({
     '?': () => showKeys(true),
     'g i': () => navigate({ to: '/inbox/{-$chatId}', params: {} }),
@@ -39,9 +40,9 @@ function Frame({ state, children }: { state: LiveState | undefined; children: Re
       <a href="#content" className={css.skip}>
         {text.nav.skip}
       </a>
-      <Nav state={state} onKeys={() => showKeys(true)} />
+      <Nav state={isOnline ? state : state && 'down'} onKeys={() => showKeys(true)} />
       <main id="content" className={css.main} tabIndex={-1}>
-        <Strip state={state} />
+        <Strip state={state} isOnline={isOnline} />
         {actingFor !== undefined && <ActingBanner companyId={actingFor} />}
         <div className={css.screen}>{children}</div>
       </main>
@@ -56,8 +57,7 @@ function Frame({ state, children }: { state: LiveState | undefined; children: Re
 }
 
 /** Says when the page is offline or not live. */
-function Strip({ state }: { state: LiveState | undefined }) {
-  const isOnline = useSyncExternalStore(watchNetwork, () => navigator.onLine)
+function Strip({ state, isOnline }: { state: LiveState | undefined; isOnline: boolean }) {
   if (isOnline && state !== 'down') return null
   return (
     <p className={css.strip} role="status">

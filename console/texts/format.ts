@@ -11,6 +11,7 @@ const dateFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: '
 const yearFormat = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', year: 'numeric' })
 const dayFormat = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' })
 const fullFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+const minuteFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const relativeFormat = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const numberFormat = new Intl.NumberFormat()
 const plurals = new Intl.PluralRules('en')
@@ -23,6 +24,8 @@ export const count = (value: number, one: string, other: string): string =>
 
 export const time = (iso: string): string => timeFormat.format(new Date(iso))
 export const timeWithSeconds = (iso: string): string => secondFormat.format(new Date(iso))
+export const date = (iso: string): string => yearFormat.format(new Date(iso))
+export const dateAndTime = (iso: string): string => minuteFormat.format(new Date(iso))
 export const full = (iso: string): string => fullFormat.format(new Date(iso))
 
 /** The title of a time: UTC, for comparing with logs. */
