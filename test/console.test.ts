@@ -35,6 +35,7 @@ test('a wrong and a revoked key are refused alike, and no storage or address hol
   const { page, context, faults } = await openPage(browser, [origin])
   onTestFinished(() => context.close())
   await page.goto(`${origin}/console/`)
+  await page.getByLabel('API key or token').waitFor()
   await expectAccessible(page)
   const texts: string[] = []
   for (const token of [`${key.token}x`, revoked.body.token]) {
@@ -91,6 +92,8 @@ test('records of another company are not found, and nothing of them is in a resp
   await expectAccessible(page)
   await page.goto(`${origin}/console/receivers/${own.id}?delivery=${delivery.id}`)
   await page.getByText('Delivery not found').waitFor()
+  await page.getByRole('button', { name: 'Back' }).click()
+  await page.getByText('Choose a delivery').or(page.getByText('No deliveries in this period')).waitFor()
   await page.goto(`${origin}/console/inbox?channelId=${other.sender.channelId}`)
   await page.getByText('No conversation matches').waitFor()
   expect((await Promise.all(bodies)).join()).not.toMatch(/okapi/i)

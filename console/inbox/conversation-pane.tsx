@@ -24,9 +24,10 @@ import { MessageList } from './message-list.tsx'
 export function ConversationPane({ chatId }: { chatId: number }) {
   const { data: record, error, refetch } = useQuery(conversationQuery(chatId))
   const [areDetailsOpen, openDetails] = useState(false)
+  const leave = useLeave()
   if (record === undefined) {
     if (error === null) return <ConversationSkeleton />
-    return <Failure error={error} retry={refetch} missing={{ title: text.conversation.notFound }} />
+    return <Failure error={error} retry={refetch} missing={{ title: text.conversation.notFound, onBack: leave }} />
   }
   return (
     <div className={css.pane} data-details={areDetailsOpen}>
@@ -40,11 +41,17 @@ export function ConversationPane({ chatId }: { chatId: number }) {
   )
 }
 
+/** Shows the list alone. */
+function useLeave() {
+  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
+  return () => navigate({ params: { chatId: undefined }, search: (kept) => kept })
+}
+
 type HeadProps = { record: Conversation; areDetailsOpen: boolean; onDetails: () => void }
 
 function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
-  const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
   const { name: me } = useSession()
+  const leave = useLeave()
   const { change, error } = useChange(record)
   useRead(record, change)
   const toggle = (status: 'closed' | 'snoozed') => change({ status: record.status === status ? 'open' : status })
@@ -55,12 +62,7 @@ function Head({ record, areDetailsOpen, onDetails }: HeadProps) {
   })
   return (
     <header className={css.head}>
-      <IconButton
-        icon="back"
-        label={text.back}
-        className={css.back}
-        onClick={() => navigate({ params: { chatId: undefined }, search: (kept) => kept })}
-      />
+      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
       <div className={css.title}>
         <h2 className={css.name}>
           <bdi>{nameOf(record)}</bdi>

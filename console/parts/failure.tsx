@@ -12,14 +12,23 @@ type Props = {
   /** Tries again. */
   retry?: (() => unknown) | undefined
   /** The title and text for a record that is missing, or that belongs to another company. */
-  missing?: { title: string; text?: string } | undefined
+  missing?: { title: string; text?: string; onBack?: () => unknown } | undefined
 }
 
 /** The failure in words, with the request id to copy and a way to try again. */
 export function Failure({ error, retry, missing }: Props) {
   const fault = error instanceof ApiError ? error : new ApiError('', { status: 500 })
   if (fault.status === 404 && missing !== undefined) {
-    return <Empty icon="unknown" title={missing.title} text={missing.text ?? text.failure.notFoundText} />
+    const { title, text: words = text.failure.notFoundText, onBack } = missing
+    return (
+      <Empty icon="unknown" title={title} text={words}>
+        {onBack && (
+          <Button icon="back" onClick={onBack}>
+            {text.back}
+          </Button>
+        )}
+      </Empty>
+    )
   }
   const { icon, title, words } = describe(fault)
   const waitsFor = fault.status === 429 && (fault.retryAfter ?? 5)

@@ -29,6 +29,7 @@ const VIEWS = [
 /** One delivery: its attempts, and what was sent and answered. */
 export function DeliveryPane({ receiverId, search }: { receiverId: number; search: ReceiverSearch }) {
   const { delivery: deliveryId = 0 } = search
+  const leave = useLeave()
   const query = { ...deliveryQuery(receiverId, deliveryId), enabled: deliveryId !== 0 }
   const { data: details, error, refetch } = useQuery(query)
   if (deliveryId === 0) {
@@ -36,7 +37,7 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
   }
   if (details === undefined) {
     if (error === null) return <Skeleton rows={5} />
-    const missing = { title: text.deliveries.notFound, text: text.deliveries.notFoundText }
+    const missing = { title: text.deliveries.notFound, text: text.deliveries.notFoundText, onBack: leave }
     return <Failure error={error} retry={refetch} missing={missing} />
   }
   return (
@@ -48,21 +49,22 @@ export function DeliveryPane({ receiverId, search }: { receiverId: number; searc
   )
 }
 
+/** Shows the deliveries alone. */
+function useLeave() {
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  return () => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })
+}
+
 function Head({ receiverId, details }: { receiverId: number; details: DeliveryDetails }) {
   const { id, wamid, status, nextAttemptAt } = details.delivery
-  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const leave = useLeave()
   const { mutate, isPending, error, isSuccess } = useRedeliver(receiverId, details)
   const heading = useRef<HTMLHeadingElement>(null)
   // The rows of the list stand between the chosen one and this pane.
   useEffect(() => heading.current?.focus(), [])
   return (
     <header className={css.head}>
-      <IconButton
-        icon="back"
-        label={text.back}
-        className={css.back}
-        onClick={() => navigate({ search: ({ delivery: _, view: __, ...kept }) => kept })}
-      />
+      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
       <div className={css.title}>
         <h2 ref={heading} tabIndex={-1} className={css.name}>
           {text.deliveries.title(id)}

@@ -24,9 +24,10 @@ export function ReceiverPane({ id }: { id: number }) {
   const { data: receiver, error, refetch } = useQuery(receiverQuery(id))
   const search = useSearch({ from: '/receivers/{-$id}' })
   const test = useTest(id)
+  const leave = useLeave()
   if (receiver === undefined) {
     if (error === null) return <Skeleton rows={5} />
-    return <Failure error={error} retry={refetch} missing={{ title: text.receivers.notFound }} />
+    return <Failure error={error} retry={refetch} missing={{ title: text.receivers.notFound, onBack: leave }} />
   }
   return (
     <div className={css.pane}>
@@ -42,22 +43,23 @@ export function ReceiverPane({ id }: { id: number }) {
   )
 }
 
+/** Shows the list alone. */
+function useLeave() {
+  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  return () => navigate({ params: { id: undefined }, search: {} })
+}
+
 type HeadProps = { receiver: Registration; onTest: () => void; isTesting: boolean }
 
 function Head({ receiver, onTest, isTesting }: HeadProps) {
   const { id, name, url, method, status, hasSecret } = receiver
-  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const leave = useLeave()
   const [dialog, open] = useState<'edit' | 'remove'>()
   const { mutate: setStatus, error } = useStatus(id)
   const close = () => open(undefined)
   return (
     <header className={css.head}>
-      <IconButton
-        icon="back"
-        label={text.back}
-        className={css.back}
-        onClick={() => navigate({ params: { id: undefined }, search: {} })}
-      />
+      <IconButton icon="back" label={text.back} className={css.back} onClick={leave} />
       <div className={css.title}>
         <h2 className={css.name}>
           <bdi>{name}</bdi>
@@ -108,11 +110,11 @@ function useStatus(id: number) {
 
 function RemoveDialog({ receiver: { id, name }, onClose }: { receiver: Registration; onClose: () => void }) {
   const client = useQueryClient()
-  const navigate = useNavigate({ from: '/receivers/{-$id}' })
+  const leave = useLeave()
   const { mutate, error, isPending } = useMutation({
     mutationFn: () => read(api.DELETE('/public/v1/webhooks/registrations/{id}', { params: { path: { id } } })),
     onSuccess: async () => {
-      await navigate({ params: { id: undefined }, search: {} })
+      await leave()
       await client.invalidateQueries({ queryKey: receiversQuery.queryKey })
     },
   })

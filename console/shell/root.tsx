@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Failure } from '../parts/failure.tsx'
 import { sessionQuery } from '../session.ts'
-import { SignIn } from '../sign-in/sign-in.tsx'
 import { SessionContext } from './session-context.ts'
 import { Shell } from './shell.tsx'
 import { signInCode } from './sign-in-code.ts'
+
+/** A page that has a session does not load it. */
+const SignIn = lazy(() => import('../sign-in/sign-in.tsx').then(({ SignIn: component }) => ({ default: component })))
 
 /**
  * Signed in, the shell with the screen; else the sign-in page at the same address, so that signing in returns to it. A
@@ -19,7 +21,11 @@ export function Root() {
   if (session && !wasSignedIn) setSignedIn(true)
 
   if (code !== null || session === null) {
-    return <SignIn code={code} hasEnded={wasSignedIn} onDone={() => setCode(null)} />
+    return (
+      <Suspense>
+        <SignIn code={code} hasEnded={wasSignedIn} onDone={() => setCode(null)} />
+      </Suspense>
+    )
   }
   if (session === undefined) return error ? <Failure error={error} retry={refetch} /> : null
   return (

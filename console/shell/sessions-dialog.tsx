@@ -44,8 +44,8 @@ function Row({ session }: { session: OtherSession }) {
           <bdi>{session.name}</bdi>
         </p>
         <p className={css.about} title={session.agent ?? ''}>
-          {browserOf(session.agent)} · {text.sessions.signedIn(moment(session.createdAt))} ·{' '}
-          {text.sessions.seen(moment(session.seenAt))}
+          <span>{browserOf(session.agent)}</span> · <span>{text.sessions.signedIn(moment(session.createdAt))}</span> ·{' '}
+          <span>{text.sessions.seen(moment(session.seenAt))}</span>
         </p>
       </div>
       {session.isCurrent ? (
