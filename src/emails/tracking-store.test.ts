@@ -2,18 +2,19 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { jsonRows } from '../db/connect.ts'
+import { findMailed } from './tracking-store.ts'
 import { createToken, newSecret, parseToken, type TokenUse } from './tracking-token.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
 /** An email with two links that was sent ten seconds ago, or just now. */
-async function createEmail({ seconds = 10 } = {}) {
+async function createEmail({ seconds = 10, isMarketing = false } = {}) {
   const companyId = await createCompany(db)
   const secret = newSecret()
   const [email] = await db<{ id: number }[]>`
     insert into emails (company_id, uid, recipient, subject, message_id, secret, is_marketing, status, completed_at)
     values (
-      ${companyId}, 'eml_1', 'ada@example.com', 'Hi', '<1@a>', ${secret}, false, 'sent',
+      ${companyId}, 'eml_1', 'ada@example.com', 'Hi', '<1@a>', ${secret}, ${isMarketing}, 'sent',
       clock_timestamp() - make_interval(secs => ${seconds})
     )
     returning id
@@ -22,9 +23,10 @@ async function createEmail({ seconds = 10 } = {}) {
     insert into email_links (company_id, email_id, targets)
     values (${companyId}, ${email!.id}, array['https://a.example/', 'https://b.example/'])
   `
+  const tokenOf = (use: TokenUse, link: number, key = secret) =>
+    parseToken(createToken({ companyId, id: email!.id, secret: key }, use, link), use)!
   const fetch = (use: TokenUse, link: number, key = secret) => {
-    const token = parseToken(createToken({ companyId, id: email!.id, secret: key }, use, link), use)!
-    const { tail, mac } = token
+    const { tail, mac } = tokenOf(use, link, key)
     return { company_id: companyId, email_id: email!.id, link, tail, mac, counted: true, machine: false }
   }
   const counts = () => db`
@@ -32,7 +34,7 @@ async function createEmail({ seconds = 10 } = {}) {
       (select count(*)::integer from email_clicks where company_id = ${companyId}) as clicks
     from emails where company_id = ${companyId}
   `
-  return { fetch, counts }
+  return { companyId, tokenOf, fetch, counts }
 }
 
 const find = (fetches: readonly object[]) => db`
@@ -71,4 +73,14 @@ test('record_email_fetches answers the places and targets of known fetches, and 
   const [row] = await db`select record_email_fetches(${jsonRows(db, fetches)}) as targets`
   expect(row).toEqual({ targets: { 2: 'https://a.example/' } })
   expect(await counts()).toMatchObject([{ openCount: 0, clickCount: 0, clicks: 0 }])
+})
+
+test('an unsubscribe token names its recipient, but not with another secret, for another use, or of a mail that is no marketing', async () => {
+  const { companyId, tokenOf } = await createEmail({ isMarketing: true })
+  expect(await findMailed(db, tokenOf('unsubscribe', 0))).toEqual({ companyId, recipient: 'ada@example.com' })
+  expect(await findMailed(db, tokenOf('unsubscribe', 0, newSecret()))).toBeUndefined()
+  const { tail } = tokenOf('unsubscribe', 0)
+  expect(await findMailed(db, { ...tokenOf('open', 0), tail })).toBeUndefined()
+  const order = await createEmail({ isMarketing: false })
+  expect(await findMailed(db, order.tokenOf('unsubscribe', 0))).toBeUndefined()
 })

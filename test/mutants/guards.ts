@@ -7,14 +7,14 @@ export const GUARDS: Mutant[] = [
     file: 'src/emails/tracking-store.ts',
     find: "      and is_marketing\n      and substring(sha256(secret || decode(${token.tail}, 'hex')) for 18) = decode(${token.mac}, 'hex')",
     replace: '      and is_marketing',
-    tests: ['test/email-tracking.test.ts'],
+    tests: ['src/emails/tracking-store.test.ts'],
   },
   {
     title: 'a mail that is no marketing unsubscribes its recipient',
     file: 'src/emails/tracking-store.ts',
     find: '      and is_marketing\n',
     replace: '',
-    tests: ['test/email-tracking.test.ts'],
+    tests: ['src/emails/tracking-store.test.ts'],
   },
   {
     title: 'failed outranks delivered',
