@@ -3,7 +3,7 @@ import { basename, dirname, join, normalize } from 'node:path'
 import { testFiles } from '../projects.ts'
 
 /** Tests over all rooms that look at what another company sees. */
-const CROSS_COMPANY = ['test/same-ids.test.ts', 'test/hostile/quick.test.ts', 'test/permissions.test.ts']
+const CROSS_COMPANY = ['test/same-ids.test.ts', 'test/hostile/quick.test.ts']
 /** Test files of a room that stand outside of it, by a part of their names. */
 const OUTSIDE: Record<string, RegExp> = {
   companies: /company-removal|permissions/,
@@ -23,7 +23,7 @@ const OUTSIDE: Record<string, RegExp> = {
 /** Tests that fail when the machine is busy. */
 const UNDER_LOAD = /email-load|fairness/
 /** Test files that are related to a file, at most; those over all rooms are added. */
-const NEAREST = 12
+const NEAREST = 6
 /** Test files of a room, at most: in it, and outside of it. */
 const OF_A_ROOM = 4
 /** Importers of importers, so many times over. */
