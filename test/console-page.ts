@@ -41,17 +41,22 @@ export async function signIn(page: Page, origin: string, token: string, path = '
   await page.getByRole('navigation').waitFor()
 }
 
-/** The rules that the page breaks, in light and in dark: those of WCAG 2.2 AA too, such as targets of 24 px. */
+/**
+ * The rules that the page and its frames break, in light and in dark: those of WCAG 2.2 AA too, such as targets of 24 px.
+ */
 export async function axeFaults(page: Page): Promise<string[]> {
   const faults: string[] = []
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    // A text is evaluated from outside, where the page's policy does not bind it.
-    await page.evaluate(AXE)
-    const found: string[] = await page.evaluate(
-      `axe.run(document, { rules: { 'target-size': { enabled: true } } }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))`,
-    )
-    faults.push(...found.map((fault) => `${colorScheme} ${fault}`))
+    for (const frame of page.frames()) {
+      // A text is evaluated from outside, where the page's policy does not bind it.
+      await frame.evaluate(AXE)
+      const found: string[] = await frame.evaluate(
+        `axe.run(document, { iframes: false, rules: { 'target-size': { enabled: true } } })
+          .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))`,
+      )
+      faults.push(...found.map((fault) => `${colorScheme} ${fault}`))
+    }
   }
   return faults
 }

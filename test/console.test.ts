@@ -437,6 +437,7 @@ test('the operator chooses a company to act for, and a banner says so', async ()
   await page.locator('[data-chat]').first().click()
   await page.locator('[data-message]').first().waitFor()
   expect(page.url()).toContain(`as=${companyId}`)
+  await expectAccessible(page)
 })
 
 test('a style that is not of the console is reported: the control of the policy', async () => {

@@ -11,7 +11,7 @@ import { Select } from '../parts/select.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { ReceiverSearch } from '../routes.tsx'
-import { isSameDay, moment, timeWithSeconds, utc } from '../texts/format.ts'
+import { momentWithSeconds, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './deliveries.module.css'
 import { type DeliveryFilter, deliveriesQuery } from './receiver-queries.ts'
@@ -129,7 +129,6 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
 }
 
 function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdAt } }: { delivery: Delivery }) {
-  const isToday = isSameDay(new Date(createdAt), new Date())
   return (
     <Link
       from="/receivers/{-$id}"
@@ -140,7 +139,7 @@ function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdA
       data-delivery={id}
     >
       <time dateTime={createdAt} title={utc(createdAt)} className={css.time}>
-        {isToday ? timeWithSeconds(createdAt) : moment(createdAt)}
+        {momentWithSeconds(createdAt)}
       </time>
       <span className={css.status}>
         <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>

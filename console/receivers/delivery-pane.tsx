@@ -13,7 +13,7 @@ import { JsonView } from '../parts/json-view.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import type { ReceiverSearch } from '../routes.tsx'
-import { full } from '../texts/format.ts'
+import { momentWithSeconds } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import { Attempts } from './attempts.tsx'
 import { TONES } from './deliveries.tsx'
@@ -71,7 +71,9 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         </h2>
         <p className={css.about}>
           <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
-          <bdi className={css.id}>{nextAttemptAt === null ? wamid : text.deliveries.next(full(nextAttemptAt))}</bdi>
+          <bdi className={css.id}>
+            {nextAttemptAt === null ? wamid : text.deliveries.next(momentWithSeconds(nextAttemptAt))}
+          </bdi>
         </p>
         {error && (
           <p role="alert" className={css.fault}>

@@ -43,6 +43,10 @@ export function moment(iso: string, now: number = Date.now()): string {
   return (date.getFullYear() === today.getFullYear() ? dateFormat : yearFormat).format(date)
 }
 
+/** The same with the seconds of today. */
+export const momentWithSeconds = (iso: string): string =>
+  isSameDay(new Date(iso), new Date()) ? timeWithSeconds(iso) : moment(iso)
+
 /** `Today`, `Yesterday`, else weekday and date. */
 export function day(iso: string, now: number = Date.now()): string {
   const date = new Date(iso)

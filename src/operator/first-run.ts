@@ -152,8 +152,8 @@ export function greetingOf(baseUrl: string, sandboxUrl: string, { token, links }
     `Token:    ${token}`,
     ...(links
       ? [
-          `Operator: ${links.operator}    (works once, within an hour)`,
-          `Console:  ${links.company}    (the same; chat as a customer, and answer)`,
+          `Operator: ${links.operator}    (each link signs in once, within an hour)`,
+          `Console:  ${links.company}    (open it to chat as a customer, and to answer)`,
         ]
       : []),
   ].join('\n')
