@@ -20,20 +20,25 @@ const { app, sessions } = await createTestApi({
 })
 afterAll(() => app.close())
 
-test('an answer that lasts learns within 5 s that its key was revoked', async () => {
-  const key = await createTestKey(db)
-  const answer = app.inject({ url: '/public/v1/lasting', headers: key.headers })
-  setTimeout(() => db`update api_keys set revoked_at = now() where client_id = ${key.clientId}`.execute(), 500)
-  expect((await answer).json()).toEqual({ first: true })
-})
+type Key = Awaited<ReturnType<typeof createTestKey>>
 
-test('an answer that lasts learns within 5 s that its session ended', async () => {
+const asKey = async ({ headers }: Key) => ({ url: '/public/v1/lasting', headers })
+const asSession = async ({ token }: Key) => {
+  const { cookie = '' } = (await sessions?.signIn(token, '')) ?? {}
+  const headers = { host: '127.0.0.1:3000', 'sec-fetch-site': 'same-origin', cookie }
+  return { url: '/console/api/public/v1/lasting', headers }
+}
+const revoke = ({ clientId }: Key) => db`update api_keys set revoked_at = now() where client_id = ${clientId}`
+const remove = ({ companyId }: Key) => db`update companies set deleted_at = now() where id = ${companyId}`
+
+test.each([
+  ['its key was revoked', asKey, revoke],
+  ['its company was removed', asKey, remove],
+  ['the key of its session was revoked', asSession, revoke],
+  ['the company of its session was removed', asSession, remove],
+])('an answer that lasts learns within 5 s that %s', async (_, as, end) => {
   const key = await createTestKey(db)
-  const { cookie = '' } = (await sessions?.signIn(key.token, '')) ?? {}
-  const answer = app.inject({
-    url: '/console/api/public/v1/lasting',
-    headers: { host: '127.0.0.1:3000', 'sec-fetch-site': 'same-origin', cookie },
-  })
-  setTimeout(() => db`update api_keys set revoked_at = now() where client_id = ${key.clientId}`.execute(), 500)
+  const answer = app.inject(await as(key))
+  setTimeout(() => end(key).execute(), 500)
   expect((await answer).json()).toEqual({ first: true })
 })
