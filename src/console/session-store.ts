@@ -75,13 +75,19 @@ export async function insertSession(
   return created
 }
 
-/** The session of a cookie's digest, unless it has ended. */
-export async function findSession(db: Db, digest: Buffer, operatorId: string): Promise<SessionRow | undefined> {
-  const [session] = await db<SessionRow[]>`
-    select ${columns(db)}
+/** The sessions of cookies' digests (hex), in their order; undefined for one that has ended. */
+export async function findSessions(
+  db: Db,
+  digests: readonly string[],
+  operatorId: string,
+): Promise<(SessionRow | undefined)[]> {
+  const rows = await db<(SessionRow & { digest: string })[]>`
+    select ${columns(db)}, encode(digest, 'hex') as digest
     from live_console_sessions
-    where digest = ${digest} and ${isCurrent(db, operatorId)}`
-  return session
+    where digest = any (array(select decode(one, 'hex') from unnest(${[...digests]}::text[]) as one))
+      and ${isCurrent(db, operatorId)}`
+  const rowOf = new Map(rows.map(({ digest, ...row }) => [digest, row]))
+  return digests.map((digest) => rowOf.get(digest))
 }
 
 /** Whether a living company is closed; undefined when there is none. */
