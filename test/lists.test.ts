@@ -122,7 +122,13 @@ describe('the senders list', () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       items: [
-        { phoneNumber: sender.phoneNumber, phoneName: 'Acme', phoneNumberId: sender.phoneNumberId, isPreferred: true },
+        {
+          channelId: Number(sender.channelId),
+          phoneNumber: sender.phoneNumber,
+          phoneName: 'Acme',
+          phoneNumberId: sender.phoneNumberId,
+          isPreferred: true,
+        },
       ],
       pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
     })

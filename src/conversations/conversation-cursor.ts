@@ -16,17 +16,14 @@ const KIND = 'active_at'
 const ACTIVITY_MAX_US = 7_300_000_000_000_000
 const CURSOR_MAX_LENGTH = 100
 
-const cursor = (more: string) =>
-  Type.Optional(
-    Type.String({
-      description: `${more} A cursor of \`pagination\` keeps its place when conversations become active; the id of a conversation means the place that it has now. Anything else is answered 422.`,
-    }),
-  )
+const cursor = (description: string) => Type.Optional(Type.String({ description }))
 
 /** Query members `before` and `after` of the list. */
 export const conversationCursorQuery = {
-  before: cursor('Returns the conversations that follow this cursor in the list, instead of a page.'),
-  after: cursor('Returns the conversations that precede this cursor in the list, instead of a page.'),
+  before: cursor(
+    'Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means its present place. Anything else is answered 422.',
+  ),
+  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`.'),
 }
 
 /** A cursor for the outside: it holds the place itself. */

@@ -13,6 +13,7 @@ const { app } = await createTestApi({
 })
 afterAll(() => app.close())
 let companyId: number
+const idOf = new Map<number, number>()
 
 const connect = (owner: number, index: number) =>
   connectSender(operatorDeps(db), owner, {
@@ -28,7 +29,7 @@ const connect = (owner: number, index: number) =>
 beforeAll(async () => {
   companyId = (await createCompany(db, { name: 'Acme' })).id
   const other = (await createCompany(db, { name: 'Other' })).id
-  for (let index = 1; index <= 25; index += 1) await connect(companyId, index)
+  for (let index = 1; index <= 25; index += 1) idOf.set(index, (await connect(companyId, index)).id)
   await connect(other, 1)
   const gone = await connect(companyId, 99)
   await removeSender(operatorDeps(db), companyId, gone.id)
@@ -43,6 +44,7 @@ async function list(query = '', caller = companyId) {
 it("lists the company's own connected numbers, oldest first, redacted", async () => {
   const { status, items, pagination } = await list('?pageSize=3')
   const shown = (index: number, isPreferred: boolean) => ({
+    channelId: idOf.get(index),
     phoneNumber: `+1 555 ${1_000_000 + index}`,
     phoneName: `Shop ${index}`,
     phoneNumberId: `listed-${companyId}-${index}`,

@@ -9,6 +9,7 @@ export type SenderRoutesDeps = { db: Db }
 
 const SenderReply = Type.Object(
   {
+    channelId: Type.Integer({ description: 'The id, by which conversations are filtered.' }),
     phoneNumber: Type.String({ description: 'The display phone number, which a send takes as `sender`.' }),
     phoneName: Type.String({ description: 'The display name of the business.' }),
     phoneNumberId: Type.String({
@@ -20,6 +21,7 @@ const SenderReply = Type.Object(
     title: 'Sender',
     description: 'A connected WhatsApp number.',
     example: {
+      channelId: 31,
       phoneNumber: '+39 06 5550 1234',
       phoneName: 'Rossi Shoes',
       phoneNumberId: '106540352242922',
@@ -62,6 +64,7 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
 
 /** A number as its company sees it: without its credentials. */
 const toSenderReply = (sender: SenderRow) => ({
+  channelId: sender.id,
   phoneNumber: sender.phoneNumber,
   phoneName: sender.phoneName,
   phoneNumberId: sender.phoneNumberId,
