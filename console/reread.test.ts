@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('acts at once after a quiet time, and ever more rarely while it is asked all the time', () => {
+test('acts within half a second after a quiet time, and ever more rarely while it is asked all the time', () => {
   const acts: number[] = []
   const startedAt = performance.now()
   const reread = createReread(() => acts.push(performance.now() - startedAt))
@@ -19,8 +19,8 @@ test('acts at once after a quiet time, and ever more rarely while it is asked al
     }
   }
   reread()
-  vi.advanceTimersByTime(0)
-  expect(acts).toEqual([0])
+  vi.advanceTimersByTime(500)
+  expect(acts).toHaveLength(1)
   askFor(120_000)
   // At least 1, 2, 4 and 8 s, then 15 s apart; at most half longer.
   const waits = acts.slice(1).map((at, index) => at - acts[index]!)
@@ -32,6 +32,6 @@ test('acts at once after a quiet time, and ever more rarely while it is asked al
   vi.advanceTimersByTime(60_000)
   const count = acts.length
   reread()
-  vi.advanceTimersByTime(0)
+  vi.advanceTimersByTime(500)
   expect(acts.length).toBe(count + 1)
 })

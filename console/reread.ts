@@ -1,9 +1,10 @@
-/** The first wait between two calls, and the longest. */
+/** The longest wait before the first call, the first wait between two calls, and the longest. */
+const SPREAD_MS = 500
 const FIRST_MS = 1_000
 const MAX_MS = 15_000
 
 /**
- * Calls `act` when it is asked to: at once after a quiet time, then after waits that double, so that many pages of a busy
+ * Calls `act` when it is asked to: soon after a quiet time, then after waits that double, so that many pages of a busy
  * company do not read everything again and again. Each wait has a random part, so that pages do not read all at once.
  */
 export function createReread(act: () => unknown): () => void {
@@ -20,6 +21,7 @@ export function createReread(act: () => unknown): () => void {
     if (timer !== undefined) return
     const sinceMs = performance.now() - actedAtMs
     if (sinceMs > MAX_MS * 2) waitMs = 0
-    timer = setTimeout(run, Math.max(0, waitMs * (1 + Math.random() / 2) - sinceMs))
+    const afterMs = waitMs === 0 ? SPREAD_MS * Math.random() : waitMs * (1 + Math.random() / 2) - sinceMs
+    timer = setTimeout(run, Math.max(0, afterMs))
   }
 }
