@@ -29,11 +29,11 @@ export const liveBench: Bench = (context) =>
     const turns = { none: [] as Turn[], pages: [] as Turn[] }
     const steady = { none: [] as Turn[], pages: [] as Turn[] }
     for (let round = 0; round < (quick ? 2 : 5); round += 1) {
-      turns.none.push(await ingest(stage, order, quick ? 2 : 5))
       steady.none.push(await ingestSteadily(stage, order, quick ? 2 : 4))
+      turns.none.push(await ingest(stage, order, quick ? 2 : 5))
       await withPages(context, stage, company, async () => {
-        turns.pages.push(await ingest(stage, order, quick ? 2 : 5))
         steady.pages.push(await ingestSteadily(stage, order, quick ? 2 : 4))
+        turns.pages.push(await ingest(stage, order, quick ? 2 : 5))
       })
     }
     const beside = (of: (turn: Turn) => number, some: Turn[]) => ({
@@ -106,7 +106,10 @@ async function withPages({ say }: BenchContext, stage: Stage, { headers }: Compa
   await work()
   const after = await read()
   if (after.failed > 0 || after.events === before.events) throw new Error(`The pages got ${JSON.stringify(after)}`)
-  say(`${after.events} events, ${after.megabytes.toFixed(0)} MB, lists read ${after.reads - before.reads} times`)
+  const { events, resets, megabytes, reads, refused } = after
+  say(
+    `${events} events (${resets} resets), ${megabytes.toFixed(0)} MB, ${reads - before.reads} reads, ${refused} refused`,
+  )
   await pages.stop()
 }
 

@@ -1,17 +1,44 @@
 /**
- * Open pages of one company, each as the console keeps it: a live stream, and after `ready` and `reset` the list and the
- * unread conversations again. Usage: node bench/pages.ts URL TOKEN COUNT. GET / answers the counts so far.
+ * Open pages of one company, each as the console keeps it: a live stream, and after `ready` and `reset` the list, the unread
+ * conversations and the numbers again, twice more when the service is overloaded. Usage: node bench/pages.ts URL TOKEN COUNT.
+ * GET / answers the counts so far.
  */
 import { createServer } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { createReread } from '../console/reread.ts'
 
-export type PagesReport = { pages: number; events: number; reads: number; megabytes: number; failed: number }
+export type PagesReport = {
+  pages: number
+  events: number
+  resets: number
+  reads: number
+  /** Reads that were answered 5xx, and repeated. */
+  refused: number
+  megabytes: number
+  /** Streams that ended, and reads that were given up, with the latest status. */
+  failed: number
+  status: number
+}
 
 const [url = '', token = '', count = '100'] = process.argv.slice(2)
 const options = { headers: { authorization: `Bearer ${token}` }, dispatcher: new Agent({ bodyTimeout: 0 }) }
-const LISTS = ['status=open&pageSize=50', 'status=open&unread=true&pageSize=50']
-const report: PagesReport = { pages: 0, events: 0, reads: 0, megabytes: 0, failed: 0 }
+const CONVERSATIONS = '/public/v1/whatsapp/conversations?status=open&pageSize=50'
+const SENDERS = '/public/v1/templates/whatsapp/senders?page=1&pageSize=100'
+const LISTS = [CONVERSATIONS, `${CONVERSATIONS}&unread=true`, SENDERS]
+/** As in console/queries.ts. */
+const RETRIES = 2
+const RETRY_MS = 1_000
+const report: PagesReport = {
+  pages: 0,
+  events: 0,
+  resets: 0,
+  reads: 0,
+  refused: 0,
+  megabytes: 0,
+  failed: 0,
+  status: 200,
+}
 
 await Promise.all(Array.from({ length: Number(count) }, openPage))
 const server = createServer((_, response) => response.end(JSON.stringify(report)))
@@ -31,21 +58,27 @@ async function openPage(): Promise<void> {
     report.failed += 1
   })
   const { promise: isRead, resolve, reject } = Promise.withResolvers<void>()
-  const reread = createReread(() => readLists().then(resolve, reject))
+  const reread = createReread(() => Promise.all(LISTS.map(readList)).then(() => resolve(), reject))
   answer.body.on('data', (chunk: Buffer) => {
     report.megabytes += chunk.length / 1e6
     const text = chunk.toString('latin1')
     report.events += text.split('event: ').length - 1
+    report.resets += text.split('event: reset').length - 1
     if (/event: (?:ready|reset)/.test(text)) reread()
   })
   await isRead
 }
 
-async function readLists(): Promise<void> {
-  for (const list of LISTS) {
-    const { statusCode, body } = await request(`${url}/public/v1/whatsapp/conversations?${list}`, options)
+async function readList(list: string): Promise<void> {
+  for (let attempt = 0; attempt <= RETRIES; attempt += 1) {
+    const { statusCode, body } = await request(`${url}${list}`, options)
     await body.dump({ limit: 10_000_000 })
     report.reads += 1
-    if (statusCode !== 200) report.failed += 1
+    if (statusCode === 200) return
+    report.status = statusCode
+    if (statusCode < 500) break
+    report.refused += 1
+    await sleep(RETRY_MS * 2 ** attempt)
   }
+  report.failed += 1
 }
