@@ -15,13 +15,15 @@ import { createSender } from './world.ts'
 const TIMEOUT_MS = 120_000
 const COME_BACK_MS = 40_000
 const STOPS = 3
+/** The operating system chooses the worker of a connection. */
+const MAX_STREAMS = 90
 
 /** A company on a database server of its own, and processes of the service on that database. */
 async function createWorld() {
   const folder = await readyFolder()
   let server = await startEmbedded(folder, { fsync: 'off' })
   onTestFinished(() => server.stop())
-  const start = async () => {
+  const start = async (env: Record<string, string> = {}) => {
     const port = await freePort()
     return startParley({
       DATABASE_URL: server.url,
@@ -30,6 +32,7 @@ async function createWorld() {
       ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
       ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
       LOG_LEVEL: 'warn',
+      ...env,
     })
   }
   const first = await start()
@@ -48,6 +51,13 @@ async function createWorld() {
     const answer = await fetch(`${to.address}${WEBHOOK}`, { method: 'POST', headers, body: JSON.stringify(body) })
     return answer.status
   }
+  /** The processes that have streams. */
+  const countListening = async () => {
+    const watching = connect(server.url, { max: 1 })
+    const rows = await watching`select from live_listeners`
+    await watching.end()
+    return rows.length
+  }
   const restartDatabase = async () => {
     await server.stop()
     server = await startEmbedded(folder, { fsync: 'off' })
@@ -62,7 +72,7 @@ async function createWorld() {
     const cookie = answer.headers.get('set-cookie')!.split(';')[0]!
     return openStream(`${of.address}/console/api/public/v1/events`, { ...asPage, cookie })
   }
-  return { first, start, write, restartDatabase, streamOf, pageStreamOf, token }
+  return { first, start, write, restartDatabase, countListening, streamOf, pageStreamOf, token }
 }
 
 test(
@@ -81,6 +91,26 @@ test(
       await stream.next('message', ({ message }) => message.text === 'After', COME_BACK_MS)
       expect(stream.hasEnded()).toBe(false)
     }
+  },
+  TIMEOUT_MS,
+)
+
+test(
+  'streams of both workers of one command get every change, and a stop says bye to each',
+  async () => {
+    const { start, write, streamOf, countListening } = await createWorld()
+    const parley = await start({ PROCESSES: '2' })
+    const streams: Awaited<ReturnType<typeof streamOf>>[] = []
+    while ((await countListening()) < 2) {
+      expect(streams.length).toBeLessThan(MAX_STREAMS)
+      streams.push(await streamOf(parley))
+    }
+    for (const text of ['One', 'Two', 'Three']) expect(await write(parley, text)).toBe(200)
+    for (const stream of streams) {
+      for (const text of ['One', 'Two', 'Three']) await stream.next('message', ({ message }) => message.text === text)
+    }
+    expect(await parley.signal('SIGTERM')).toBe(0)
+    for (const { events } of streams) expect(events.at(-1)?.event).toBe('bye')
   },
   TIMEOUT_MS,
 )
