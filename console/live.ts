@@ -14,7 +14,7 @@ type Listeners = {
 }
 
 const NAME = `parley.live.${SCOPE}`
-const TYPES = ['ready', 'conversation', 'message', 'answering', 'delivery', 'import', 'reset', 'bye']
+const TYPES = ['ready', 'conversation', 'message', 'answering', 'delivery', 'import', 'contact', 'reset', 'bye']
 const DOWN_AFTER_MS = 10_000
 const REOPEN_MS = 5_000
 

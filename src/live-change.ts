@@ -1,5 +1,5 @@
 /** The events of the live stream that are about a record or a person. */
-export const TOPICS = ['conversation', 'message', 'answering', 'delivery', 'import'] as const
+export const TOPICS = ['conversation', 'message', 'answering', 'delivery', 'import', 'contact'] as const
 export type Topic = (typeof TOPICS)[number]
 
 /** A change: a record by its id, an agent who writes an answer, or everything. */

@@ -49,6 +49,23 @@ test('a message moves the row to the top, and counts and shows in two browsers w
   expect(hasReloaded).toBe(false)
 })
 
+test('a contact that the API renames, and a number without conversations, show without a reload', async () => {
+  const { key, api, companyId, phoneNumberId } = await service.createCompany()
+  const phone = uniquePhone()
+  await write(phone, 'Hello', 'Profile Name', phoneNumberId)
+  const { page } = await openSigned(`/console/inbox/${await conversationOf(phone, api)}`, key.token)
+  await row(page, 'Profile Name').waitFor()
+  await isLive(page)
+  const email = 'ada@example.com'
+  await api('POST', '/contacts', { phone, firstName: 'Ada', lastName: 'Renamed', email })
+  await row(page, 'Ada Renamed').waitFor()
+  await page.getByRole('complementary').getByText(email).waitFor()
+  const { body: second } = await service.connectSender(companyId)
+  await page.getByRole('combobox', { name: 'Number' }).selectOption(second.phoneNumber)
+  await page.waitForURL(new RegExp(`channelId=${second.channelId}`))
+  await row(page, 'Ada Renamed').waitFor({ state: 'detached' })
+})
+
 test('a page without a stream says so and asks for news; one without a network has every message once afterwards', async () => {
   const phone = uniquePhone()
   await write(phone, 'Before the cut', 'Cut Off')

@@ -23,7 +23,7 @@ export async function contactsApp(db: Pool): Promise<{ app: FastifyInstance; key
   const { app } = await createTestApi({
     db,
     routes: async (server) => {
-      await server.register(contactRoutes({ db, erase: notHere }))
+      await server.register(contactRoutes({ db, erase: notHere, tell: () => {} }))
       await server.register(customFieldRoutes({ db }))
     },
   })

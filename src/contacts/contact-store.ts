@@ -31,6 +31,15 @@ export async function findContact(db: Db, companyId: number, id: number): Promis
   return contact
 }
 
+/** The living contacts of these ids that the company has. */
+export const listContactsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<Contact[]> =>
+  db<Contact[]>`
+    select ${contactColumns(db)}
+    from contacts
+    where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[]) and deleted_at is null
+    order by contacts.id
+  `
+
 /** The living contact with this address, in any letter case. */
 export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<Contact | undefined> {
   const [contact] = await db<Contact[]>`

@@ -108,6 +108,18 @@ export const listMessagesByIds = (db: Db, companyId: number, ids: readonly numbe
     order by message.id
   `
 
+/** The ids of the conversations of contacts. */
+export async function listConversationIdsOf(
+  db: Db,
+  companyId: number,
+  contactIds: readonly number[],
+): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select id from conversations where company_id = ${companyId} and contact_id = any (${[...contactIds]}::bigint[])
+  `
+  return rows.map(({ id }) => id)
+}
+
 /** The place of a message in its conversation. */
 export async function findSeq(
   db: Db,

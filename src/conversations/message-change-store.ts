@@ -62,3 +62,27 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
   const isKept = new Set(kept.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
   return changes.map((change) => !naming.includes(change) || isKept.delete(`${change.companyId} ${change.wamid}`))
 }
+
+/** A message that another one names by its id at the provider. */
+export type TargetMessage = { companyId: number; id: number; conversationId: number }
+
+/** The messages that reactions, edits, and revokes name, as far as they are stored. */
+export async function findTargets(
+  tx: Db,
+  targets: readonly { companyId: number; targetWamid: string | null }[],
+): Promise<TargetMessage[]> {
+  const rows = targets.flatMap(({ companyId, targetWamid }) =>
+    targetWamid === null ? [] : [{ company_id: companyId, wamid: targetWamid }],
+  )
+  if (rows.length === 0) return []
+  return tx<TargetMessage[]>`
+    select message.company_id, message.id, message.conversation_id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as target (company_id bigint, wamid text)
+    cross join lateral (
+      select known.company_id, known.id, known.conversation_id
+      from messages known
+      where (known.company_id, known.wamid) = (target.company_id, target.wamid)
+      limit 1
+    ) as message
+  `
+}

@@ -2,7 +2,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
 import { acceptDirect, isTooLate } from './direct-dispatch.ts'
-import type { DirectDispatch, Job } from './job.ts'
+import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, tableOf } from './job-kind.ts'
 import { releaseJobs } from './job-store.ts'
 import { byTable, claimsOf, createLeases, type LeasedBatch, type Leases } from './lease.ts'
@@ -58,7 +58,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const inFlight = (kind: JobKind) => [...leases.batches].filter((batch) => batch.kind === kind)
 
   const run = async (kind: JobKind, batch: LeasedBatch): Promise<void> => {
-    await outcomes.write(kind, await runBatch({ log, random }, kind, batch.jobs, batch.controller.signal))
+    const result = await runBatch({ log, random }, kind, batch.jobs, batch.controller.signal)
+    await outcomes.write(kind, result)
+    if (result.complete.length > 0) kind.onDone?.(jobsOf(batch.jobs, result.complete))
     leases.drop(batch)
     count(kind, -1)
     loops.get(kind.kind)?.roomFreed()
@@ -101,6 +103,11 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
       return stopping
     },
   }
+}
+
+function jobsOf(jobs: readonly Job[], claims: readonly Claim[]): Job[] {
+  const ids = new Set(claims.map(({ id }) => id))
+  return jobs.filter(({ id }) => ids.has(id))
 }
 
 type Draining = Pick<WorkerDeps, 'db' | 'log'> & {

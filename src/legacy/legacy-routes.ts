@@ -15,6 +15,7 @@ import { listEmailTemplates } from '../emails/email-template.ts'
 import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
 import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
+import type { Tell } from '../live-change.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
 import { sendFaults } from '../messages/send-request.ts'
@@ -31,6 +32,7 @@ export type LegacyDeps = {
   config: Pick<Config, 'baseUrl'>
   send: SendDeps
   emails: EmailDeps
+  tell: Tell
   removalDate: Date
 }
 
@@ -248,6 +250,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
             alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
           }),
         })
+        deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
         return toAnswer(contacts)
       },
     )

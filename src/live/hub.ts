@@ -1,12 +1,17 @@
 import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import type { Topic } from '../live-change.ts'
+import { createFlood, type Flood } from './flood.ts'
 import { createListener } from './listener.ts'
 import { listActive } from './live-store.ts'
 import type { Changed, Changes } from './notice.ts'
 
-/** How long a reset stands for all that follow: clients read much after each. */
+/** A reset goes to the streams of a company in groups, and again after this time at the earliest: clients read much after each. */
 const RESET_EVERY_MS = 2_000
+const RESET_PAUSE_MS = 200
+const RESET_STREAMS = 5
+/** While the company has more changes than are sent, reads have to wait. */
+const RESET_STREAMS_IN_FLOOD = 1
 const POLL_EVERY_MS = 1_000
 /** Records that are read at once; more are a reset. */
 const MAX_READ = 500
@@ -24,7 +29,10 @@ export const eventOf = (event: string, data: string): string => `event: ${event}
 
 /** Reads changed records of a company as they stand in the events. */
 export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
-export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords>
+export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords> & {
+  /** The ids of the conversations that show these contacts. */
+  conversationsOf(companyId: number, contactIds: readonly number[]): Promise<readonly number[]>
+}
 
 export type Hub = {
   /** Adds a stream; resolves with its removal when changes from now on reach it. */
@@ -40,8 +48,11 @@ type Company = {
   isReading: boolean
   /** By polling: activity after this time. */
   seenUntil: Date
-  resetAtMs: number
+  /** A reset is on its way to the streams, or was within the last 2 s. */
   resetTimer: NodeJS.Timeout | undefined
+  /** Another reset follows that one. */
+  isStale: boolean
+  flood: Flood
 }
 
 type HubDeps = { db: Pool; clock: Clock; readers: Readers; onFailure: (error: unknown) => void }
@@ -60,35 +71,32 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
     }
   }
   const listener = createListener(db, { onChanges: spread, onGap: resetAll })
-  let polling: NodeJS.Timeout | undefined
-
+  let isPolling = false
   const poll = async () => {
-    if (listener.isDeaf)
-      await Promise.all([...companies.values()].map((company) => pollCompany(db, company))).catch(onFailure)
-    if (companies.size > 0) polling = setTimeout(poll, POLL_EVERY_MS).unref()
+    if (!listener.isDeaf || isPolling) return
+    isPolling = true
+    await Promise.all([...companies.values()].map((company) => pollCompany(db, company))).catch(onFailure)
+    isPolling = false
   }
+  const polling = setInterval(poll, POLL_EVERY_MS).unref()
 
   return {
     open: async (stream) => {
       const company = companies.get(stream.companyId) ?? newCompany(stream.companyId, clock.now())
       companies.set(stream.companyId, company)
       company.streams.add(stream)
-      polling ??= setTimeout(poll, POLL_EVERY_MS).unref()
       await listener.begin()
       return () => {
         company.streams.delete(stream)
         if (company.streams.size > 0 || companies.get(company.id) !== company) return
         companies.delete(company.id)
         clearTimeout(company.resetTimer)
-        if (companies.size > 0) return
-        clearTimeout(polling)
-        polling = undefined
-        void listener.end()
+        if (companies.size === 0) void listener.end()
       }
     },
     close: async () => {
       for (const { streams } of companies.values()) for (const stream of streams) stream.write(eventOf('bye', '{}'))
-      clearTimeout(polling)
+      clearInterval(polling)
       await listener.end()
     },
   }
@@ -97,11 +105,8 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
 type Sending = Pick<HubDeps, 'readers' | 'onFailure'>
 
 function take(company: Company, changed: Changed, sending: Sending): void {
-  if (changed === 'all') reset(company)
-  else {
-    company.pending.push(changed)
-    if (!company.isReading) void drain(company, sending)
-  }
+  company.pending.push(changed)
+  if (!company.isReading) void drain(company, sending)
 }
 
 /** Reads and sends what changed until nothing is left: changes that arrive during a read are read together. */
@@ -110,12 +115,12 @@ async function drain(company: Company, { readers, onFailure }: Sending): Promise
   while (company.pending.length > 0 && company.streams.size > 0) {
     const merged = mergeOf(company.pending)
     company.pending = []
-    if (merged === undefined) reset(company)
-    else
-      await sendChanged(company, readers, merged).catch((error) => {
-        onFailure(error)
-        reset(company)
-      })
+    company.flood.add(merged === undefined ? MAX_READ : countOf(merged))
+    const isSent =
+      merged !== undefined &&
+      !company.flood.isOn &&
+      (await sendChanged(company, readers, merged).catch(onFailure)) === true
+    if (!isSent || merged.isReset) reset(company)
   }
   company.isReading = false
 }
@@ -133,61 +138,80 @@ const newCompany = (id: number, now: Date): Company => ({
   pending: [],
   isReading: false,
   seenUntil: now,
-  resetAtMs: Number.NEGATIVE_INFINITY,
   resetTimer: undefined,
+  isStale: false,
+  flood: createFlood(),
 })
 
-/** Tells the streams of a company to read again: at once, and at the end of an interval with further reasons. */
+/** Tells the streams of a company to read again: at once, and once more after further reasons. */
 function reset(company: Company): void {
-  if (company.resetTimer !== undefined) return
-  const waitMs = company.resetAtMs + RESET_EVERY_MS - performance.now()
-  const tell = () => {
-    company.resetTimer = undefined
-    company.resetAtMs = performance.now()
-    for (const stream of company.streams) stream.write(eventOf('reset', '{}'))
-  }
-  if (waitMs <= 0) tell()
-  else company.resetTimer = setTimeout(tell, waitMs).unref()
+  company.isStale = true
+  if (company.resetTimer === undefined) startReset(company)
 }
 
-type Named = Exclude<Changed, 'all'>
+function startReset(company: Company): void {
+  company.isStale = false
+  const endsAtMs = performance.now() + RESET_EVERY_MS
+  const waiting = [...company.streams]
+  const tellSome = () => {
+    const count = company.flood.isOn ? RESET_STREAMS_IN_FLOOD : RESET_STREAMS
+    for (const stream of waiting.splice(0, count)) stream.write(eventOf('reset', '{}'))
+    const isDone = waiting.length === 0
+    const waitMs = isDone ? Math.max(0, endsAtMs - performance.now()) : RESET_PAUSE_MS
+    company.resetTimer = setTimeout(isDone ? end : tellSome, waitMs).unref()
+  }
+  const end = () => {
+    company.resetTimer = undefined
+    if (company.isStale) startReset(company)
+  }
+  tellSome()
+}
+
+/** A message comes before the conversation that it changes. */
+const READ_TOPICS = ['message', 'conversation', 'contact', 'delivery', 'import'] as const
+type Merged = {
+  readonly ids: Record<(typeof READ_TOPICS)[number], Set<number>>
+  readonly answering: ReadonlyMap<number, string>
+  /** More has changed than is named. */
+  readonly isReset: boolean
+}
 
 /** The changes of several notices, each once; undefined when they are too many to be read. */
-function mergeOf(pending: readonly Changed[]): Named | undefined {
-  const ids = {
-    conversation: new Set<number>(),
-    message: new Set<number>(),
-    delivery: new Set<number>(),
-    import: new Set<number>(),
-  }
+function mergeOf(pending: readonly Changed[]): Merged | undefined {
+  const [message, conversation, contact] = [new Set<number>(), new Set<number>(), new Set<number>()]
+  const ids = { message, conversation, contact, delivery: new Set<number>(), import: new Set<number>() }
   const answering = new Map<number, string>()
+  let isReset = false
   for (const changed of pending) {
     if (changed === 'all') return undefined
     for (const topic of READ_TOPICS) for (const id of changed[topic] ?? []) ids[topic].add(id)
     for (const [chatId, name] of changed.answering ?? []) answering.set(chatId, name)
+    isReset ||= changed.all !== undefined
   }
   if (READ_TOPICS.some((topic) => ids[topic].size > MAX_READ) || answering.size > MAX_READ) return undefined
-  const [conversation, message, delivery] = [[...ids.conversation], [...ids.message], [...ids.delivery]]
-  return { conversation, message, delivery, import: [...ids.import], answering: [...answering] }
+  return { ids, answering, isReset }
 }
 
-/** A message stands before the conversation that it changes. */
-const READ_TOPICS = ['message', 'conversation', 'delivery', 'import'] as const
+const countOf = ({ ids }: Merged): number => READ_TOPICS.reduce((sum, topic) => sum + ids[topic].size, 0)
 
-/** Reads the changed records that some stream takes, and writes each stream's events to it at once. */
-async function sendChanged(company: Company, readers: Readers, changed: Named): Promise<void> {
+/**
+ * Reads the changed records that some stream takes, and writes each stream's events to it at once. Returns false when they
+ * are too many.
+ */
+async function sendChanged(company: Company, readers: Readers, { ids, answering }: Merged): Promise<boolean> {
+  const isTaken = (topic: Topic) => [...company.streams].some(({ topics }) => topics.has(topic))
+  if (ids.contact.size > 0 && isTaken('conversation')) {
+    for (const id of await readers.conversationsOf(company.id, [...ids.contact])) ids.conversation.add(id)
+    if (ids.conversation.size > MAX_READ) return false
+  }
   const texts = new Map<Topic, string>()
   for (const topic of READ_TOPICS) {
-    const ids = changed[topic] ?? []
-    if (ids.length === 0 || ![...company.streams].some(({ topics }) => topics.has(topic))) continue
-    const records = await readers[topic](company.id, ids)
+    if (ids[topic].size === 0 || !isTaken(topic)) continue
+    const records = await readers[topic](company.id, [...ids[topic]])
     texts.set(topic, records.map((record) => eventOf(topic, JSON.stringify(record))).join(''))
   }
-  const answering = changed.answering ?? []
-  texts.set(
-    'answering',
-    answering.map(([chatId, name]) => eventOf('answering', JSON.stringify({ chatId, name }))).join(''),
-  )
+  const toEvent = ([chatId, name]: [number, string]) => eventOf('answering', JSON.stringify({ chatId, name }))
+  texts.set('answering', [...answering].map(toEvent).join(''))
   // Streams of the same topics share the bytes.
   const joined = new Map<string, Buffer>()
   for (const { topics, write } of company.streams) {
@@ -198,4 +222,5 @@ async function sendChanged(company: Company, readers: Readers, changed: Named): 
     joined.set(key, bytes)
     write(bytes)
   }
+  return true
 }

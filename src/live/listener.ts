@@ -9,6 +9,8 @@ const ROUND_MS = 2_000
 const MISSED_ROUNDS = 2
 /** How long the first stream waits for listening to begin. */
 const BEGIN_MS = 2_000
+/** Each process sends its id, a UUID. */
+const PROCESS_ID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 
 export type Listener = {
   /** Resolves when changes are heard from now on, by notices or by polling. */
@@ -40,8 +42,7 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   let heardFirst = () => {}
 
   const hear = (text: string) => {
-    const changes = changesIn(text)
-    if (changes !== undefined) onChanges(changes)
+    if (!PROCESS_ID.test(text)) onChanges(parseNotice(text))
     if (text !== id) return
     missed = 0
     if (isDeaf && isReady) onGap()
@@ -88,10 +89,6 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
     },
   }
 }
-
-/** Undefined for the id of a process, which is no JSON object. */
-const changesIn = (text: string): Changes | undefined =>
-  text.startsWith('{') || text === '"all"' ? parseNotice(text) : undefined
 
 type Subscribed = Promise<{ unlisten(): Promise<void> }>
 

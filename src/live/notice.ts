@@ -14,6 +14,9 @@ const Named = Type.Object({
   message: Type.Optional(Ids),
   delivery: Type.Optional(Ids),
   import: Type.Optional(Ids),
+  contact: Type.Optional(Ids),
+  /** Empty: more has changed than is named. */
+  all: Type.Optional(Ids),
   answering: Type.Optional(Type.Array(Type.Tuple([Type.Integer(), Type.String()]))),
 })
 /** The changes of one company; `all`: too many to be named. */
@@ -40,14 +43,13 @@ export function createCollector(): Collector {
     const known = companies.get(change.companyId)
     if (known === 'all') return
     if (known === undefined && companies.size >= MAX_COMPANIES) isAll = true
-    else if (change.topic === 'all') companies.set(change.companyId, 'all')
     else {
       const collected = known ?? new Map<string, Map<number, string>>()
       companies.set(change.companyId, isFull(collected) ? 'all' : collected)
       const ids = collected.get(change.topic) ?? new Map<number, string>()
       collected.set(change.topic, ids)
       if (change.topic === 'answering') ids.set(change.chatId, change.name)
-      else ids.set(change.id, '')
+      else if (change.topic !== 'all') ids.set(change.id, '')
     }
   }
   return {
@@ -70,13 +72,24 @@ const countOf = (collected: Collected | 'all'): number =>
 
 const isFull = (collected: Collected): boolean => countOf(collected) >= MAX_IDS
 
-/** As JSON. Changes that do not fit are reduced to their companies, then to `all`. */
+/** As JSON. While changes do not fit, those of the company that has most become `all`; in the end all companies do. */
 function toText(companies: ReadonlyMap<number, Collected | 'all'>): string {
-  const total = [...companies.values()].reduce((sum, one) => sum + countOf(one), 0)
-  const full = total <= MAX_IDS ? JSON.stringify(Object.fromEntries([...companies].map(toMember))) : undefined
-  if (full !== undefined && Buffer.byteLength(full) <= MAX_BYTES) return full
-  const short = JSON.stringify(Object.fromEntries([...companies.keys()].map((id) => [id, 'all'])))
-  return Buffer.byteLength(short) <= MAX_BYTES ? short : '"all"'
+  const left = new Map(companies)
+  let total = [...left.values()].reduce((sum, one) => sum + countOf(one), 0)
+  const largestFirst = [...left].toSorted(([, one], [, other]) => countOf(other) - countOf(one))
+  for (const [companyId, collected] of largestFirst) {
+    const text = total <= MAX_IDS ? toJson(left) : undefined
+    if (text !== undefined) return text
+    left.set(companyId, 'all')
+    total -= countOf(collected)
+  }
+  return toJson(left) ?? '"all"'
+}
+
+/** Undefined when it does not fit in a notification. */
+function toJson(companies: ReadonlyMap<number, Collected | 'all'>): string | undefined {
+  const text = JSON.stringify(Object.fromEntries([...companies].map(toMember)))
+  return Buffer.byteLength(text) <= MAX_BYTES ? text : undefined
 }
 
 const toMember = ([companyId, collected]: [number, Collected | 'all']): [number, unknown] => [
@@ -88,10 +101,18 @@ const toMember = ([companyId, collected]: [number, Collected | 'all']): [number,
       ),
 ]
 
-/** Reads a notice; undefined when it is none. */
-export function parseNotice(text: string): Changes | undefined {
-  const notice: unknown = JSON.parse(text)
-  if (!Value.Check(Notice, notice)) return undefined
+/** Reads a notice. One that cannot be read, such as that of a later version, stands for any change. */
+export function parseNotice(text: string): Changes {
+  const notice = parseJson(text)
+  if (!Value.Check(Notice, notice)) return 'all'
   if (notice === 'all') return notice
   return new Map(Object.entries(notice).map(([companyId, changed]) => [Number(companyId), changed]))
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

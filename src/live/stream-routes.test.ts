@@ -1,27 +1,36 @@
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, afterEach, expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { afterAll, afterEach, expect, onTestFinished, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { openStream } from '../../test/live-stream.ts'
 import { eventually } from '../../test/service.ts'
 import { systemClock } from '../clock.ts'
 import { createHub } from './hub.ts'
-import { STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
+import { CONTENT_TYPE, STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
 import { createTell } from './tell.ts'
 
 const { db } = await createTestDatabase()
-/** The length of the text in each record that the readers return. */
+/** So much that the kernel cannot keep it for a reader. */
+const MUCH = 24_000_000
+/** The length of the text in each record that the readers return, and the ids that they were asked for. */
 let sizeOfRecords = 10
-const read = async (_companyId: number, ids: readonly number[]) =>
-  ids.map((id) => ({ id, text: 'x'.repeat(sizeOfRecords) }))
+let readIds: number[][] = []
+const read = async (_companyId: number, ids: readonly number[]) => {
+  readIds.push([...ids])
+  return ids.map((id) => ({ id, text: 'x'.repeat(sizeOfRecords) }))
+}
+const READERS = { conversation: read, message: read, contact: read, delivery: read, import: read }
 const tell = createTell(db, () => {})
+
+const readers = { ...READERS, conversationsOf: async () => [] }
+const startHub = () => createHub({ db, clock: systemClock, readers, onFailure: () => {} })
 
 /** The service's streams with limits of the test, on a hub with the given records. */
 async function startStreams(limits: Partial<typeof STREAM_LIMITS>) {
-  const readers = { conversation: read, message: read, delivery: read, import: read }
-  const hub = createHub({ db, clock: systemClock, readers, onFailure: () => {} })
+  const hub = startHub()
   const routes = streamRoutes({ hub }, { ...STREAM_LIMITS, ...limits })
   const { app } = await createTestApi({ db, routes: async (to) => void (await to.register(routes)) })
   await app.listen({ port: 0, host: '127.0.0.1' })
@@ -31,6 +40,8 @@ async function startStreams(limits: Partial<typeof STREAM_LIMITS>) {
 }
 const apps: { close(): PromiseLike<unknown> }[] = []
 afterEach(async () => {
+  sizeOfRecords = 10
+  readIds = []
   for (const app of apps.splice(0)) await app.close()
 })
 
@@ -48,6 +59,9 @@ test('refuses a stream beyond the limit of a company with 429, and of the proces
   expect([refused.response.status, refused.response.headers.get('retry-after')]).toEqual([503, '5'])
 })
 
+const countConnections = (app: FastifyInstance): Promise<number> =>
+  new Promise((resolve) => app.server.getConnections((_, count) => resolve(count)))
+
 /** A reader that can pause. */
 async function openSlow(url: string, headers: Record<string, string>) {
   const [response] = (await once(get(url, { headers }), 'response')) as [IncomingMessage]
@@ -64,14 +78,20 @@ async function openSlow(url: string, headers: Record<string, string>) {
   return { response, eventsOf, isClosed: () => isClosed }
 }
 
-/** So much that the kernel cannot keep it for a reader. */
-async function sendMuch(companyId: number, from: number): Promise<void> {
-  sizeOfRecords = 2_000_000
-  for (let id = from; id < from + 12; id += 1) {
-    tell([{ topic: 'message', companyId, id }])
-    await new Promise((resolve) => setTimeout(resolve, 150))
-  }
+/** Sends the message 1, with which a reader that has paused is behind, and then 2; in between `quick` has read 1. */
+async function sendMuch(companyId: number, quick?: Awaited<ReturnType<typeof openStream>>): Promise<void> {
+  sizeOfRecords = MUCH
+  await send(companyId, 1)
   sizeOfRecords = 10
+  await quick?.next('message', ({ id }) => id === 1)
+  await send(companyId, 2)
+  await quick?.next('message', ({ id }) => id === 2)
+}
+
+/** Resolves when the record is read. */
+async function send(companyId: number, id: number): Promise<void> {
+  tell([{ topic: 'message', companyId, id }])
+  await eventually(async () => readIds.flat().includes(id))
 }
 
 test('leaves out events for a slow reader, and tells it to read again when it has caught up', async () => {
@@ -80,24 +100,63 @@ test('leaves out events for a slow reader, and tells it to read again when it ha
   const slow = await openSlow(url, key.headers)
   const quick = await openStream(url, key.headers)
   slow.response.pause()
-  await sendMuch(key.companyId, 1)
-  await quick.next('message', ({ id }) => id === 12)
+  await sendMuch(key.companyId, quick)
   slow.response.resume()
   await eventually(async () => slow.eventsOf().includes('reset'))
-  expect(slow.eventsOf().filter((event) => event === 'message').length).toBeLessThan(12)
-  expect(quick.events.filter(({ event }) => event === 'message')).toHaveLength(12)
-  tell([{ topic: 'message', companyId: key.companyId, id: 99 }])
+  expect(slow.eventsOf()).toEqual(['ready', 'message', 'reset'])
+  expect(quick.events.map(({ event }) => event)).toEqual(['ready', 'message', 'message'])
+  tell([{ topic: 'message', companyId: key.companyId, id: 3 }])
   await eventually(async () => slow.eventsOf().at(-1) === 'message')
 })
 
+test('leaves out nothing for a reader that keeps up, however much is sent at once', async () => {
+  const { open } = await startStreams({ queuedBytes: 10 })
+  const key = await createTestKey(db)
+  const stream = await open(key)
+  await sendMuch(key.companyId, stream)
+  expect(stream.events.map(({ event }) => event)).toEqual(['ready', 'message', 'message'])
+})
+
+test('reads a changed record once for all streams of a company, and never for other companies', async () => {
+  const { open } = await startStreams({})
+  const [mine, other] = [await createTestKey(db), await createTestKey(db)]
+  const streams = await Promise.all(Array.from({ length: 100 }, () => open(mine)))
+  const foreign = await open(other)
+  tell([{ topic: 'message', companyId: mine.companyId, id: 1 }])
+  for (const stream of streams) expect(await stream.next('message')).toMatchObject({ id: 1 })
+  expect(readIds).toEqual([[1]])
+  expect(foreign.events.map(({ event }) => event)).toEqual(['ready'])
+})
+
+test('tells many streams of a company to read again in groups, each once', async () => {
+  const hub = startHub()
+  onTestFinished(() => hub.close())
+  const { companyId } = await createTestKey(db)
+  const resets: number[] = []
+  const groups = new Map<number, number>()
+  let turn = 0
+  for (let n = 0; n < 12; n += 1) {
+    const write = () => {
+      if (groups.size === 0 || !groups.has(turn)) setImmediate(() => (turn += 1))
+      groups.set(turn, (groups.get(turn) ?? 0) + 1)
+      resets.push(n)
+    }
+    await hub.open({ companyId, topics: new Set(), write })
+  }
+  tell([{ topic: 'all', companyId }])
+  await eventually(async () => resets.length >= 12)
+  expect([...groups.values()]).toEqual([5, 5, 2])
+  expect(resets.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n))
+})
+
 test('closes the connection of a reader that stays slow', async () => {
-  const { url } = await startStreams({ staleMs: 100 })
+  const { app, url } = await startStreams({ staleMs: 100 })
   const key = await createTestKey(db)
   const slow = await openSlow(url, key.headers)
   slow.response.pause()
-  await sendMuch(key.companyId, 1)
+  await sendMuch(key.companyId)
   // A paused reader sees the end only when it reads on.
-  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  await eventually(async () => (await countConnections(app)) === 0)
   slow.response.resume()
   await eventually(async () => slow.isClosed())
   expect(slow.response.complete).toBe(false)
@@ -108,9 +167,24 @@ test('a stop does not wait for a reader that has stopped reading', async () => {
   const key = await createTestKey(db)
   const slow = await openSlow(url, key.headers)
   slow.response.pause()
-  await sendMuch(key.companyId, 1)
+  await sendMuch(key.companyId)
   await app.close()
   expect(app.server.listening).toBe(false)
+})
+
+test('answers HEAD without a stream', async () => {
+  const { url } = await startStreams({})
+  const { headers } = await createTestKey(db)
+  const response = await fetch(url, { method: 'HEAD', headers, signal: AbortSignal.timeout(10_000) })
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, CONTENT_TYPE])
+})
+
+test('a stop ends open streams with bye', async () => {
+  const { app, open } = await startStreams({})
+  const stream = await open(await createTestKey(db))
+  await app.close()
+  await eventually(async () => stream.hasEnded())
+  expect(stream.events.map(({ event }) => event)).toEqual(['ready', 'bye'])
 })
 
 test('a stream ends soon after its key was revoked in another process', async () => {

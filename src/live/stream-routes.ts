@@ -13,13 +13,15 @@ export const STREAM_LIMITS = {
   caller: 100,
   company: 300,
   process: 1_000,
-  /** Bytes that wait for a slow reader before events are left out, and how long it may take to read them. */
+  /** Bytes that wait for a slow reader when events are left out, and how long it may take to read them. */
   queuedBytes: 256 * 1024,
   staleMs: 30_000,
 }
 type StreamLimits = typeof STREAM_LIMITS
 
+export const CONTENT_TYPE = 'text/event-stream; charset=utf-8'
 const COMMENT_MS = 25_000
+const COMMENT = ':\n\n'
 /** With the 3 s for which a credential is remembered, a stream ends within 5 s of its credential. */
 const RECHECK_MS = 1_000
 /** How long the connection of a stream that ends may take to carry what was sent. */
@@ -27,21 +29,15 @@ const END_MS = 1_000
 const RETRY_AFTER_SECONDS = 5
 
 const DESCRIPTION = `Stays open and sends \`ready\`, \`reset\` (after both read again what is shown), \`bye\` and the topics: a record as
-its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`.`
+its list returns it, \`message\` as \`{chatId, message}\`, \`answering\` as \`{chatId, name}\`, a deleted \`contact\` as \`{id, deleted}\`.`
 
 type Deps = { hub: Hub }
 
 /** The live stream (console: section 6). */
 export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS): FastifyPluginAsyncTypebox {
-  const open = new Set<OpenStream>()
-  let isClosing = false
   return async (app) => {
-    app.addHook('preClose', async () => {
-      isClosing = true
-      const closed = hub.close()
-      for (const stream of open) stream.end()
-      await closed
-    })
+    const streams = createStreams(hub, limits)
+    app.addHook('preClose', streams.close)
     app.get(
       '/public/v1/events',
       {
@@ -70,24 +66,50 @@ export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS
         },
       },
       async (request, reply) => {
-        // A stream that opens after the others have ended would delay the stop.
-        if (isClosing) throw serviceUnavailable('The service is stopping', RETRY_AFTER_SECONDS)
         const topics = topicsOf(request.query.topics, request.caller)
-        checkRoom(open, request.caller, limits)
-        const stream = createStream(request, reply, topics, limits)
-        open.add(stream)
-        const ended = stream.ended.then(() => open.delete(stream))
-        const remove = await hub.open(stream)
-        ended.then(remove)
-        stream.write(eventOf('ready', '{}'))
+        if (request.method === 'HEAD') return reply.header('content-type', CONTENT_TYPE).send()
+        await streams.open(request, reply, topics)
       },
     )
   }
 }
 
+/** The open streams of the process. */
+function createStreams(hub: Hub, limits: StreamLimits) {
+  const open = new Set<OpenStream>()
+  let isClosing = false
+  const rechecking = setInterval(() => {
+    for (const stream of open) void stream.recheck()
+  }, RECHECK_MS).unref()
+  const commenting = setInterval(() => {
+    for (const stream of open) stream.write(COMMENT)
+  }, COMMENT_MS).unref()
+  return {
+    open: async (request: FastifyRequest, reply: FastifyReply, topics: ReadonlySet<Topic>): Promise<void> => {
+      // A stream that opens after the others have ended would delay the stop.
+      if (isClosing) throw serviceUnavailable('The service is stopping', RETRY_AFTER_SECONDS)
+      checkRoom(open, request.caller, limits)
+      const stream = createStream(request, reply, topics, limits)
+      open.add(stream)
+      const ended = stream.ended.then(() => open.delete(stream))
+      const remove = await hub.open(stream)
+      ended.then(remove)
+      stream.write(eventOf('ready', '{}'))
+    },
+    close: async (): Promise<void> => {
+      isClosing = true
+      clearInterval(rechecking)
+      clearInterval(commenting)
+      const closed = hub.close()
+      for (const stream of open) stream.end()
+      await closed
+    },
+  }
+}
+
 /** The topics that a query names, by default all that the caller may read; 403 for one that it may not. */
 function topicsOf(given: string | undefined, { permissions }: Caller): ReadonlySet<Topic> {
-  const mayRead = (topic: Topic) => topic === 'import' || permissions.includes('WhatsApp')
+  const mayRead = (topic: Topic) => ['import', 'contact'].includes(topic) || permissions.includes('WhatsApp')
   if (given === undefined) return new Set(TOPICS.filter(mayRead))
   const names = given.split(',').map((name) => name.trim())
   const topics = TOPICS.filter((topic) => names.includes(topic))
@@ -112,6 +134,8 @@ type OpenStream = {
   readonly clientId: string
   readonly topics: ReadonlySet<Topic>
   write(text: string | Buffer): void
+  /** Ends it with its credential, or when its reader is too slow. */
+  recheck(): Promise<void>
   end(): void
   readonly ended: Promise<void>
 }
@@ -129,7 +153,7 @@ function createStream(
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   raw.writeHead(200, {
     ...headersOf(reply),
-    'content-type': 'text/event-stream; charset=utf-8',
+    'content-type': CONTENT_TYPE,
     'cache-control': 'no-store',
     // So that a stop does not wait for the connection.
     connection: 'close',
@@ -138,8 +162,9 @@ function createStream(
 
   const write = (text: string | Buffer) => {
     if (staleSinceMs !== undefined || raw.writableEnded) return
-    raw.write(text)
+    // One write may be larger: only a reader that is behind misses events.
     if (raw.writableLength > limits.queuedBytes) staleSinceMs = performance.now()
+    else raw.write(text)
   }
   raw.on('drain', () => {
     if (staleSinceMs === undefined) return
@@ -151,18 +176,13 @@ function createStream(
     // A reader that has stopped reading never takes the end.
     setTimeout(() => raw.destroy(), END_MS).unref()
   }
-  const comment = setInterval(() => write(':\n\n'), COMMENT_MS)
-  const recheck = setInterval(async () => {
+  const recheck = async () => {
     if (staleSinceMs !== undefined && performance.now() - staleSinceMs > limits.staleMs) raw.destroy()
     // A database that does not answer ends no stream.
     else if (!(await request.server.isStillAdmitted(request).catch(() => true))) end()
-  }, RECHECK_MS)
-  raw.on('close', () => {
-    clearInterval(comment)
-    clearInterval(recheck)
-    resolve()
-  })
-  return { companyId, clientId, topics, write, end, ended }
+  }
+  raw.on('close', resolve)
+  return { companyId, clientId, topics, write, recheck, end, ended }
 }
 
 /** The headers that hooks have set. */

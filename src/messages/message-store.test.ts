@@ -392,12 +392,12 @@ describe('completing', () => {
   })
 
   test('sends whose process died become unknown, and nothing else does', async () => {
-    const { companyId, read } = await prepareOne()
+    const { companyId, messageId, read } = await prepareOne()
     await db`update messages set created_at = now() - interval '50 seconds' where company_id = ${companyId}`
-    await completeAbandoned(db, 60)
+    expect(await completeAbandoned(db, 60)).not.toContainEqual({ companyId, id: messageId })
     expect(await read()).toMatchObject({ status: 'pending' })
     await db`update messages set created_at = now() - interval '61 seconds' where company_id = ${companyId}`
-    await completeAbandoned(db, 60)
+    expect(await completeAbandoned(db, 60)).toContainEqual({ companyId, id: messageId })
     expect(await read()).toMatchObject({ status: 'unknown' })
   })
 })

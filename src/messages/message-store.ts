@@ -133,16 +133,15 @@ export async function completeSends(db: Db, sends: readonly CompletedSend[], at:
 }
 
 /**
- * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their number.
+ * Completes sends whose process died between preparing and completing: their outcome is unknown. Returns their messages.
  */
-export async function completeAbandoned(db: Db, olderThanSeconds: number): Promise<number> {
-  const result = await db`
+export const completeAbandoned = (db: Db, olderThanSeconds: number): Promise<{ companyId: number; id: number }[]> =>
+  db<{ companyId: number; id: number }[]>`
     update messages
     set status = 'unknown', updated_at = now()
     where status = 'pending' and created_at < now() - make_interval(secs => ${olderThanSeconds})
+    returning company_id, id
   `
-  return result.count
-}
 
 export type SentMessage = { conversationId: number; id: number; wamid: string | null; status: string; isTaken: boolean }
 

@@ -41,6 +41,7 @@ beforeAll(async () => {
     providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 5_000 }) },
     senders: { listFor: async () => [{ ...access, provider: 'meta', apiBaseUrl }] },
     templates: createTemplateCache(db),
+    tell: () => {},
   }
 })
 beforeEach(async () => {

@@ -34,6 +34,8 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Told of each attempt that was recorded. */
   onAttempt?: (record: AttemptRecord) => void
+  /** Told of deliveries that ended without an attempt. */
+  onSkipped?: (jobs: readonly Job[]) => void
 }
 
 export type Deliverer = {
@@ -60,6 +62,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
+      ...(deps.onSkipped && { onDone: deps.onSkipped }),
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
     },
     close: slots.close,

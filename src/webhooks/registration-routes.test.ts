@@ -19,7 +19,7 @@ let other: number
 
 beforeAll(async () => {
   const start = async (allowPrivate: boolean) => {
-    const deps = { db, cipher: testCipher, rules: { allowPrivate, serviceName: 'Acme' } }
+    const deps = { db, cipher: testCipher, rules: { allowPrivate, serviceName: 'Acme' }, onChanged: () => {} }
     return (await createTestApi({ db, routes: (on) => void on.register(registrationRoutes(deps)) })).app
   }
   app = await start(false)

@@ -17,7 +17,12 @@ import {
 } from './registration.ts'
 import { createShape, RegistrationReply, toRegistrationReply, updateShape } from './registration-shape.ts'
 
-export type RegistrationRoutesDeps = RegistrationDeps & { db: Pool; rules: RegistrationRules }
+export type RegistrationRoutesDeps = RegistrationDeps & {
+  db: Pool
+  rules: RegistrationRules
+  /** Told of the company whose registrations have changed. */
+  onChanged(companyId: number): void
+}
 
 const PATH = '/public/v1/webhooks/registrations'
 const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
@@ -46,9 +51,12 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       },
       async (request, reply) => {
         checkRules(request.body, deps.rules)
-        return answerOnce(deps.db, request, reply, 201, async (tx) =>
-          toRegistrationReply(await createRegistration({ ...deps, db: tx }, request.caller.companyId, request.body)),
+        const { companyId } = request.caller
+        const created = await answerOnce(deps.db, request, reply, 201, async (tx) =>
+          toRegistrationReply(await createRegistration({ ...deps, db: tx }, companyId, request.body)),
         )
+        deps.onChanged(companyId)
+        return created
       },
     )
 
@@ -100,8 +108,10 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       },
       async (request) => {
         checkRules(request.body, deps.rules)
-        const id = parseId(request.params.id)
-        return toRegistrationReply(await updateRegistration(deps, request.caller.companyId, id, request.body))
+        const { companyId } = request.caller
+        const updated = await updateRegistration(deps, companyId, parseId(request.params.id), request.body)
+        deps.onChanged(companyId)
+        return toRegistrationReply(updated)
       },
     )
 
@@ -119,7 +129,9 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         },
       },
       async (request) => {
-        await removeRegistration(deps, request.caller.companyId, parseId(request.params.id))
+        const { companyId } = request.caller
+        await removeRegistration(deps, companyId, parseId(request.params.id))
+        deps.onChanged(companyId)
         return { success: true as const }
       },
     )

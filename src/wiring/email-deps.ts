@@ -45,7 +45,9 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     const contact = await findContactByEmail(db, companyId, address)
     // An address that is no contact becomes one, so that its opt-out can be seen and changed.
     if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
-    else await upsertContacts(db, companyId, [{ email: address, emailConsent: false, source: 'Email' }], UNSUBSCRIBED)
+    const change = { email: address, emailConsent: false, source: 'Email' }
+    const [changed] = contact ? [contact] : await upsertContacts(db, companyId, [change], UNSUBSCRIBED)
+    if (changed) deps.tell([{ topic: 'contact', companyId, id: changed.id }])
   }
   return {
     ...deps,

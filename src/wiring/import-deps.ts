@@ -30,6 +30,12 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 /** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
 export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'tell'>): SingleKind {
   const onProgress = (companyId: number, id: number) => allDeps.tell([{ topic: 'import', companyId, id }])
+  /** A reset stands for all contacts of the slice. */
+  const onEnd = (companyId: number, id: number) =>
+    allDeps.tell([
+      { topic: 'import', companyId, id },
+      { topic: 'all', companyId },
+    ])
   const deps: ImportRunDeps = { ...allDeps, onProgress, sourceType: allDeps.config.serviceName.toLowerCase() }
   return {
     kind: CONTACTS_IMPORT,
@@ -42,7 +48,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
       try {
         const pause = () => monotonicMs() > endsAtMs
         const end = await runImport(deps, companyId, subjectId, { signal, pause })
-        onProgress(companyId, subjectId)
+        onEnd(companyId, subjectId)
         if (end === 'completed') allDeps.metrics.imports.inc({ outcome: end })
         return end !== 'paused' ? done : retryAfter(0, { counts: false })
       } catch (error) {
@@ -51,7 +57,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
         if (isContention(error) || isDatabaseDown(error)) return retryAfter(RETRY_MS, { counts: false })
         if (attempts + 1 < MAX_ATTEMPTS) throw error
         await abandonImport(deps, companyId, subjectId, error instanceof Error ? error.message : String(error))
-        onProgress(companyId, subjectId)
+        onEnd(companyId, subjectId)
         allDeps.metrics.imports.inc({ outcome: 'failed' })
         return done
       }

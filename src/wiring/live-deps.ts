@@ -1,10 +1,12 @@
+import { toContactReply } from '../contacts/contact-reply.ts'
+import { listContactsByIds } from '../contacts/contact-store.ts'
 import { toListedImport } from '../contacts/import/contact-import-reply.ts'
 import { findImport } from '../contacts/import/contact-import-store.ts'
 import { listConversationsByIds } from '../conversations/conversation-list-store.ts'
 import { type MediaAddress, toConversationRecord, toMessageRecord } from '../conversations/conversation-reply.ts'
-import { listMessagesByIds } from '../conversations/conversation-store.ts'
+import { listConversationIdsOf, listMessagesByIds } from '../conversations/conversation-store.ts'
 import { onBehalfOf } from '../db/fair-pool.ts'
-import { createHub, type Hub, type ReadRecords } from '../live/hub.ts'
+import { createHub, type Hub } from '../live/hub.ts'
 import { listDeliveriesByIds } from '../webhooks/delivery-list-store.ts'
 import { toDeliveryRecord } from '../webhooks/delivery-routes.ts'
 import type { Deps } from './deps.ts'
@@ -13,8 +15,8 @@ import type { Deps } from './deps.ts'
 export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const { db, pool, clock, log } = deps
   const inTurn =
-    (read: ReadRecords): ReadRecords =>
-    (companyId, ids) =>
+    <Found>(read: (companyId: number, ids: readonly number[]) => Promise<Found>) =>
+    (companyId: number, ids: readonly number[]) =>
       onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ids))
   return createHub({
     db: pool,
@@ -32,11 +34,18 @@ export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
           message: toMessageRecord(row, companyId, mediaAddress),
         }))
       }),
+      contact: inTurn(async (companyId, ids) => {
+        const contacts = await listContactsByIds(db, companyId, ids)
+        const living = new Set(contacts.map(({ id }) => id))
+        const deleted = ids.filter((id) => !living.has(id)).map((id) => ({ id, deleted: true }))
+        return [...contacts.map((contact) => toContactReply(companyId, contact)), ...deleted]
+      }),
       delivery: inTurn(async (companyId, ids) => (await listDeliveriesByIds(db, companyId, ids)).map(toDeliveryRecord)),
       import: inTurn(async (companyId, ids) => {
         const found = await Promise.all(ids.map((id) => findImport(db, companyId, id)))
         return found.flatMap((one) => (one === undefined ? [] : [toListedImport(one)]))
       }),
+      conversationsOf: inTurn((companyId, ids) => listConversationIdsOf(db, companyId, ids)),
     },
   })
 }

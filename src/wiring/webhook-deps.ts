@@ -1,3 +1,5 @@
+import type { Job } from '../jobs/job.ts'
+import type { LiveChange } from '../live-change.ts'
 import type { Tracing } from '../tracing.ts'
 import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
 import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
@@ -9,11 +11,12 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
+  const onChanged = (companyId: number) => deps.tell([{ topic: 'all', companyId }])
   const onEnqueued = (companyId: number) => {
     deps.deliveriesDue.raise()
-    deps.tell([{ topic: 'all', companyId }])
+    onChanged(companyId)
   }
-  return { ...deps, serviceName, rules, onEnqueued }
+  return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }
 
 /** The poster of attempts, with metrics. */
@@ -29,8 +32,13 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
       metrics.deliveries.inc({ outcome: next instanceof Date ? 'failed' : next })
       metrics.deliverySeconds.observe(durationMs / 1000)
     },
+    onSkipped: (jobs) => deps.tell(jobs.flatMap(toLiveChange)),
   })
 }
+
+/** A delivery as the live stream names it. */
+export const toLiveChange = ({ companyId, subjectId }: Job): LiveChange[] =>
+  companyId === undefined ? [] : [{ topic: 'delivery', companyId, id: subjectId }]
 
 /** Each attempt is a span, whose context the receiver gets as `traceparent`. */
 const traceDeliveries = (receiver: ReceiverClient, tracing: Tracing): ReceiverClient => ({

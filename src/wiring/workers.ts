@@ -12,6 +12,7 @@ import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
+import type { LiveChange } from '../live-change.ts'
 import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
 import { maintainDeliveryDays } from '../webhooks/delivery-days.ts'
@@ -25,7 +26,7 @@ import { expireData } from './expire-data.ts'
 import { importKind } from './import-deps.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
-import { createMeasuredDeliverer } from './webhook-deps.ts'
+import { createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
 /** A worker that froze in the middle of a statement is noticed by the others so often, when it was frozen so long. */
@@ -67,7 +68,10 @@ export function startWorkers(deps: Deps): Workers {
       return () => {
         if (accepted) jobs.dispatch(leased, accepted)
         if (waiting.length > 0) jobs.wake(DELIVER)
-        deps.tell(waiting.map(({ companyId, deliveryId: id }) => ({ topic: 'delivery', companyId, id })))
+        deps.tell([
+          ...leased.flatMap(toLiveChange),
+          ...waiting.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })),
+        ])
       }
     },
     copyMedia: async (tx, media) => {
@@ -97,11 +101,16 @@ export function startWorkers(deps: Deps): Workers {
 const startSweeps = (deps: Deps, stopping: AbortSignal) => [
   repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping)),
   repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS)),
-  repeatedly(deps, APPLY_WAITING_MS, () => applyWaitingStatuses(deps.db, deps.clock.now())),
+  repeatedly(deps, APPLY_WAITING_MS, async () =>
+    tellOfMessages(deps, await applyWaitingStatuses(deps.db, deps.clock.now())),
+  ),
   repeatedly(deps, DELIVERY_DAYS_MS, () => maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays)),
   repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db)),
   repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db)),
 ]
+
+const tellOfMessages = ({ tell }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
+  tell(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
 
 /** The other kinds of job, one entry each. */
 function jobKinds(deps: Deps): JobKind[] {
@@ -135,7 +144,7 @@ function jobKinds(deps: Deps): JobKind[] {
 /** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
 async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
   const { db, blobStore, cipher, eventsStored } = deps
-  await completeAbandoned(db, ABANDONED_AFTER_SECONDS)
+  tellOfMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))
   const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
   await sweepLists({ db, blobStore })

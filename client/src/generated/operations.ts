@@ -61,9 +61,9 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/me' }, options)
   }
 
-  /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`. */
+  /** Stream changes as they happen. Stays open and sends `ready`, `reset` (after both read again what is shown), `bye` and the topics: a record as its list returns it, `message` as `{chatId, message}`, `answering` as `{chatId, name}`, a deleted `contact` as `{id, deleted}`. */
   streamEvents(params?: {
-    /** Some of `conversation`, `message`, `answering`, `delivery`, `import`, with commas. */
+    /** Some of `conversation`, `message`, `answering`, `delivery`, `import`, `contact`, with commas. */
     topics?: string
   }, options?: RequestOptions): Promise<Response> {
     return this.open({ method: 'GET', path: '/public/v1/events', params }, options)
@@ -100,9 +100,9 @@ export abstract class Operations {
     page?: number
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 20. */
     pageSize?: number
-    /** Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means the place that it has now. Anything else is answered 422. */
+    /** Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means its present place. Anything else is answered 422. */
     before?: string
-    /** Returns the conversations that precede this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means the place that it has now. Anything else is answered 422. */
+    /** Returns the conversations that precede this cursor, which is one as for `before`. */
     after?: string
     status?: "open" | "closed" | "snoozed"
     /** True returns only conversations with unread messages. */

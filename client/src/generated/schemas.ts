@@ -893,6 +893,8 @@ export type SendVideo = {
 
 /** A connected WhatsApp number. */
 export type Sender = {
+  /** The id, by which conversations are filtered. */
+  channelId: number
   /** The display phone number, which a send takes as `sender`. */
   phoneNumber: string
   /** The display name of the business. */

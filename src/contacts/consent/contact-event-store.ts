@@ -11,15 +11,21 @@ export type Preference = {
 
 /**
  * Sets the WhatsApp consent of customers who stopped or resumed marketing at the provider. It is kept under all their
- * identities, also for customers who are no contacts yet.
+ * identities, also for customers who are no contacts yet. Returns the contacts.
  */
-export async function recordPreferences(tx: Db, preferences: readonly Preference[]): Promise<void> {
+export async function recordPreferences(
+  tx: Db,
+  preferences: readonly Preference[],
+): Promise<{ companyId: number; id: number }[]> {
+  const contacts: { companyId: number; id: number }[] = []
   for (const { companyId, identities, value } of preferences) {
     await storeOptOuts(tx, companyId, 'whatsapp', identities, value)
     const contactId = await findContactOf(tx, companyId, identities)
     if (contactId === undefined) continue
     await recordConsent(tx, companyId, contactId, 'whatsapp', value, { clientId: null, source: 'provider' })
+    contacts.push({ companyId, id: contactId })
   }
+  return contacts
 }
 
 async function findContactOf(tx: Db, companyId: number, identities: readonly string[]): Promise<number | undefined> {

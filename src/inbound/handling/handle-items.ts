@@ -1,5 +1,5 @@
 import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
-import { recordMessageChanges } from '../../conversations/message-change-store.ts'
+import { findTargets, recordMessageChanges } from '../../conversations/message-change-store.ts'
 import { type Recorded, recordInbound } from '../../conversations/record-store.ts'
 import { recordStatuses } from '../../conversations/status-store.ts'
 import type { Db } from '../../db/connect.ts'
@@ -73,9 +73,16 @@ export async function handleItems(
   const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
   const changes = moved.map(({ companyId, id }): LiveChange => ({ topic: 'message', companyId, id }))
   deps.afterwards.push(() => deps.tell(changes))
-  await applyTemplateEvents(tx, routed.flatMap(toTemplateEvent))
+  const templateEvents = routed.flatMap(toTemplateEvent)
+  await applyTemplateEvents(tx, templateEvents)
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
-  await recordPreferences(tx, routed.flatMap(toPreference))
+  const contacts = await recordPreferences(tx, routed.flatMap(toPreference))
+  deps.afterwards.push(() =>
+    deps.tell([
+      ...templateEvents.map(toReset),
+      ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
+    ]),
+  )
   const nameless = routed.filter((one) => isWritten(one) && toPlace(one.item) === undefined)
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
@@ -101,6 +108,7 @@ async function handleCustomers(
     await handleConversational(deps, tx, conversing, at)
     conversing = []
     await handleRenaming(tx, one, at)
+    deps.afterwards.push(() => deps.tell([toReset(one.sender)]))
   }
   await handleConversational(deps, tx, conversing, at)
 }
@@ -117,12 +125,18 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
     known.map(({ record }) => record),
     at,
   )
-  const changed = await recordMessageChanges(tx, changes.map(toChange), at)
+  const changeRecords = changes.map(toChange)
+  const changed = await recordMessageChanges(tx, changeRecords, at)
+  const reactions = known.map(({ record }) => record).filter(({ kind }) => kind === 'reaction')
+  const targets = await findTargets(tx, [...reactions, ...changeRecords])
 
   deps.afterwards.push(() =>
     deps.tell([
       ...known.flatMap(({ record }, index) => toLiveChanges(record.companyId, recorded[index])),
-      ...changes.map(({ sender }): LiveChange => ({ topic: 'all', companyId: sender.companyId })),
+      ...targets.flatMap(({ companyId, id, conversationId }): LiveChange[] => [
+        { topic: 'message', companyId, id },
+        { topic: 'conversation', companyId, id: conversationId },
+      ]),
     ]),
   )
 
@@ -136,6 +150,8 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
 }
+
+const toReset = ({ companyId }: { companyId: number }): LiveChange => ({ topic: 'all', companyId })
 
 /** A reaction has a conversation only. */
 function toLiveChanges(companyId: number, recorded: Recorded | undefined): LiveChange[] {

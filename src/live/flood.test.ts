@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createFlood } from './flood.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** The answers to as many changes in each of ten ticks of 100 ms. */
+function during(isFlood: (count: number) => boolean, perTick: number): boolean[] {
+  return Array.from({ length: 10 }, () => {
+    vi.advanceTimersByTime(100)
+    return isFlood(perTick)
+  })
+}
+
+const startFlood = () => {
+  const flood = createFlood()
+  return (count: number): boolean => {
+    flood.add(count)
+    return flood.isOn
+  }
+}
+
+test('a thousand changes in a second, and once 500 at once, are no flood', () => {
+  const isFlood = startFlood()
+  expect(isFlood(500)).toBe(false)
+  vi.advanceTimersByTime(500)
+  for (let second = 0; second < 10; second += 1) expect(during(isFlood, 100)).not.toContain(true)
+})
+
+test('more are a flood soon, as long as they last and no longer than half a second after', () => {
+  const isFlood = startFlood()
+  during(isFlood, 400)
+  for (let second = 0; second < 10; second += 1) expect(during(isFlood, 400)).not.toContain(false)
+  vi.advanceTimersByTime(300)
+  expect(isFlood(1)).toBe(true)
+  vi.advanceTimersByTime(200)
+  expect(isFlood(1)).toBe(false)
+})
