@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { completeEmails } from '../src/emails/email-delivery-store.ts'
 import { createToken } from '../src/emails/tracking-token.ts'
 import { READER, startMailing, uniqueAddress } from './email-world.ts'
+import { openStream } from './live-stream.ts'
 import { eventually } from './service.ts'
 
 const mailing = await startMailing()
@@ -196,9 +197,11 @@ describe('marketing', () => {
     /<http:\/\/[^/]+(\/public\/v1\/u\/[^>]+)>/.exec((await headersOf(to))['list-unsubscribe']!)![1]!
 
   test('offers the way out by one click, and takes it', async () => {
-    const { api, send } = await createMailing({ category: 'MARKETING' })
+    const { api, key, send } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()
     const created = await api('POST', '/contacts', { email, marketingConsent: { email: true } })
+    const headers = { authorization: `Bearer ${key.token}` }
+    const stream = await openStream(`${mailing.url}/public/v1/events`, headers)
     await untilCompleted(api, (await send(email)).body.data.id)
     expect((await headersOf(email))['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
 
@@ -216,6 +219,8 @@ describe('marketing', () => {
     expect(out.status).toBe(200)
     const contact = await api('GET', `/contacts/${created.body.data[0].id}`)
     expect(contact.body.data.marketing_consent.email).toBe(false)
+    const told = await stream.next('contact', ({ marketing_consent }) => marketing_consent.email === false)
+    expect(told).toEqual(contact.body.data)
     const refused = await send(email)
     expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden'])
     const [history] =
