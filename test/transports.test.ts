@@ -117,6 +117,7 @@ describe.each(PROVIDER_NAMES)('the whole story through %s', (provider) => {
     const { body } = await number.api('GET', '/templates/whatsapp/senders')
     expect(body.items).toEqual([
       {
+        channelId: Number(number.sender.channelId),
         phoneNumber: number.sender.phoneNumber,
         phoneName: 'Acme at its provider',
         phoneNumberId: number.phoneNumberId,
