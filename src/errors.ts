@@ -79,11 +79,17 @@ const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers
 export const asFinal = (error: AppError): AppError =>
   new AppError(error.status, error.body, { headers: error.headers, final: true })
 
+/*
+ * The catalogue (spec: Errors; decisions: Statuses and error shapes). Each function makes one error; the caller throws it. `text`
+ * has the body {"error": text}, `missing` is 404 with {"message": text}, `coded` has {"error": {code, message, details}} with the
+ * status of its code.
+ */
+
 // The API-key surface and the operator's API
 export const missingCredentials = () => text(401, 'Missing API client ID or API key', { 'www-authenticate': 'Bearer' })
 export const unauthorized = (message = 'The credential is missing or wrong') =>
   coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
-/** The console shows its sign-in page. */
+/** 401 of a request without a valid session; the console then shows its sign-in page. */
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
 /** One refusal for every failed sign-in: it does not tell what was wrong. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
@@ -107,10 +113,12 @@ export const overloaded = (retryAfterSeconds: number) =>
   serviceUnavailable('Too many requests wait at present: nothing was done, try again', retryAfterSeconds)
 /** Moves take seconds to minutes. */
 const MOVING_RETRY_SECONDS = 30
+/** 503 of a company that is being moved to another installation, with `Retry-After`. */
 export const companyMoving = () =>
   serviceUnavailable('The company is being moved: try again later', MOVING_RETRY_SECONDS)
 export const badRequest = (message: string, fields?: FieldFault[]) =>
   coded('bad_request', message, fields && { fields })
+/** 422 that names each field at fault; the message names the field when there is only one. */
 export const validationError = (fields: FieldFault[], message = describeFields(fields)) =>
   coded('validation_error', message, { fields })
 export const unsupportedContentEncoding = () =>
@@ -119,6 +127,7 @@ export const expectationFailed = () =>
   coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
 export const payloadTooLarge = (limitBytes: number) =>
   coded('payload_too_large', `The body is larger than ${limitBytes} bytes`)
+/** 429 with `retry_after` in the body and `Retry-After` in the headers, both in seconds. */
 export const rateLimitExceeded = (retryAfterSeconds: number, message = 'Too many requests') =>
   new AppError(
     429,
@@ -155,7 +164,9 @@ export const apiKeyNotFound = () => missing('API key not found')
 // Sending
 export const missingRecipient = () => text(400, 'Missing recipient phone number')
 export const sendFailed = () => text(500, 'Failed to send the message')
+/** 400 with the provider's own text, such as `(#100) Invalid parameter`. */
 export const providerText = (message: string) => text(400, message)
+/** 422; `paths` name the fields, such as `recipient` or `3.phone`. */
 export const invalidPhoneNumber = (...paths: string[]) =>
   coded('invalid_phone_number', 'The phone number is not in E.164 format', {
     fields: paths.map((path) => ({ path, message: 'must be 7 to 15 digits with country code, optionally after a +' })),
@@ -169,6 +180,7 @@ export const templateNotApproved = (name: string, status: string) =>
 export const parameterMismatch = (details: ErrorDetails, message = 'The parameters do not fit the template') =>
   coded('parameter_mismatch', message, details)
 export const recipientNotOnWhatsapp = () => coded('recipient_not_on_whatsapp', 'The recipient is not on WhatsApp')
+/** 422 outside the 24-hour window. Both times are null when the provider refused, or when the customer never wrote. */
 export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date | null) =>
   coded('session_window_closed', 'The customer has not written within the last 24 hours', {
     lastInboundAt: lastInboundAt?.toISOString() ?? null,
@@ -178,6 +190,7 @@ export const sessionWindowClosed = (lastInboundAt: Date | null, closedAt: Date |
 export const marketingRefused = () => forbidden('The contact has opted out of WhatsApp marketing')
 export const dailyLimitReached = (retryAfterSeconds: number) =>
   rateLimitExceeded(retryAfterSeconds, 'The daily limit of this sender is reached')
+/** 503 after a request that the provider may have accepted; not to be repeated. */
 export const sendOutcomeUnknown = () =>
   coded('send_outcome_unknown', 'The provider did not answer: the message may have been sent; it is not repeated')
 export const testOutcomeUnknown = () =>
@@ -186,6 +199,7 @@ export const duplicateResource = (message: string) => coded('duplicate_resource'
 
 // Custom fields
 export const missingRequiredFields = () => text(400, 'Missing required fields')
+/** 409 in the text shape of the specification. */
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
 export const invalidGroupBy = () => coded('invalid_group_by', 'groupBy must be category')
 
@@ -193,6 +207,7 @@ export const invalidGroupBy = () => coded('invalid_group_by', 'groupBy must be c
 export const missingRecipientAddress = () => text(400, 'Missing recipient address')
 export const emailFailed = () => text(500, 'Internal server error')
 export const emailMarketingRefused = () => forbidden('The contact has opted out of email marketing')
+/** 410 of a legacy address after its removal date; `replacement` is the path to use. */
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   coded('gone', message, replacement === null ? undefined : { replacement }, headers)
 // Media

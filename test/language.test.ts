@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 /**
  * The language of the repository: plain technical English with the standard terms of the field (GLOSSARY.md). These
@@ -22,7 +22,10 @@ const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\blaps(e|es|ed|ing)\b/, 'lease expiry'],
   [/\b(take|takes|taken|taking|took) up\b/, 'requeue'],
   [/\blatecomers?\b/, 'requeue'],
-  [/\bhand(s|ed|ing)?[ -]over\b/, 'dispatch directly, submit'],
+  [/\b(hand(s|ed|ing)?|take|takes|taken|taking|took)[ -]over\b/, 'dispatch directly, claim, replace'],
+  [/\boffer(s|ed|ing)? (an? |the |its |each |due )?(jobs?|batch(es)?|deliver(y|ies))\b/, 'dispatch directly'],
+  [/\b(jobs?|deliver(y|ies)|work) units?\b|\bunits? of (jobs?|work|deliver(y|ies))\b/, 'batch'],
+  [/\bbeg(in|ins|an|un) (an? |the |its )?(attempt|send)\b/, 'start'],
   [/\b(un)?settl(e|es|ed|ing|ements?)\b/, 'complete'],
   [/\bunplaced\b/, 'unhandled, unroutable'],
   [/\breach (counts?|rows?|store)\b|\bsender reach\b/, 'daily-limit ledger'],
@@ -31,15 +34,18 @@ const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [
   [/\bthreads?\b/, 'conversation'],
   [/\bbags?\b/, 'unordered list'],
   [/\bvaults?\b/, 'blob store'],
-  [/\bsurroundings\b/, 'environment, components'],
+  [/\bsurroundings\b|\btype (parts|given)\b/, 'environment, components, dependencies'],
   [/\bsurveys?\b/, 'sample'],
+  [/\bruns? of (\w+ )?(letters|characters|digits)\b|\brun length\b/, 'trigrams'],
+  [/\bin time\b/, 'with timeout, before the deadline'],
   [/\binsist(s|ed|ing)?\b/, 'retry until available, require'],
   [/\bwhile answering\b/, 'with heartbeat'],
   [/\bpeople (store|lock)\b/, 'identity store, identity lock'],
   [/\bwritten[ -]text\b/, 'storable text'],
   [/\bcrowds?\b/, 'delay, fill'],
   [/\bwaves?\b/, 'batch, round'],
-  [/\b(is|are|was|were|one) meant\b/, 'match'],
+  [/\bmeant\b|\bmet (contact|customer|person)s?\b/, 'match, new contact'],
+  [/\b(conversation|message|refusal|redelivery|ledger) step\b/, 'batch'],
   [/\bfolds?\b/, 'refresh the search index'],
   [/\b(tenants?|workspaces?|tpl)\b/, 'company, template'],
 ]
@@ -55,14 +61,19 @@ const ACCEPTED: readonly (readonly [file: RegExp, text: RegExp, reason: string])
   [/^console\//, /onSettled:/, 'an option of TanStack Query'],
   [/./, /worker_threads|threads of (node|the process)|the process's four threads/i, 'threads of the operating system'],
   [/^src\/http\/reference(-page)?\.ts$|^test\/package/, /\bthread\b/, 'a thread of the operating system'],
+  [/^examples\/receiver-python\//, /check_same_thread/, 'an argument of the standard library of Python'],
   [/./, /\bhistory: \[\{ threads:/, 'the name of a member in the bodies of Meta'],
 ]
 
 type Line = { file: string; line: number; text: string }
 
+/** Everything that people write: code, SQL, pages, settings. Not JSON, pictures, the licence and lists of other tools. */
+const TEXT =
+  /\.(ts|tsx|mjs|js|css|html|sql|md|ya?ml|sh|py|php|conf|service)$|^bin\/|^\.ci\/|(^|\/)(Caddyfile|Dockerfile|\.dockerignore)$/
+
 const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { cwd: ROOT, encoding: 'utf8' })
   .split('\n')
-  .filter((file) => /\.(ts|tsx|mjs|sql|md|ya?ml)$|^bin\//.test(file) && !EXCLUDED.test(file))
+  .filter((file) => TEXT.test(file) && !EXCLUDED.test(file))
 
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
 
@@ -139,7 +150,7 @@ function stringsOf(file: string): Line[] {
 
 function isSentence(before: string, text: string, file: string): boolean {
   if (/\b(test|it|describe)(\.\w+)*(\([^\n]*\))?\(\s*$/.test(before)) return true
-  return /^(src|client\/src|sandbox)\//.test(file) && !file.includes('.test.') && /^[A-Z][a-z]* \w+/.test(text)
+  return /^(src|client\/src|console|sandbox)\//.test(file) && !file.includes('.test.') && /^[A-Z][a-z]* \w+/.test(text)
 }
 
 /** Every description and summary of the API reference. */
@@ -172,12 +183,19 @@ test('no sentence has who or what as its subject', () => {
   expect(texts.filter((line) => PRONOUN_SUBJECT.test(line.text) && !isAccepted(line)).map(show)).toEqual([])
 })
 
-test('no entry of the changelog stands twice: it merges by union, which brings removed lines back', () => {
-  const entries = read('CHANGELOG.md')
-    .split('\n')
-    .filter((line) => line.startsWith('- '))
-    .map((line) => line.slice(0, 60))
-  expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
+describe('the changelog merges by union, which brings removed lines back', () => {
+  const lines = read('CHANGELOG.md').split('\n')
+  const entries = lines.filter((line) => line.startsWith('- ')).map((line) => line.slice(0, 60))
+
+  test('no entry stands twice', () => {
+    expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
+  })
+
+  test('each entry stands under a topic', () => {
+    const sections = lines.join('\n').split(/^## /m).slice(1)
+    const beforeTopics = sections.map((section) => section.split(/^### /m)[0] ?? '')
+    expect(beforeTopics.flatMap((text) => text.split('\n').filter((line) => line.startsWith('- ')))).toEqual([])
+  })
 })
 
 test('each accepted use exists', () => {

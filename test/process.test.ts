@@ -82,7 +82,7 @@ test(
 )
 
 test(
-  'a server whose process and keeper were killed is taken over by the next start',
+  'a server whose process and keeper were killed is replaced by the next start',
   async () => {
     const folder = await readyFolder()
     const first = await startParley({ DATA_DIR: folder })

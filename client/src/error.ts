@@ -10,14 +10,14 @@ type CodeAndDetails<Given> = Given extends { code: infer Code; details: infer De
       : never
 
 /**
- * What the client says by itself: no answer came, no answer came in time, the answer is not one of Parley, a webhook
+ * What the client says by itself: no answer came, no answer came within the time limit, the answer is not one of Parley, a webhook
  * is not signed with the secret.
  */
 export type ClientErrorCode = 'network_error' | 'timeout' | 'unexpected_answer' | 'invalid_signature'
 
 export type KnownError = CodeAndDetails<CodedError> | { code: ClientErrorCode; details: undefined }
 
-type Given = {
+type Fields = {
   code: string
   status?: number | null
   details?: unknown
@@ -41,14 +41,14 @@ export class ParleyError extends Error {
   /** The wait that the service asks for. */
   readonly retryAfterSeconds: number | null
 
-  constructor(message: string, given: Given) {
-    super(message, given.cause === undefined ? {} : { cause: given.cause })
+  constructor(message: string, fields: Fields) {
+    super(message, fields.cause === undefined ? {} : { cause: fields.cause })
     this.name = 'ParleyError'
-    this.code = given.code
-    this.status = given.status ?? null
-    this.details = given.details
-    this.requestId = given.requestId ?? null
-    this.retryAfterSeconds = given.retryAfterSeconds ?? null
+    this.code = fields.code
+    this.status = fields.status ?? null
+    this.details = fields.details
+    this.requestId = fields.requestId ?? null
+    this.retryAfterSeconds = fields.retryAfterSeconds ?? null
   }
 
   /** By name, because a program that loads this package as ESM and as CommonJS has two classes. */

@@ -35,7 +35,7 @@ function store(string $wamid, string $body): bool
     return $isNew;
 }
 
-/** The work of the shop; what it does here is log the message. */
+/** The work of the shop: here it logs the message. */
 function handle(array $envelope): void
 {
     $message = $envelope['message'];

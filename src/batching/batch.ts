@@ -72,7 +72,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     answer(batch, outcomes)
   }
 
-  /** Refuses items that wait too long behind batches in flight, so that what waits is bounded in time too. */
+  /** Refuses items that wait too long behind batches in flight, so that the time of waiting is bounded, too. */
   const expire = (): void => {
     const nowMs = monotonicMs()
     queue.removeOldest((waiting) => keepUnlessStale(waiting, nowMs - maxWaitMs))

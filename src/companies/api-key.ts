@@ -68,7 +68,7 @@ function parseNewApiKey(given: NewApiKey, clock: Clock) {
   return values
 }
 
-/** Faults of a new key beyond its shape. */
+/** The faults of a new key that its shape cannot find: a blank name, unknown permissions, invalid origins, an unusable expiry. */
 export function apiKeyFaults(given: Partial<NewApiKey>, clock: Clock): FieldFault[] {
   const faults: FieldFault[] = []
   readNewApiKey({ name: 'absent', permissions: ['WhatsApp'], ...given }, clock, faults)

@@ -13,6 +13,7 @@ type CompanyValues = { name: string; rateLimitPerMinute: number }
 
 const columns = (db: Db) => db`id, name, rate_limit_per_minute, created_at`
 
+/** Inserts a company in the range of ids of this installation (CELL) and returns it. */
 export async function insertCompany(db: Db, values: CompanyValues): Promise<Company> {
   const [company] = await db<[Company]>`
     insert into companies (name, rate_limit_per_minute)

@@ -48,7 +48,7 @@ export async function removeCompany(db: Db, companyId: number): Promise<void> {
   if (!(await markCompanyRemoved(db, companyId))) throw companyNotFound()
 }
 
-/** Faults of a company beyond its shape. */
+/** The faults of a company that its shape cannot find: a blank name. */
 export const companyFaults = ({ name }: Partial<NewCompany>): FieldFault[] =>
   name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
 

@@ -45,6 +45,7 @@ export const SignInLinkReply = Type.Object(
   },
 )
 
+/** A sign-in link as the API returns it; its code is in the fragment of `url` and is shown this once. */
 export const toSignInLinkReply = ({ url, expiresAt }: SignInLink) => ({ url, expiresAt: expiresAt.toISOString() })
 
 export const SignInBody = Type.Object({

@@ -44,7 +44,7 @@ export async function createSignInLink(
   return { url: `${baseUrl}${path}#code=${code}`, expiresAt: link.expiresAt }
 }
 
-/** Faults of a new link beyond its shape. */
+/** The faults of a new link that its shape cannot find: a blank name. */
 export const linkFaults = ({ name }: Partial<NewSignInLink>): FieldFault[] =>
   name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
 

@@ -74,7 +74,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       {
         config: UPSERTS,
         bodyLimit: CONTACT_BODY_LIMIT_BYTES,
-        // The handler checks the body: a union would report every fault of the branch that was not meant.
+        // The handler checks the body: a union would report every fault of the branch that does not apply.
         validatorCompiler: () => () => true,
         schema: {
           tags: TAGS,

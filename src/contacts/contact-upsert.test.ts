@@ -83,16 +83,16 @@ async function peopleOf(companyId: number): Promise<Person[]> {
 /** Holds at all times: identities point to the oldest living contact of a phone, and the count is right. */
 async function checkHouse(companyId: number): Promise<void> {
   const wrong = await db`
-    with meant as (
+    with matched as (
       select phone_identity as identity, min(id) as contact_id
       from contacts
       where company_id = ${companyId} and deleted_at is null and phone_identity is not null
       group by phone_identity
     )
     select *
-    from meant
+    from matched
     full join (select * from contact_identities where company_id = ${companyId}) as known using (identity)
-    where meant.contact_id is distinct from known.contact_id
+    where matched.contact_id is distinct from known.contact_id
   `
   expect([...wrong]).toEqual([])
   const twins = await db`

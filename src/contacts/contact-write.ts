@@ -100,7 +100,7 @@ export function parseContactUpserts(body: unknown): ContactWrite[] {
   return writes.filter((write) => write !== undefined)
 }
 
-/** One contact, as `parseContactUpserts`. */
+/** Reads the body of a write of one contact, with the errors of `parseContactUpserts`. An `update` may be empty. */
 export function parseContactWrite(body: unknown, kind: WriteKind): ContactWrite {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw badRequest('The body must be an object')

@@ -71,7 +71,7 @@ export async function eraseCustomer(tx: Db, companyId: number, contactId: number
   `
 }
 
-export type ConversationStep = {
+export type ConversationBatch = {
   /** Conversations of the contact. */
   own: number[]
   groups: number[]
@@ -85,8 +85,8 @@ export async function findConversations(
   contactId: number,
   after: number,
   limit: number,
-): Promise<ConversationStep> {
-  const [step] = await db<ConversationStep[]>`
+): Promise<ConversationBatch> {
+  const [step] = await db<ConversationBatch[]>`
     select
       coalesce(array_agg(id) filter (where contact_id = ${contactId} and customer not like '#%'), '{}') as own,
       coalesce(array_agg(id) filter (where customer like '#%'), '{}') as groups,
@@ -103,7 +103,7 @@ export async function findConversations(
 }
 
 export type MessageKey = { id: number; wamid: string | null }
-export type MessageStep = { messages: MessageKey[]; last: number | null }
+export type MessageBatch = { messages: MessageKey[]; last: number | null }
 
 /**
  * Of the next `limit` messages of a conversation after a seq: all, or, with `writers`, the inbound ones that show one of
@@ -116,9 +116,9 @@ export async function findMessages(
   writers: readonly string[] | undefined,
   after: number,
   limit: number,
-): Promise<MessageStep> {
+): Promise<MessageBatch> {
   const shown = [...(writers ?? [])]
-  const [step] = await db<MessageStep[]>`
+  const [step] = await db<MessageBatch[]>`
     select
       coalesce(
         json_agg(json_build_object('id', step.id, 'wamid', step.wamid)) filter (

@@ -120,7 +120,7 @@ export async function listConversationIdsOf(
   return rows.map(({ id }) => id)
 }
 
-/** The place of a message in its conversation. */
+/** The place of a message in its conversation, from 1 on; undefined when the conversation has no such message. */
 export async function findSeq(
   db: Db,
   companyId: number,

@@ -46,7 +46,7 @@ export function openPool(url: string, options: ConnectOptions = {}): { db: Pool;
 async function checkAnswers(url: string): Promise<void> {
   const db = connect(url, { max: 1 })
   const deadline = new Promise<never>((_, fail) => {
-    const late = Object.assign(new Error('no answer in time'), { code: 'CONNECT_TIMEOUT' })
+    const late = Object.assign(new Error('no answer within the deadline'), { code: 'CONNECT_TIMEOUT' })
     setTimeout(fail, ANSWER_DEADLINE_MS, late).unref()
   })
   try {

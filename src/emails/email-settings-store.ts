@@ -24,7 +24,7 @@ export async function lockEmailSettings(tx: Db, companyId: number): Promise<Emai
   return row
 }
 
-/** Replaces all settings of the company. */
+/** Replaces all settings of the company; `smtpUrl` is stored as given, so the caller encrypts it. */
 export async function writeEmailSettings(db: Db, companyId: number, row: EmailSettingsRow): Promise<void> {
   await db`
     insert into email_settings (company_id, from_address, from_name, smtp_url)

@@ -85,6 +85,7 @@ export const TemplateEmailReply = Type.Object(
   { description: 'The email was accepted.' },
 )
 
+/** The answer to an accepted template email, in both envelopes of the specification (Email). */
 export const toTemplateEmailReply = ({ id, statsUrl }: Accepted) => ({
   success: true as const,
   data: { success: true as const, id, statsUrl },
@@ -187,6 +188,7 @@ export const EmailTemplateItem = Type.Object(
   },
 )
 
+/** An email template as the list shows it: `id` is the opaque `tmpl_…`, `transactionalId` the number of its statistics. */
 export const toEmailTemplateItem = (template: EmailTemplate) => ({
   id: template.uid,
   transactionalId: template.id,

@@ -28,7 +28,7 @@ export type AcceptedEmail = {
 
 /**
  * Accepts emails, each with its job, in one transaction. Returns for each whether it was accepted: one whose
- * Idempotency-Key was released or taken over by a repeated request is not.
+ * Idempotency-Key was released or claimed by a repeated request is not.
  */
 export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Promise<boolean[]> {
   const items = emails.map((email) => ({

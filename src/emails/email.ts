@@ -104,7 +104,7 @@ export const oneShotFaults = (email: Partial<OneShotEmail>): FieldFault[] => [
   ...headersFaults(email.headers ?? {}),
 ]
 
-/** The same for an email made from a template. */
+/** The faults of a template email, or of those members that have the right shape. */
 export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<TemplateEmail>): FieldFault[] => [
   ...addressFaults('recipient', recipient),
   ...textFaults({ uid, customFields }, 'body'),

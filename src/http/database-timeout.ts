@@ -27,7 +27,7 @@ const waits = createUnorderedList<Wait>()
 setInterval(sweep, SWEEP_MS).unref()
 
 /**
- * The result of work on the database, or 503 when it has not come in time: a database that is stopped, or whose machine
+ * The result of work on the database, or 503 when it has not come within the deadline: a database that is stopped, or whose machine
  * is gone, never answers. A late result is passed to `onLate`.
  */
 export function withTimeout<T>(

@@ -103,7 +103,7 @@ function unionMessage(schema: unknown): string {
 }
 
 /**
- * A union that fails reports the faults of all its branches, though the caller meant only one of them. Kept are
+ * A union that fails reports the faults of all its branches, though the body follows only one of them. Kept are
  * the faults of the branch that fits best: none of another type or another constant. Where all differ in one constant,
  * that one is named with what it may be; else the union's own fault stands alone.
  */

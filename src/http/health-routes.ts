@@ -38,7 +38,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
 
     app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
-      if (!(await answersInTime(deps.db))) throw serviceUnavailable('The database does not answer')
+      if (!(await answersBeforeDeadline(deps.db))) throw serviceUnavailable('The database does not answer')
       const details = { mail: deps.mailHealth.details() }
       return { status: 'ok', ...(isReader(request) && { details }) }
     })
@@ -61,7 +61,7 @@ function createReaderCheck(token: string | undefined): (request: FastifyRequest)
 const notNearby = () =>
   forbidden('/metrics is read from this machine or a private network without a proxy, or with METRICS_TOKEN')
 
-async function answersInTime(db: Pool): Promise<boolean> {
+async function answersBeforeDeadline(db: Pool): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const deadline = setTimeout(() => resolve(false), DATABASE_DEADLINE_MS)
   db`select 1`.then(

@@ -17,7 +17,7 @@ export type Reservation =
   | { state: 'reused' }
   | { state: 'running' }
   | { state: 'answered'; status: number; text: string }
-  /** The process that ran it died after it began a send. */
+  /** The process that ran it died after it had started a send. */
   | { state: 'abandoned'; id: number; messageId: number }
 
 type Row = {
@@ -40,7 +40,7 @@ const MAX_LOOKS = 5
 /**
  * Takes a key for a request, or tells what became of the request that has it. Of any number of equal requests at once
  * exactly one is `reserved`. A key older than 48 hours is as good as none. A reservation whose process died before it
- * started a send is taken over under a new id: work of the old id, should it still run, can no longer commit.
+ * started a send is claimed under a new id: work of the old id, should it still run, can no longer commit.
  */
 export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
   for (let look = 1; look <= MAX_LOOKS; look += 1) {

@@ -13,7 +13,7 @@ export const ALL_LANES: readonly number[] = Array.from({ length: 2 * COUNT }, (_
 
 const lanes = new LRUCache<string, number>({ max: 10_000 })
 
-/** The lane of a number's events. */
+/** The lane of a number's events, 0 to 63, by a hash of the id under which a body names it. */
 export function eventLaneOf(number: string): number {
   const known = lanes.get(number)
   if (known !== undefined) return known

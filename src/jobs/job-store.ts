@@ -129,7 +129,7 @@ export type FailedJob = {
   lastError: string | null
 }
 
-/** Failed jobs, the latest first. */
+/** At most `limit` failed jobs of a table, the latest first; of every kind unless one is named. */
 export async function listFailedJobs(
   db: Db,
   limit: number,

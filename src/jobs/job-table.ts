@@ -54,7 +54,7 @@ export const isWaiting = (table: JobTable): string => `job.claim_id is null and 
 export const isLeased = (than: '>' | '<=', time: string): string =>
   `job.lease_until ${than} ${time} and job.lease_until ${than === '>' ? "< 'infinity'" : "> '-infinity'"}`
 
-/** The partitions of some rows. */
+/** The range of partitions that holds the rows with these ids: a statement reads no others. */
 export function partitionsOf(table: JobTable, ids: readonly number[]): PartitionRange {
   const partitions = ids.map(table.partitionOf)
   return {

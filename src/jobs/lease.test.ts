@@ -8,7 +8,7 @@ import { enqueueJobs } from './job-store.ts'
 
 const { db, workers, startWorker, left, allDone } = await createWorkerFixture()
 
-test('a worker that lost its lease is told so, and cannot finish what another took over', async () => {
+test('a worker that lost its lease is told so, and cannot complete what another has claimed', async () => {
   const slow = gate()
   const started = gate()
   let signal: AbortSignal | undefined
@@ -48,7 +48,7 @@ test('a job that runs longer than a lease stays with its worker', { timeout: 60_
   expect(runs).toBe(1)
 })
 
-test('jobs of a dead worker are taken over', async () => {
+test('jobs of a dead worker are claimed by another', async () => {
   await enqueueJobs(db, jobs(5))
   const request = { kind: 'work', batches: 5, batchSize: 1, laneCap: 5, companyCap: 5, afterLane: '', leaseMs: 15_000 }
   expect((await claimJobs(db, request)).jobs).toHaveLength(5)

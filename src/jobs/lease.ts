@@ -33,7 +33,7 @@ export type Leases = {
 
 type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void } }
 
-/** Work whose lease is lost, or could not be renewed in time, is told to end by its signal: another may have it. */
+/** Work whose lease is lost, or could not be renewed before it expired, is told to end by its signal: another may have it. */
 export function createLeases({ db, log }: LeaseDeps): Leases {
   const batches = createUnorderedList<LeasedBatch>()
   let timer: NodeJS.Timeout | undefined

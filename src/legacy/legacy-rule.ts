@@ -16,7 +16,7 @@ const REPLACEMENTS: [path: string, method: string | undefined, replacement: stri
   ['/api', undefined, '/public/v1/'],
 ]
 
-/** The replacement of a legacy address. */
+/** The path that replaces a legacy address, for the 410 and for `warning`; the prefix `/public/v1/` when there is no single one. */
 export function replacementOf(method: string, path: string): string {
   const found = REPLACEMENTS.find(
     ([start, only]) =>

@@ -18,7 +18,7 @@ export type Mail = {
   readonly date: Date
 }
 
-/** Why a server takes no mail at all at present, whichever mail it is offered. */
+/** Why a server takes no mail at all at present, whichever mail it is. */
 export const SERVER_FAULTS = ['connection', 'timeout', 'greeting', 'tls', 'login', 'not-configured'] as const
 export type ServerFault = (typeof SERVER_FAULTS)[number]
 

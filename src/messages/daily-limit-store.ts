@@ -13,7 +13,7 @@ export async function eraseDailyLimitEntries(db: Db, companyId: number, identiti
 }
 
 /** The oldest entries of each sender that one statement reads at most. */
-const LEDGER_STEP = 1_000
+const LEDGER_BATCH = 1_000
 
 /** Deletes entries of the daily-limit ledger that are more than 24 hours old; returns how many. */
 export async function expireDailyLimitEntries(db: Db, senders: number): Promise<number> {
@@ -28,7 +28,7 @@ export async function expireDailyLimitEntries(db: Db, senders: number): Promise<
           from daily_limit_entries entry
           where (entry.company_id, entry.sender_id) = (limits.company_id, limits.sender_id)
           order by entry.ordinal
-          limit ${LEDGER_STEP}
+          limit ${LEDGER_BATCH}
         ) as entry
         where entry.counted_at < now() - interval '25 hours'
       ) as expired

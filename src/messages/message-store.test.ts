@@ -189,7 +189,7 @@ describe('an Idempotency-Key', () => {
     error: null,
   } as const
 
-  test('that was released, or taken over by a repeated request, sends nothing', async () => {
+  test('that was released, or claimed by a repeated request, sends nothing', async () => {
     const { companyId, send, count } = await world()
     const { id } = await reserve(companyId)
     await releaseKey(db, companyId, id)

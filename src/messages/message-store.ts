@@ -28,7 +28,7 @@ export type PreparedSend =
   | { refusal: 'consent' }
   | { refusal: 'window'; lastInboundAt: Date | null }
   | { refusal: 'limit'; retryAt: Date }
-  /** Its Idempotency-Key was released or taken over by a repeated request. */
+  /** Its Idempotency-Key was released or claimed by a repeated request. */
   | { refusal: 'key' }
   /** Another transaction holds the lock of its customer. */
   | { refusal: 'busy' }

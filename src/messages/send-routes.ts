@@ -51,6 +51,7 @@ export const SEND_ERRORS = [
   'send_outcome_unknown',
 ] as const
 
+/** POST templates/whatsapp/send (spec: WhatsApp). */
 export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(

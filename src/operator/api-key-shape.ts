@@ -73,4 +73,5 @@ const toShown = (key: ApiKey) => ({
 
 /** The only reply with the token of the key; the database has a hash of it. */
 export const toNewApiKeyReply = (key: ApiKey & { readonly token: string }) => ({ ...toShown(key), token: key.token })
+/** A key as lists show it, without its token. */
 export const toApiKeyReply = (key: ApiKey) => ({ ...toShown(key), createdAt: key.createdAt.toISOString() })

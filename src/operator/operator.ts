@@ -49,7 +49,7 @@ export type OperatorDeps = SenderAdminDeps & {
   webhookGuide(sender: SenderRecord): WebhookGuide
   /** Says that inbound events are there to be handled. */
   onEventsStored(): void
-  /** Takes over the templates of the company's accounts from their providers; answers how many there are. */
+  /** Reads the templates of the company's accounts from their providers; answers how many there are. */
   syncTemplates(companyId: number): Promise<number>
 }
 
@@ -101,7 +101,7 @@ export const MOST_JOBS_LISTED = 100
 /** An id is a job's or a delivery's: those of deliveries begin with a day, and are longer. */
 const JOB_TABLES = [JOBS, DELIVERIES]
 
-/** Failed jobs and deliveries, the latest first. */
+/** Failed jobs of all companies, deliveries among them, the latest first; at most 100. */
 export async function failedJobs(db: Pool): Promise<FailedJob[]> {
   const lists = await Promise.all(JOB_TABLES.map((table) => listFailedJobs(db, MOST_JOBS_LISTED, null, table)))
   const all = lists.flat().toSorted((a, b) => b.failedAt.getTime() - a.failedAt.getTime())

@@ -114,7 +114,7 @@ async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<O
 export function templateCommands(program: Command, open: OpenOperator): void {
   const { add, run } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
 
-  add('sync <company>', 'take over the templates from the providers now').action(
+  add('sync <company>', 'read the templates from the providers now').action(
     (company: string, _options: Options, command: Command) =>
       run(command, async (deps) => {
         const { id } = await companyNamed(deps.db, company)

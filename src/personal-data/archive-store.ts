@@ -165,7 +165,7 @@ export function readDailyLimitRows(db: Db, companyId: number, identities: readon
   `
 }
 
-export type RefusalStep = { rows: string[]; importId: number | null; line: number | null }
+export type RefusalBatch = { rows: string[]; importId: number | null; line: number | null }
 
 /** The refused rows of imports that hold one of the texts, among the next `limit` rows. */
 export async function readRefusalRows(
@@ -174,8 +174,8 @@ export async function readRefusalRows(
   texts: readonly string[],
   after: { importId: number; line: number },
   limit: number,
-): Promise<RefusalStep | undefined> {
-  const [step] = await db<RefusalStep[]>`
+): Promise<RefusalBatch | undefined> {
+  const [step] = await db<RefusalBatch[]>`
     with step as materialized (
       select *, lower(array_to_string(fields, chr(10))) as text
       from contact_import_refusals

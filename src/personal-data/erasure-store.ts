@@ -26,7 +26,7 @@ export async function findErasure(db: Db, companyId: number, contactId: number):
   return erasure
 }
 
-/** Counts the first pass. */
+/** Records that the first pass is done; the second follows for rows that were written meanwhile. */
 export async function recordFirstPass(db: Db, companyId: number, contactId: number): Promise<void> {
   await db`
     update erasures set passes = 1 where (company_id, contact_id) = (${companyId}, ${contactId}) and passes = 0

@@ -1,7 +1,7 @@
 import { AggregatorRegistry } from 'prom-client'
 import type { Snapshot } from './worker-messages.ts'
 
-/** A worker that does not answer in time counts with what it told last. */
+/** A worker that does not answer before the deadline counts with its last answer. */
 const COLLECT_DEADLINE_MS = 1_000
 
 export type WorkerMetrics = {

@@ -49,7 +49,10 @@ export function isFinal(error: ProviderError): boolean {
   return outcome.kind === 'refused' && outcome.reason !== 'unavailable'
 }
 
-/** The outcome of a refusal, by its code alone. */
+/**
+ * The outcome of a refusal by the provider's code alone, never by the HTTP status. A code that asks to wait is `throttled`, for
+ * `retryAfterSeconds` or the code's usual time; an unknown code is `refused` with the reason `other`.
+ */
 export function refusalOf(error: ProviderError, retryAfterSeconds?: number): SendOutcome {
   const wait = error.code === null ? undefined : THROTTLES.get(error.code)
   if (wait !== undefined) return { kind: 'throttled', retryAfterSeconds: retryAfterSeconds ?? wait, error }

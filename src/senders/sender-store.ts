@@ -185,7 +185,7 @@ export async function preferSender(tx: Db, companyId: number, senderId: number):
       and not is_preferred`
 }
 
-/** The oldest living sender takes over when none is preferred. */
+/** The oldest living sender becomes the preferred one when none is. */
 export async function preferOldestSender(tx: Db, companyId: number): Promise<void> {
   await tx`
     update senders

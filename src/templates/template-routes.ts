@@ -60,6 +60,7 @@ export const TemplateRecord = Type.Object(
 )
 export type TemplateRecord = Static<typeof TemplateRecord>
 
+/** GET templates/whatsapp (spec: WhatsApp). */
 export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
@@ -85,6 +86,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
   }
 }
 
+/** A language version of a template in the snake_case form of the specification; `id` is that of its family. */
 export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
   id: row.familyId,
   name: row.name,

@@ -112,7 +112,7 @@ export function membersOf(text: string, object: Span): Member[] {
   return members
 }
 
-/** The elements of an array. */
+/** The places of an array's elements in `text`, in order. The text must be valid JSON. */
 export function elementsOf(text: string, array: Span): Span[] {
   const elements: Span[] = []
   let at = skipSpace(text, array.start + 1)
@@ -128,6 +128,7 @@ export function elementsOf(text: string, array: Span): Span[] {
 export const findMember = (members: readonly Member[], name: string): Member | undefined =>
   members.findLast((member) => member.name === name)
 
+/** The part of `text` at this place, unchanged. */
 export const textOf = (text: string, { start, end }: Span): string => text.slice(start, end)
 
 export const isObjectText = (text: string, { start }: Span): boolean => text[start] === '{'

@@ -4,6 +4,7 @@ export const E164 = /^\+?[1-9][0-9]{6,14}$/
 /** A provider's user id for a customer with a hidden phone, such as `US.13491208655302741918`. */
 export const USER_ID = /^[A-Z]{2}\.[A-Za-z0-9.]{1,128}$/
 
+/** A phone number without anything but its digits. */
 export const digitsOf = (text: string): string => text.replace(/[^0-9]/g, '')
 
 /**

@@ -186,6 +186,7 @@ function timeOf(text: string | undefined, path: string): Date | undefined {
   return at
 }
 
+/** A delivery as the list shows it; `nextAttemptAt` is null when no attempt follows. */
 export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
   id: row.id,
   registrationId: row.registrationId,

@@ -3,7 +3,7 @@ import type { Db } from '../db/connect.ts'
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
 /** A step of a walk over the deliveries of a range; `next` is the id that it ended at, undefined at the end of the walk. */
-export type RedeliveryStep = { count: number; next: number | undefined }
+export type RedeliveryBatch = { count: number; next: number | undefined }
 
 /** Makes a finished delivery due again, with five new attempts; false when it is pending, or missing. */
 export async function renewDelivery(db: Db, companyId: number, deliveryId: number): Promise<boolean> {
@@ -27,7 +27,7 @@ export async function renewDeliveries(
   range: RedeliveryRange,
   after: number | undefined,
   limit: number,
-): Promise<RedeliveryStep> {
+): Promise<RedeliveryBatch> {
   const statuses = range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']
   /** Each half has an index of its own. */
   const finished = (half: ReturnType<typeof db>) => db`

@@ -5,7 +5,7 @@ import { countFinished, type RedeliveryRange, renewDeliveries, renewDelivery } f
 import { getRegistrationRow } from './registration.ts'
 import type { RegistrationRow } from './registration-store.ts'
 
-const STEP = 1_000
+const BATCH = 1_000
 
 export type RedeliveryDeps = {
   db: Pool
@@ -58,7 +58,14 @@ export async function redeliverRange(
   do {
     const { count, cursor } = progress
     progress = await db.begin(async (tx) => {
-      const step = await renewDeliveries(tx, companyId, registration.id, { ...range, until }, cursor ?? undefined, STEP)
+      const step = await renewDeliveries(
+        tx,
+        companyId,
+        registration.id,
+        { ...range, until },
+        cursor ?? undefined,
+        BATCH,
+      )
       const next = { until: until.toISOString(), count: count + step.count, cursor: step.next ?? null }
       await alsoCommit(tx, next)
       return next

@@ -21,6 +21,7 @@ const enqueueImport: EnqueueImport = async (tx, companyId, importId) => {
   await enqueueJobs(tx, [job])
 }
 
+/** The dependencies of the import's routes. */
 export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDeps => ({
   db: deps.db,
   blobStore: deps.blobStore,

@@ -21,6 +21,7 @@ export const enqueueCopies: EnqueueCopies = async (tx, places) => {
   )
 }
 
+/** The dependencies of media: copying from the provider, signed addresses, and the routes that serve them. */
 export const createMediaDeps = (
   deps: Deps,
 ): CopyDeps &

@@ -19,7 +19,7 @@ export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & Delivery
   return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }
 
-/** The poster of attempts, with metrics. */
+/** The deliverer of this process: counts its attempts in the metrics and tells live streams of them. */
 export function createMeasuredDeliverer(deps: Deps): Deliverer {
   const { config, metrics } = deps
   return createDeliverer({

@@ -22,20 +22,20 @@ export async function openTrials(root: string, results: Results) {
   return { tryMutant, close }
 
   /** Runs the related tests, or all of them, until one fails; undefined when the time ends before. */
-  async function tryMutant(mutant: Mutant, isWhole: boolean, isInTime: () => boolean): Promise<Outcome | undefined> {
+  async function tryMutant(mutant: Mutant, isWhole: boolean, hasTime: () => boolean): Promise<Outcome | undefined> {
     const start = performance.now()
     const original = readFileSync(join(copy.folder, mutant.file), 'utf8')
     const mutated = mutate(copy.folder, mutant)
     const files = [...(mutant.tests ?? []), ...related(mutant.file), ...(isWhole ? [...database, ...unit] : [])]
     let noticedBy: string | null = null
     for (const file of slowLast(files, results)) {
-      if (!isInTime()) break
+      if (!hasTime()) break
       if (!(await passesWithout(file, () => put(mutant.file, original)))) continue
       noticedBy = (await put(mutant.file, mutated)) ?? (await failureOf(file))
       if (noticedBy !== null) break
     }
     await put(mutant.file, original)
-    if (noticedBy === null && !isInTime()) return undefined
+    if (noticedBy === null && !hasTime()) return undefined
     return { title: mutant.title, hash: digest(mutated), noticedBy, isWhole, seconds: secondsSince(start) }
   }
 

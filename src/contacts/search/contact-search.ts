@@ -1,7 +1,7 @@
 /** Longest term that is searched for, in characters. */
 export const SEARCH_MAX_LENGTH = 200
 
-const RUN_LENGTH = 3
+const TRIGRAM_LENGTH = 3
 /** More trigrams of a term narrow it down no further, and each costs a look into the index. */
 const TRIGRAMS_MAX = 12
 
@@ -67,9 +67,9 @@ export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(
 /** Of each word the trigrams that follow each other, and the last: those in between would narrow down next to nothing. */
 function trigramsOf(text: string): string[] {
   const trigrams = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
-    const last = word.length - RUN_LENGTH
-    const places = Array.from({ length: Math.ceil(last / RUN_LENGTH) }, (_, at) => at * RUN_LENGTH)
-    return [...places, last].map((at) => word.slice(at, at + RUN_LENGTH))
+    const last = word.length - TRIGRAM_LENGTH
+    const places = Array.from({ length: Math.ceil(last / TRIGRAM_LENGTH) }, (_, at) => at * TRIGRAM_LENGTH)
+    return [...places, last].map((at) => word.slice(at, at + TRIGRAM_LENGTH))
   })
   return [...new Set(trigrams)].slice(0, TRIGRAMS_MAX)
 }

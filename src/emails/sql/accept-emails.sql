@@ -1,6 +1,6 @@
 -- Accepts emails: inserts each with its content, enqueues the job that sends it, and stores the answer for the
 -- Idempotency-Key of its request, all or nothing. Returns the uids of the accepted ones: an email whose key was released,
--- or taken over by a repeated request, is left out.
+-- or claimed by a repeated request, is left out.
 create function accept_emails(items jsonb)
 returns setof text
 language plpgsql

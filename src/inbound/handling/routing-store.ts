@@ -71,7 +71,7 @@ export function findSecrets(db: Db, ids: readonly string[]): Promise<SenderSecre
   `
 }
 
-/** The secrets of senders, still encrypted. */
+/** The secrets of these senders, encrypted; null where a sender has none. A sender that does not exist is left out. */
 export function findSecretsOf(
   db: Db,
   senders: readonly { companyId: number; id: number }[],

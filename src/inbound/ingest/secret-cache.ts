@@ -72,7 +72,7 @@ function byName(rows: readonly SenderSecrets[]): Map<string, SenderSecrets[]> {
   return named
 }
 
-/** The secrets of senders, in clear. */
+/** Decrypts the secrets of these senders; a body must prove all of them. */
 export const openSecrets = (
   rows: readonly Pick<SenderSecrets, 'appSecret' | 'webhookSecret'>[],
   decrypt: (sealed: string) => string,

@@ -4,7 +4,7 @@
 --
 -- items: an array of send_item. pair_*: one customer gets pair_burst messages at once, then one per pair_seconds. An item
 -- whose slot comes within longest_wait takes it and is told how long to wait; a later one is refused.
--- refusal: 'consent', 'window', 'limit' or 'throttle'; 'key': its Idempotency-Key was released or taken over; 'busy': another
+-- refusal: 'consent', 'window', 'limit' or 'throttle'; 'key': its Idempotency-Key was released or claimed by a repeated request; 'busy': another
 -- transaction holds the lock of its customer. A refused item has written nothing and taken no slot.
 create function prepare_sends(
   items jsonb,

@@ -25,13 +25,13 @@ export async function fetchTemplates(ask: Ask, wabaAccountId: string): Promise<F
   return { kind: 'fetched', value: templates }
 }
 
-/** The numbers of a business account. */
+/** The numbers of a business account, over all pages (200 of 100 at most). A failure of any page is the result. */
 export async function listNumbers(ask: Ask, wabaAccountId: string): Promise<Fetched<ProviderNumber[]>> {
   const items = await readPages(ask, `${wabaAccountId}/phone_numbers`, NUMBER_FIELDS)
   return items.kind === 'failed' ? items : { kind: 'fetched', value: items.value.map(toProviderNumber) }
 }
 
-/** A number as Meta writes it. */
+/** Reads a number as Meta writes it; a member that is absent is empty. */
 export const toProviderNumber = (item: Record<string, unknown>): ProviderNumber => ({
   phoneNumberId: idOf(item.id),
   phoneNumber: text(item.display_phone_number),

@@ -12,7 +12,7 @@ const PUBLIC_ADDRESS = 'https://graph.facebook.com'
 
 export type MetaOptions = { dispatcher: Dispatcher; graphVersion: string; timeoutMs: number }
 
-/** Meta's Cloud API. */
+/** The adapter to Meta's Cloud API. Meta signs its events and makes a handshake; requests name `graphVersion`. */
 export function createMetaProvider(options: MetaOptions): Provider {
   const { dispatcher, graphVersion, timeoutMs } = options
   const address = (access: SenderAccess, path: string): string =>
