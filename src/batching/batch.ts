@@ -34,7 +34,7 @@ const RETRY_AFTER_SECONDS = 1
 
 /**
  * Shares one call among many items: items that arrive in one turn of the event loop go together, at once while fewer
- * than `maxRunning` batches are in flight, else in the next batch. A lone item costs next to nothing; under load the
+ * than `maxRunning` batches are in flight, else in the next batch. A single item waits for no other; under load the
  * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies when `companyOf` is given.
  *
  * When the database refuses the data of a batch of several, its items run one by one, so that a bad item fails alone.

@@ -59,7 +59,7 @@ function parse(contentType: string, body: Buffer): Promise<Parsed> {
       // Browsers write a file field that was left empty as a file without name and content.
       if (filename) refuse(noFiles())
       stream.on('data', () => refuse(noFiles()))
-      // A form that breaks off in a file fails the file as well: unheard, that would end the process.
+      // A form that breaks off in a file fails the file as well: an error event without a listener would end the process.
       stream.on('error', refuse)
       parsed.emptyFiles += 1
     })

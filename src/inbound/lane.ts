@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 
-/** Events are spread over so many lanes by the hash of their number; a lane is handled by one worker at a time. */
+/** The number of lanes. The hash of an event's number chooses one; one worker at a time handles a lane. */
 const COUNT = 64
 
 /** For each lane there is a second one, whose events are handled one by one, so that they delay no others. */

@@ -8,7 +8,7 @@ import { withStatementTimeout } from './statement-timeout.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
 const SPACING_MS = 20
-/** After a wake-up, wait at most so many times the duration of the last claim: an idle database is soon polled again. */
+/** After a wake-up, wait at most twice as long as the last claim took (at most 20 ms): an idle database is soon polled again. */
 const RESTS = 2
 const FIRST_POLL_MS = 50
 const LONGEST_POLL_MS = 250

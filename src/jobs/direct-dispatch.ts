@@ -26,7 +26,7 @@ export const isTooLate = ({ madeAtMs }: DirectDispatch): boolean => monotonicMs(
 const lanesOf = (batches: readonly LeasedBatch[], least: number): string[] =>
   keysOf(batches, least, ({ jobs: [job] }) => job?.lane)
 
-/** The keys that at least so many batches have. */
+/** The keys that at least `least` batches have. */
 function keysOf<Key>(
   batches: readonly LeasedBatch[],
   least: number,

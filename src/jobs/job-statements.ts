@@ -122,7 +122,7 @@ export const recoverStatement = perTable(
   `,
 )
 
-/** Failed jobs, the latest first; $1: a kind, or null for all; $2: at most so many. */
+/** Failed jobs, the latest first; $1: a kind, or null for all; $2: the limit. */
 export const failedStatement = perTable(
   (table) => `
     select

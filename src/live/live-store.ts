@@ -1,7 +1,7 @@
 import type { Db, Pool } from '../db/connect.ts'
 
 const CHANNEL = 'parley_live'
-/** A process that has vanished counts as listening for so long. */
+/** Seconds for which a process that has vanished still counts as listening. */
 const LISTENING_SECONDS = 10
 /** Rows of processes that ended without removing theirs. */
 const OLD_HOURS = 1

@@ -22,5 +22,5 @@ export type BlobStore = {
 /** Cannot be guessed, and names the company, so that a look at the blob store tells whose the bytes are. */
 export const newStorageKey = (companyId: number): string => `${companyId}-${randomBytes(32).toString('hex')}`
 
-/** Whether a text is a key of ours: only such become names of files and objects. */
+/** Whether a text is a key of this service: only keys become names of files and objects. */
 export const isStorageKey = (text: string): boolean => /^[1-9][0-9]{0,15}-[0-9a-f]{64}$/.test(text)

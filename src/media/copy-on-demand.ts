@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { type Copy, type CopyDeps, tryCopy } from './copy-media.ts'
 import type { MediaRow } from './media-store.ts'
 
-/** A reader waits for a copy so long; the copy itself goes on. */
+/** How long a reader waits for a copy; the copy itself goes on. */
 const PATIENCE_MS = 10_000
 /** Readers cause no more than one copy in this time, so that an address cannot be used to harry the provider. */
 export const PAUSE_SECONDS = 15

@@ -2,7 +2,7 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** The ids of media that customers sent are good for so long with the provider. */
+/** How long the provider keeps media that customers sent. */
 const PROVIDER_KEEPS_MS = 7 * 24 * HOUR
 const WAITS_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR]
 

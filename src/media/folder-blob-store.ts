@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
 import { writeMeasured } from './measure.ts'
 
-/** An unfinished file of this age was abandoned: no copy takes so long. */
+/** An unfinished file of this age was abandoned: every copy is shorter. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000
 
 /**

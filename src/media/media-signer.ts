@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts'
 import { addressSecretOf, type MediaPass, mediaAddress, verifyMediaToken } from './signed-address.ts'
 
-/** An address is good for so long from reading (decisions: Conversations and messages). */
+/** How long an address is valid from reading (decisions: Conversations and messages). */
 const ADDRESS_LIFE_MS = 7 * 24 * 60 * 60 * 1_000
 
 export type MediaSigner = {

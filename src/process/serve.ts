@@ -57,7 +57,7 @@ export const DRAIN_DEADLINE_MS = 10_000
 
 /** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
-/** A database that is silent for so long is gone, though no socket may say so (decisions, section 19). */
+/** A database that is silent for this time is given up, even if its sockets are open (decisions, section 19). */
 const ANSWER_TIMEOUT_MS = 5_000
 /** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
 const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }

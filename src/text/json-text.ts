@@ -58,7 +58,7 @@ function hasEscapedName(text: string): boolean {
   return false
 }
 
-/** Reads the values of a text one after another, each with so many levels of its own. */
+/** Reads the values of a text one after another, each with at most this number of levels. */
 function createReader(text: string): (levels: number) => unknown {
   let at = 0
   const readTo = (end: number): string => {

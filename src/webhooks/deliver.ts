@@ -69,7 +69,10 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
   }
 }
 
-/** One attempt at one delivery. Never throws: a fault of ours is tried again and spends none of the five attempts. */
+/**
+ * One attempt at one delivery. Never throws: after a fault of the service the delivery is tried again, without using up one
+ * of the five attempts.
+ */
 async function deliver(working: Working, job: Job, signal: AbortSignal): Promise<Outcome> {
   try {
     const record = await attempt(working, job, signal)

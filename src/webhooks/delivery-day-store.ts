@@ -2,7 +2,7 @@ import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import type { PartitionRange } from '../jobs/job-table.ts'
 
-/** Days that have partitions ahead of time: so long the service may stand still without a place for new deliveries. */
+/** Days ahead for which partitions exist: the service may be stopped for this time without a lack of partitions. */
 const DAYS_AHEAD = 7
 const FRESH_MS = 1_000
 

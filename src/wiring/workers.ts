@@ -29,10 +29,10 @@ import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
 import { createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
-/** A worker that froze in the middle of a statement is noticed by the others so often, when it was frozen so long. */
+/** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
 const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
-/** Statuses that came before their message was known wait so long at most. */
+/** How long statuses wait at most that came before their message was known. */
 const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000

@@ -64,7 +64,7 @@ const toTerm = (text: string): SearchTerm => ({ text, trigrams: trigramsOf(text)
 /** Whether the index finds all terms: it knows nothing of texts without three letters or digits in a row. */
 export const isIndexed = (terms: readonly SearchTerm[]): boolean => terms.every(({ trigrams }) => trigrams.length > 0)
 
-/** Of each word the trigrams that follow each other, and the last: those in between would narrow down next to nothing. */
+/** Of each word, every third trigram and the last: those in between overlap them and would hardly narrow the search. */
 function trigramsOf(text: string): string[] {
   const trigrams = (text.match(/[a-zA-Z0-9]{3,}/g) ?? []).flatMap((word) => {
     const last = word.length - TRIGRAM_LENGTH

@@ -3,7 +3,7 @@ import { joinBodies, type StoredEvent } from '../event-store.ts'
 import type { Proof } from '../ingest/signature.ts'
 import { type Waited, waitsFor } from './dead-letter-store.ts'
 
-/** Whole bodies that one statement reads: no more begin once they have so many bytes. */
+/** Bytes of whole bodies that one statement reads: above it, the next body is left to the next statement. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024
 const BODIES_AT_ONCE = 500
 

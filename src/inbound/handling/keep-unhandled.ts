@@ -17,7 +17,7 @@ export type Unhandled = {
   reason: string
 }
 
-/** Of one body so many items are kept each by itself, further ones together with those of their list. */
+/** Items of one body that are each kept by themselves; further ones are kept together with those of their list. */
 const ALONE = 100
 const STATEMENT_BYTES = 4 * 1024 * 1024
 

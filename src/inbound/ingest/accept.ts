@@ -13,7 +13,7 @@ const MAX_BYTES = 8 * 1024 * 1024
  */
 const MAX_RUNNING = 1
 
-/** A body is here once for each of its numbers: so many at most, and no more bytes in all than one statement carries. */
+/** Copies of a body, one for each of its numbers: at most this many, and no more bytes in all than one statement carries. */
 const MAX_PARTS = 64
 
 /** Bodies that wait while the database does not take them; beyond it they are refused at once. */
