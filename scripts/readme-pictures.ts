@@ -54,6 +54,8 @@ async function takeInbox(page: Page): Promise<void> {
   ] as const) {
     await page.locator('[data-chat]', { hasText: name }).click()
     await page.getByRole('article', { name }).waitFor()
+    // Rows move while the pointer is elsewhere.
+    await page.mouse.move(900, 400)
     await answer(page, words)
   }
   await write('393331234567', 'Ada', 'Via Roma 12, second floor')
