@@ -9,6 +9,7 @@ import { openStream } from '../../test/live-stream.ts'
 import { eventually } from '../../test/service.ts'
 import { systemClock } from '../clock.ts'
 import { createHub } from './hub.ts'
+import { notify } from './live-store.ts'
 import { CONTENT_TYPE, STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
 import { createTell } from './tell.ts'
 
@@ -126,6 +127,26 @@ test('reads a changed record once for all streams of a company, and never for ot
   for (const stream of streams) expect(await stream.next('message')).toMatchObject({ id: 1 })
   expect(readIds).toEqual([[1]])
   expect(foreign.events.map(({ event }) => event)).toEqual(['ready'])
+})
+
+test('a company whose changes come too quickly gets a reset, and records again when they are slower', async () => {
+  const { open } = await startStreams({})
+  const [loud, other] = [await createTestKey(db), await createTestKey(db)]
+  const [flooded, calm] = [await open(loud), await open(other)]
+  const idsFrom = (first: number) => Array.from({ length: 400 }, (_, n) => first + n)
+  // One commit: they arrive together.
+  await db.begin(async (tx) => {
+    for (const first of [1, 401, 801])
+      await notify(tx, JSON.stringify({ [loud.companyId]: { message: idsFrom(first) } }))
+    await notify(tx, JSON.stringify({ [other.companyId]: { message: [2_000] } }))
+  })
+  await flooded.next('reset')
+  expect(await calm.next('message')).toMatchObject({ id: 2_000 })
+  expect(readIds.flat().length).toBeLessThanOrEqual(401)
+  await eventually(async () => {
+    tell([{ topic: 'message', companyId: loud.companyId, id: 3_000 }])
+    return flooded.events.some(({ data }) => data.id === 3_000)
+  })
 })
 
 test('tells many streams of a company to read again in groups, each once', async () => {
