@@ -148,6 +148,19 @@ describe('the live stream tells of deliveries', () => {
   })
 })
 
+test('the live stream tells of an import that is cancelled', async () => {
+  const company = await service.createCompany({ isConnected: false })
+  const stream = await open(company)
+  // Without a job, so that it waits.
+  const [waiting] = await service.db<{ id: number }[]>`
+    insert into contact_imports (company_id, format, columns, size_bytes, rows, read_bytes, read_lines)
+    values (${company.companyId}, 'csv', '{email}', 1, 0, 0, 0)
+    returning id
+  `
+  await company.api('DELETE', `/contacts/imports/${waiting!.id}`)
+  await stream.next('import', ({ id, status }) => id === waiting!.id && status === 'cancelled')
+})
+
 describe('the live stream sends a reset', () => {
   test.each([
     ['a number is connected', ({ companyId }: Company) => service.connectSender(companyId)],

@@ -7,6 +7,7 @@ import { completeKey } from '../../http/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../http/paging.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
 import { parseId } from '../../ids.ts'
+import type { Tell } from '../../live-change.ts'
 import { exportContacts, type ListFormat } from '../export/contact-export.ts'
 import {
   cancelImport,
@@ -50,7 +51,7 @@ const listOf = (example: string) => ({
 const ImportBody = { content: { 'text/csv': listOf(CSV_EXAMPLE), 'application/x-ndjson': listOf(NDJSON_EXAMPLE) } }
 
 /** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
-export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox {
+export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyPluginAsyncTypebox {
   return async (app) => {
     const lists = new WeakMap<FastifyRequest, ReceivedList>()
     for (const format of FORMATS) {
@@ -93,6 +94,7 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         const receipt = await queueList(deps, companyId, list, (tx, received) =>
           completeKey(tx, request, reply, 202, toAnswer(received)),
         )
+        deps.tell([{ topic: 'import', companyId, id: receipt.started.id }])
         return reply.code(202).send(toAnswer(receipt))
       },
     )
@@ -133,7 +135,10 @@ export function contactImportRoutes(deps: ImportDeps): FastifyPluginAsyncTypebox
         },
       },
       async (request) => {
-        await cancelImport(deps.db, request.caller.companyId, importId(request.params.id))
+        const { companyId } = request.caller
+        const id = importId(request.params.id)
+        await cancelImport(deps.db, companyId, id)
+        deps.tell([{ topic: 'import', companyId, id }])
         return { success: true as const }
       },
     )
