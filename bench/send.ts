@@ -50,7 +50,7 @@ const GOALS = {
   memory: {
     atMost: 200,
     limitedBy:
-      'Objects in use are 62 MB; the rest is memory for new objects, compiled code, connections, and what the allocator keeps.',
+      'An idle service takes 178 MB: 62 MB of objects, 24 of them source texts of modules, 32 MB for new objects, and the program itself; under load come connections and what the allocator keeps.',
   },
 }
 
