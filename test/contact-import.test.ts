@@ -279,6 +279,15 @@ describe('an export', () => {
     expect((await company.api('GET', '/contacts/export?format=xml')).status).toBe(422)
   })
 
+  test('has no deleted contacts', async () => {
+    const company = await newCompany()
+    const given = [{ email: 'a@example.com' }, { email: 'b@example.com' }]
+    const { body } = await company.api('POST', '/contacts', given)
+    expect((await company.api('DELETE', `/contacts/${body.data[0].id}`)).status).toBe(200)
+    const { text } = await company.api('GET', '/contacts/export?format=ndjson')
+    expect(text.match(/[ab]@example.com/g)).toEqual(['b@example.com'])
+  })
+
   test('into another company makes the same contacts', async () => {
     const [one, other] = [await newCompany(), await newCompany()]
     await one.api('POST', '/contacts', [

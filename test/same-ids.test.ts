@@ -142,7 +142,12 @@ test('leases of two deliveries with one id are renewed and completed each by its
   const renewed = await db`select 1 from deliveries where id = ${id} and lease_until > now() + interval '30 s'`
   expect(renewed).toHaveLength(2)
   await db`update deliveries set claim_id = ${randomUUID()} where (company_id, id) = (${companies[0]!.companyId}, ${id})`
+  await db`update deliveries set lease_until = now() + interval '10 s' where id = ${id}`
   expect(await renewJobs(db, held, 60_000, DELIVERIES)).toEqual(new Set([claims[0]]))
+  const leases = await db`
+    select lease_until > now() + interval '30 s' as is_renewed from deliveries where id = ${id} order by company_id
+  `
+  expect(leases).toEqual([{ isRenewed: false }, { isRenewed: true }])
   await completeJobs(db, held, DELIVERIES)
   const rows = await db`select company_id, status from deliveries where id = ${id} order by company_id`
   expect(rows.map(({ status }) => status)).toEqual(['pending', 'skipped'])

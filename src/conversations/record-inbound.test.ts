@@ -5,7 +5,16 @@ import { jsonRows } from '../db/connect.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
-type Item = { kind?: string; customer: string; other?: string; wamid?: string; text?: string; sent?: number }
+type Item = {
+  kind?: string
+  customer: string
+  other?: string
+  wamid?: string
+  text?: string
+  sent?: number
+  target_wamid?: string
+  emoji?: string
+}
 type Place = { companyId: number; senderId: number }
 
 const AT = new Date('2026-01-02T00:00:00Z')
@@ -53,6 +62,8 @@ describe('match_inbound', () => {
       { customer: '39333', wamid: 'a' },
       { customer: '39333', wamid: 'b', kind: 'reaction' },
     ])
+    const reaction = { customer: '39333', wamid: 'd', kind: 'reaction', target_wamid: 'a', emoji: '👍' }
+    await record(place, [reaction])
     const items = [
       { customer: '39333', wamid: 'a' },
       { customer: '39333', wamid: 'b', kind: 'reaction' },
@@ -60,10 +71,11 @@ describe('match_inbound', () => {
       { customer: '39444', wamid: 'c' },
       { customer: '39333' },
       { customer: '39333' },
+      reaction,
     ]
     const matches = await match(place, items)
     // A reaction without a message that it is about is not kept.
-    expect(matches.map(({ isNew }) => isNew)).toEqual([false, true, true, false, true, true])
+    expect(matches.map(({ isNew }) => isNew)).toEqual([false, true, true, false, true, true, false])
   })
 
   test('finds a conversation and a contact by the second identity when the first one has none', async () => {

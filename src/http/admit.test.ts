@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { fixedClock } from '../clock.ts'
+import { listLiveOrigins } from '../companies/api-key-store.ts'
 import { contactNotFound } from '../errors.ts'
 
 const { db } = await createTestDatabase()
@@ -163,8 +164,13 @@ describe('CORS', () => {
     expect(reply.headers['x-ratelimit-limit']).toBeUndefined()
   })
 
-  test('403 for a preflight from elsewhere, or to where no page has business', async () => {
+  test('403 for a preflight from elsewhere, from the origin of a revoked key, or to where no page has business', async () => {
+    const revoked = await createTestKey(db, { allowedOrigins: ['https://revoked.example'] })
+    await db`update api_keys set revoked_at = now() where client_id = ${revoked.clientId}`
+    const origins = await listLiveOrigins(db)
+    expect([origins.includes(origin), origins.includes('https://revoked.example')]).toEqual([true, false])
     for (const [url, from] of [
+      ['/public/v1/items', 'https://revoked.example'],
       ['/public/v1/items', 'https://evil.example'],
       ['/public/v1/items', 'null'],
       ['/admin/v1/companies', origin],

@@ -234,6 +234,16 @@ describe('recording attempts', () => {
     await completeHeld(db, [record(started!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, started!)).toMatchObject({ status: 'delivered', attempts: 2 })
   })
+
+  it('changes nothing when the attempt is of an earlier round', async () => {
+    await fresh()
+    await register(db, companyId)
+    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const [started] = await startHeld(db, made)
+    await db`update deliveries set round = 2 where (company_id, id) = (${companyId}, ${started!.deliveryId})`
+    await completeHeld(db, [record(started!, { next: 'delivered' })])
+    expect(await statusOf(db, started!)).toEqual({ status: 'pending', attempts: 0, round: 2 })
+  })
 })
 
 describe('a plan that is made while there are no deliveries', () => {
