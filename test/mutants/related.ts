@@ -2,8 +2,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { testFiles } from '../projects.ts'
 
-/** Tests over all rooms that look at what another company sees. */
-const CROSS_COMPANY = ['test/same-ids.test.ts', 'test/hostile/quick.test.ts']
+/** A quick test over all rooms of companies whose rows have the same ids. */
+const CROSS_COMPANY = 'test/same-ids.test.ts'
 /** Test files of a room that stand outside of it, by a part of their names. */
 const OUTSIDE: Record<string, RegExp> = {
   companies: /company-removal|permissions/,
@@ -22,7 +22,7 @@ const OUTSIDE: Record<string, RegExp> = {
 }
 /** Tests that fail when the machine is busy. */
 const UNDER_LOAD = /email-load|fairness/
-/** Test files that are related to a file, at most; those over all rooms are added. */
+/** Test files that are related to a file, at most; the one over all rooms is added. */
 const NEAREST = 6
 /** Test files of a room, at most: in it, and outside of it. */
 const OF_A_ROOM = 4
@@ -47,7 +47,7 @@ export function createRelated(root: string): (file: string) => string[] {
       levels.push(levels.at(-1)?.flatMap((one) => importers.get(one) ?? []) ?? [])
     const rooms = new Set(levels.flat().map(roomOf))
     const closest = [...levels.flat(), ...[...rooms].flatMap(testsOf)].filter((one) => runnable.has(one))
-    return [...[...new Set(closest)].slice(0, NEAREST), ...CROSS_COMPANY]
+    return [...[...new Set(closest)].slice(0, NEAREST), CROSS_COMPANY]
   }
 }
 
