@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { listConversations } from '../src/conversations/conversation-list-store.ts'
 import { findSeq, listMessages } from '../src/conversations/conversation-store.ts'
-import { connect } from '../src/db/connect.ts'
+import { connect, type Db } from '../src/db/connect.ts'
+import { writeUnmirrored } from './mirrors.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -362,31 +363,7 @@ describe('plans', () => {
     const company = await service.createCompany()
     const { db } = service
     const id = company.companyId
-    await db`
-      insert into contacts (company_id, source, source_type) select ${id}, 'x', 'x' from generate_series(1, 20000)
-    `
-    // Without statistics, sessions check foreign keys with the plan of an empty table: each check reads all rows.
-    await db`analyze contacts`
-    await db`
-      insert into conversations (company_id, sender_id, customer, contact_id)
-      select ${id}, (select id from senders where company_id = ${id}), contact.id::text, contact.id
-      from contacts contact where contact.company_id = ${id}
-    `
-    await db`analyze conversations`
-    await db`
-      insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
-      select company_id, id, now() - contact_id * interval '1 second', sender_id
-      from conversations where company_id = ${id}
-    `
-    const [{ chat }] = (await db`
-      update conversations set message_count = 20000
-      where company_id = ${id} and id = (select min(id) from conversations where company_id = ${id})
-      returning id as chat
-    `) as unknown as [{ chat: number }]
-    await db`
-      insert into messages (company_id, conversation_id, seq, direction, type, status)
-      select ${id}, ${chat}, n, 'inbound', 'text', 'received' from generate_series(1, 20000) as n
-    `
+    const chat = await writeUnmirrored(db, (tx) => fill(tx, id, 20_000))
     await db`analyze conversations, conversation_activity, contacts, messages, message_reactions`
     const plans = await plansOf(async (tx) => {
       for (const offset of [0, 19_980, 12_000]) await listConversations(tx, id, { offset, limit: 20, total: 20_000 })
@@ -398,6 +375,33 @@ describe('plans', () => {
       expect(plan).not.toMatch(/Seq Scan on (conversations|conversation_activity|messages|contacts)/)
   })
 })
+
+/** Writes so many conversations of a company, and as many messages of one of them; returns its id. */
+async function fill(tx: Db, companyId: number, rows: number): Promise<number> {
+  await tx`
+    insert into contacts (company_id, source, source_type) select ${companyId}, 'x', 'x' from generate_series(1, ${rows}::integer)
+  `
+  await tx`
+    insert into conversations (company_id, sender_id, customer, contact_id)
+    select ${companyId}, (select id from senders where company_id = ${companyId}), contact.id::text, contact.id
+    from contacts contact where contact.company_id = ${companyId}
+  `
+  await tx`
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+    select company_id, id, now() - contact_id * interval '1 second', sender_id
+    from conversations where company_id = ${companyId}
+  `
+  const [row] = await tx<{ id: number }[]>`
+    update conversations set message_count = ${rows}
+    where company_id = ${companyId} and id = (select min(id) from conversations where company_id = ${companyId})
+    returning id
+  `
+  await tx`
+    insert into messages (company_id, conversation_id, seq, direction, type, status)
+    select ${companyId}, ${row!.id}, n, 'inbound', 'text', 'received' from generate_series(1, ${rows}::integer) as n
+  `
+  return row!.id
+}
 
 /** The plans of what is run, as the database itself reports them. */
 async function plansOf(run: (tx: TestService['db']) => Promise<void>): Promise<string[]> {

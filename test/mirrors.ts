@@ -13,14 +13,27 @@ type Table = { name: string; columns: string[]; copies: string[]; assignments: s
 export async function installMirrors(db: Pool): Promise<void> {
   for (const table of await listTables(db)) await db.unsafe(triggerOf(table))
   await db.unsafe(COMPANY)
+  await deferForeignKeys(db)
 }
 
-/** Writes that are not repeated for mirrors: they age rows that a sweep of all companies then deletes. */
-export async function writeUnmirrored(db: Pool, write: (tx: Db) => Promise<unknown>): Promise<void> {
-  await db.begin(async (tx) => {
+/** A statement may write a row and the row that refers to it in any order; their mirrors are written one by one. */
+async function deferForeignKeys(db: Pool): Promise<void> {
+  const keys = await db<{ table: string; name: string }[]>`
+    select conrelid::regclass::text as table, conname as name
+    from pg_constraint
+    where contype = 'f' and conparentid = 0
+  `
+  for (const { table, name } of keys)
+    await db`alter table ${db(table)} alter constraint ${db(name)} deferrable initially deferred`
+}
+
+/** Writes that are not repeated for mirrors: many rows, or times of rows that a sweep of all companies then deletes. */
+export async function writeUnmirrored<Result>(db: Pool, write: (tx: Db) => Promise<Result>): Promise<Result> {
+  const { result } = await db.begin(async (tx) => {
     await tx`set local session_replication_role = replica`
-    await write(tx)
+    return { result: await write(tx) }
   })
+  return result
 }
 
 const COMPANY = `
@@ -35,30 +48,33 @@ const COMPANY = `
   create trigger mirror before insert on companies for each row execute function mirror_of_companies();
 `
 
-/** Runs before the row is written, so that the row of the mirror is the first one that a scan meets. */
+/**
+ * Runs before the row is written, so that the row of the mirror is the first one that a scan meets; not for writes of its
+ * own. Settings of the function would cost more than the write: each call would reset the session's plans.
+ */
 function triggerOf({ name, columns, copies, assignments, key }: Table): string {
   const sameKey = key.map((column) => `${column} = ${column === 'company_id' ? '-old.company_id' : `old.${column}`}`)
   return `
     create function mirror_of_${name}() returns trigger language plpgsql
-    security definer set search_path = public, pg_temp set session_replication_role = replica as $$
+    security definer as $$
     begin
       if tg_op = 'INSERT' then
         if new.company_id < 0 then raise 'A statement inserts into ${name} for another company'; end if;
-        insert into ${name} (${columns.join(', ')}) overriding system value values (${copies.join(', ')})
+        insert into public.${name} (${columns.join(', ')}) overriding system value values (${copies.join(', ')})
         on conflict do nothing;
         return new;
       end if;
       if old.company_id < 0 then raise 'A statement writes a row of another company in ${name}'; end if;
       if tg_op = 'DELETE' then
-        delete from ${name} where ${sameKey.join(' and ')};
+        delete from public.${name} where ${sameKey.join(' and ')};
         return old;
       end if;
-      update ${name} set ${assignments.join(', ')} where ${sameKey.join(' and ')};
+      update public.${name} set ${assignments.join(', ')} where ${sameKey.join(' and ')};
       return new;
     end
     $$;
     create trigger mirror before insert or update or delete on ${name}
-    for each row execute function mirror_of_${name}();
+    for each row when (pg_trigger_depth() = 0) execute function mirror_of_${name}();
   `
 }
 
