@@ -135,6 +135,27 @@ test('an agent answers by the keyboard alone: one message for two presses, and i
   await expectAccessible(page)
 })
 
+test('each answer shows who sent it, also right below the answer of another agent', async () => {
+  const phone = uniquePhone()
+  await write(phone, 'Hello', 'Two Agents')
+  const chatId = await conversationOf(phone)
+  await api('POST', `/whatsapp/conversations/${chatId}/messages`, { type: 'text', text: 'From the shop' })
+  const link = await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara' })
+  const { page } = await openSigned(`/console/inbox/${chatId}`, service.codeOf(link.body.url))
+  for (const words of ['From Mara', 'Again from Mara']) {
+    await page.getByLabel(/Message to/).fill(words)
+    await page.getByRole('button', { name: 'Send' }).click()
+    await bubble(page, words).waitFor()
+  }
+  const shown = page.locator('[data-message]')
+  expect(await shown.allInnerTexts()).toEqual([
+    expect.stringContaining('Hello'),
+    expect.stringMatching(/^Shop key\n+From the shop/),
+    expect.stringMatching(/^Mara\n+From Mara/),
+    expect.stringMatching(/^Again from Mara/),
+  ])
+})
+
 test('a send whose answer is lost is asked for again with its key: one message, one bubble', async () => {
   const phone = uniquePhone()
   await write(phone, 'Hello', 'Lost Answer')

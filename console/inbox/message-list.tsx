@@ -67,7 +67,8 @@ function Row({ message, before, isGroup }: { message: Message; before: Message |
   const at = message.timestampIso
   const beforeAt = before?.timestampIso
   const isNewDay = at !== null && (beforeAt == null || !isSameDay(new Date(at), new Date(beforeAt)))
-  const isFirst = isNewDay || before?.direction !== message.direction
+  const isOther = before?.direction !== message.direction || before.senderName !== message.senderName
+  const isFirst = isNewDay || isOther
   return (
     <li className={css.item} data-first={isFirst}>
       {isNewDay && <h3 className={css.day}>{day(at)}</h3>}
