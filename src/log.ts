@@ -2,11 +2,13 @@ import { type Logger, pino } from 'pino'
 
 const WAIT_MS = 200
 const MOST_WAITING = 16_000
+/** A start that takes longer, such as one that waits for a lock, says why. */
+const MOST_HELD_MS = 30_000
 
 type LogOptions = {
   /** Lines are for a person: words instead of JSON. */
   isTerminal?: boolean
-  /** Lines wait until `release` is called, up to 16,000 characters of them. */
+  /** Lines wait until `release` is called, for 30 s and up to 16,000 characters of them at most. */
   isHeld?: boolean
 }
 
@@ -41,6 +43,7 @@ export function createLog(level: string, { isTerminal = false, isHeld = false }:
   const release = (): void => {
     waits = false
   }
+  if (isHeld) setTimeout(release, MOST_HELD_MS).unref()
   return { log: pino({ level }, gathering), release }
 }
 
