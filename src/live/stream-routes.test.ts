@@ -129,6 +129,21 @@ test('reads a changed record once for all streams of a company, and never for ot
   expect(foreign.events.map(({ event }) => event)).toEqual(['ready'])
 })
 
+test('a process holds 1,000 streams of ten companies, reads a record once for each of them, and refuses one more', async () => {
+  const { open } = await startStreams({})
+  const streams: Awaited<ReturnType<typeof openStream>>[] = []
+  for (let company = 1; company <= 10; company += 1) {
+    const key = await createTestKey(db)
+    const opened = await Promise.all(Array.from({ length: 100 }, () => open(key)))
+    tell([{ topic: 'message', companyId: key.companyId, id: company }])
+    for (const stream of opened) expect(await stream.next('message')).toMatchObject({ id: company })
+    streams.push(...opened)
+  }
+  expect(readIds).toEqual(Array.from({ length: 10 }, (_, n) => [n + 1]))
+  expect(streams.filter(({ hasEnded }) => hasEnded())).toEqual([])
+  expect((await open(await createTestKey(db))).response.status).toBe(503)
+}, 60_000)
+
 test('a company whose changes come too quickly gets a reset, and records again when they are slower', async () => {
   const { open } = await startStreams({})
   const [loud, other] = [await createTestKey(db), await createTestKey(db)]
