@@ -24,7 +24,7 @@ type ApiKeyValues = {
 
 const columns = (db: Db) => db`client_id, name, permissions, allowed_origins, expires_at, created_at`
 
-/** Undefined when there is no such living company. */
+/** Inserts a key; undefined when there is no such living company. */
 export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValues): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
     insert into api_keys (client_id, company_id, name, digest, permissions, allowed_origins, expires_at)
@@ -46,7 +46,7 @@ export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => d
     and revoked_at is null
   order by created_at, client_id`
 
-/** False when the company has no such key that is not revoked. */
+/** Revokes a key; false when the company has no such key that is not revoked. */
 export async function markApiKeyRevoked(db: Db, companyId: number, clientId: string): Promise<boolean> {
   const revoked = await db`
     update api_keys

@@ -29,7 +29,7 @@ export const selectCompanies = (db: Db): Promise<Company[]> => db<Company[]>`
   where deleted_at is null
   order by id`
 
-/** Undefined when there is no such company, or it is deleted. */
+/** The company with this id; undefined when there is none, or it is deleted. */
 export async function findCompany(db: Db, companyId: number): Promise<Company | undefined> {
   const [company] = await db<Company[]>`
     select ${columns(db)}
@@ -39,7 +39,7 @@ export async function findCompany(db: Db, companyId: number): Promise<Company | 
   return company
 }
 
-/** Writes what is not null. */
+/** Updates the members that are not null; undefined when there is no such living company. */
 export async function updateCompanyRow(
   db: Db,
   companyId: number,
@@ -55,7 +55,7 @@ export async function updateCompanyRow(
   return company
 }
 
-/** False when there was no such living company. */
+/** Marks a company as deleted; false when there is no such living company. */
 export async function markCompanyRemoved(db: Db, companyId: number): Promise<boolean> {
   const removed = await db`
     update companies

@@ -21,7 +21,7 @@ export const emailPlace = (db: Db) =>
  */
 export const anyCompany = (db: Db, companyId: number) => db`(select ${companyId}::bigint)`
 
-/** Undefined when the company has no contact with this id, or has deleted it. */
+/** The contact with this id; undefined when the company has none, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<Contact | undefined> {
   const [contact] = await db<Contact[]>`
     select ${contactColumns(db)}
@@ -238,7 +238,7 @@ export async function insertConsents(
   `
 }
 
-/** Numbers that contacts gave up mean them no more, under whatever name they were known. */
+/** Deletes the aliases of contacts for phone numbers that they no longer have. */
 export async function forgetAliases(
   tx: Db,
   companyId: number,

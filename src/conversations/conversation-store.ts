@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 import type { ConversationStatus } from './conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './conversation-list-store.ts'
 
-/** Undefined when the company has no such conversation. */
+/** The conversation with this id; undefined when the company has none. */
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
   const [conversation] = await listConversationsByIds(db, companyId, [id])
   return conversation
@@ -15,7 +15,7 @@ export type ConversationChange = {
   assignee?: string | null | undefined
 }
 
-/** Changes what is given; false when the company has no such conversation. */
+/** Changes the members that are given; false when the company has no such conversation. */
 export async function updateConversation(
   db: Db,
   companyId: number,

@@ -16,7 +16,7 @@ export type CustomField = {
 
 const columns = (db: Db) => db`id, key, display_name, type, category, visibility, source, allowed_values, metadata`
 
-/** Undefined when the company has a field with this key. */
+/** Inserts a definition; undefined when the company has one with this key. */
 export async function insertCustomField(
   db: Db,
   companyId: number,
@@ -37,7 +37,7 @@ export async function insertCustomField(
   return created
 }
 
-/** All of them, oldest first. */
+/** The definitions of a company, oldest first. */
 export async function readCustomFields(db: Db, companyId: number): Promise<CustomField[]> {
   return db<CustomField[]>`
     select ${columns(db)}

@@ -111,7 +111,7 @@ export async function markSubmitted(db: Db, items: readonly Submission[]): Promi
 
 export type EmailCompletion = EmailKey & { status: EmailStatus; failureReason: string | null }
 
-/** Writes how attempts ended; `pending` is one that may be repeated. */
+/** Records the outcomes of attempts; `pending` is an attempt that may be repeated. */
 export async function completeEmails(db: Db, completions: readonly EmailCompletion[]): Promise<void> {
   const items = completions.map(({ companyId, id, status, failureReason }) => ({
     company_id: companyId,

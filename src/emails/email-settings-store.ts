@@ -13,7 +13,7 @@ export async function findEmailSettings(db: Db, companyId: number): Promise<Emai
   return row
 }
 
-/** The same, locked until the transaction ends. */
+/** The company's own settings, locked until the transaction ends; undefined when it has none. */
 export async function lockEmailSettings(tx: Db, companyId: number): Promise<EmailSettingsRow | undefined> {
   const [row] = await tx<EmailSettingsRow[]>`
     select from_address, from_name, smtp_url

@@ -51,7 +51,7 @@ export async function insertEmailTemplate(
   return template
 }
 
-/** All that are not removed, oldest first. */
+/** The templates of a company that are not removed, oldest first. */
 export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> => db<EmailTemplate[]>`
   select ${columns(db)}
   from email_templates
@@ -59,7 +59,7 @@ export const selectEmailTemplates = (db: Db, companyId: number): Promise<EmailTe
   order by id
 `
 
-/** Undefined when the company has no template with this uid, or has deleted it. */
+/** The template with this uid; undefined when the company has none, or has deleted it. */
 export async function findEmailTemplate(db: Db, companyId: number, uid: string): Promise<EmailTemplate | undefined> {
   const [template] = await db<EmailTemplate[]>`
     select ${columns(db)}
@@ -97,7 +97,7 @@ export async function updateEmailTemplateRow(
   return template
 }
 
-/** False when there was no such template. */
+/** Marks a template as removed; false when the company has no such one. */
 export async function markEmailTemplateRemoved(db: Db, companyId: number, uid: string): Promise<boolean> {
   const removed = await db`
     update email_templates

@@ -22,7 +22,7 @@ const OPTIONS = {
   templates: {},
 }
 
-/** HTML: whatever is put out is escaped. Subject and text: it goes in as it is. */
+/** In HTML, values are escaped; in subject and text they are inserted unchanged. */
 const engines = { html: new Liquid({ ...OPTIONS, outputEscape: 'escape' }), plain: new Liquid(OPTIONS) }
 type Engine = keyof typeof engines
 

@@ -30,7 +30,7 @@ export type StoredEvent = Proof & {
 }
 
 /**
- * Keeps raw events, in the order given. When it returns they are on disk. Their bodies travel as one value beside
+ * Stores raw events, in the order given. When it returns, they are on disk. Their bodies are one value beside
  * the rows, which say where each begins: as text of the rows each would be escaped and read character by character.
  */
 export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<void> {
@@ -175,7 +175,7 @@ export async function requeueOldest(db: Db, lane: number): Promise<void> {
 
 export type EventStats = { waiting: number; oldestSeconds: number }
 
-/** How much waits: exact up to 10,000 events, then 10,000. */
+/** The number of waiting events and the age of the oldest: exact up to 10,000 events, then 10,000. */
 export async function readEventStats(db: Db): Promise<EventStats> {
   const [row] = await db<EventStats[]>`
     select

@@ -34,7 +34,7 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   const id = randomUUID()
   let missed = 0
   let isDeaf = true
-  /** Streams count on hearing: whatever is missed from now on is a gap. */
+  /** Streams rely on notices: a notice that is missed from now on is a gap. */
   let isReady = false
   let timer: NodeJS.Timeout | undefined
   let begun: Promise<void> | undefined

@@ -62,7 +62,7 @@ export async function findMedia(db: Db, companyId: number, messageId: number): P
   return row
 }
 
-/** A type that the provider tells with the bytes is better than the one that came with the message. */
+/** Marks a copy as stored. The MIME type that came with the bytes replaces that of the message. */
 export async function markStored(
   db: Db,
   companyId: number,
@@ -82,7 +82,7 @@ export async function markStored(
   `
 }
 
-/** There will be no copy. */
+/** Marks a copy as lost: no further attempt follows. */
 export async function markLost(
   db: Db,
   companyId: number,

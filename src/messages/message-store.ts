@@ -39,7 +39,7 @@ export type PreparedSend =
 
 /**
  * Decides for many sends at once whether each may go out, and writes the pending messages of those that may:
- * one round trip, one transaction (migrations: prepare_sends). Answers in the order given.
+ * one round trip, one transaction (messages/sql/prepare-sends.sql). Answers in the order given.
  */
 export async function prepareSends(db: Db, sends: readonly SendToPrepare[], at: Date): Promise<PreparedSend[]> {
   const items = sends.map((send, ord) => ({

@@ -53,7 +53,7 @@ export type OperatorDeps = SenderAdminDeps & {
   syncTemplates(companyId: number): Promise<number>
 }
 
-/** The living company that a path or a command names; whatever names none is 404. */
+/** The living company that a path or a command names. 404 when there is none. */
 export async function companyNamed(db: Pool, text: string): Promise<Company> {
   const companyId = parseId(text)
   if (companyId === undefined) throw companyNotFound()
@@ -89,7 +89,7 @@ export async function closeCompany(deps: OperatorDeps, companyId: number): Promi
   deps.onSendersChanged(companyId)
 }
 
-/** Puts a failed inbound event back among those to be handled; whatever names none is 404. */
+/** Requeues a failed inbound event. 404 when there is none with this id. */
 export async function retryEvent(deps: OperatorDeps, text: string): Promise<void> {
   const id = parseId(text)
   if (id === undefined || !(await deps.db.begin((tx) => retryFailed(deps, tx, id)))) throw eventNotFound()

@@ -47,7 +47,7 @@ export async function findSender(db: Db, companyId: number, senderId: number): P
   return row
 }
 
-/** The same, held until the transaction ends. */
+/** The connected number with this id, locked until the transaction ends; undefined when the company has none. */
 export async function lockSender(tx: Db, companyId: number, senderId: number): Promise<SenderRow | undefined> {
   const [row] = await tx<SenderRow[]>`
     select ${columns(tx)}
@@ -201,7 +201,7 @@ export async function preferOldestSender(tx: Db, companyId: number): Promise<voi
       )`
 }
 
-/** False when no such living sender exists. */
+/** Marks a sender as removed; false when the company has no such connected number. */
 export async function markSenderRemoved(tx: Db, companyId: number, senderId: number): Promise<boolean> {
   const removed = await tx`
     update senders
@@ -228,7 +228,7 @@ export async function markAllSendersRemoved(tx: Db, companyId: number): Promise<
     where company_id = ${companyId}`
 }
 
-/** Leads the provider's number id to a sender; false when it leads to one already, of whatever company. */
+/** Routes events of the provider's number id to a sender; false when a sender of any company has that id already. */
 export async function insertRoute(
   tx: Db,
   companyId: number,

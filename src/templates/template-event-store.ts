@@ -19,7 +19,7 @@ export type TemplateEvent = {
 
 /**
  * Applies template events (spec: template `status`). A template is found by the provider's id, else by account, name
- * and language; an event about none that we know is noted, so that a sync that is running reads the list again, and the next
+ * and language; an event about an unknown template is noted, so that a sync that is running reads the list again, and the next
  * sync brings it otherwise. In order: of several events about one template the last one counts.
  */
 export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent[]): Promise<void> {

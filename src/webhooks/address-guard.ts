@@ -28,8 +28,8 @@ export class AddressNotPublic extends Error {
 /**
  * Opens sockets to receivers. Every address that DNS gives must be public, or none is called; the socket then goes to
  * exactly the addresses that were checked, because they are resolved once, here, so that a name cannot change its
- * answer in between. Literal addresses never reach a lookup and are checked before; the peer is checked once more when
- * the socket stands, against whatever this reasoning has missed.
+ * answer in between. Literal addresses need no lookup and are checked before. The peer's address is checked once more when the
+ * socket is connected, as a second line of defence.
  */
 export function guardedConnector(options: GuardOptions): buildConnector.connector {
   const base = {

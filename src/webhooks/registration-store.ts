@@ -34,7 +34,7 @@ export async function insertRegistration(db: Db, companyId: number, fresh: NewRe
   return row
 }
 
-/** Undefined when the company has none with this id, or has deleted it. */
+/** The registration with this id; undefined when the company has none, or has deleted it. */
 export async function findRegistration(db: Db, companyId: number, id: number): Promise<RegistrationRow | undefined> {
   const [row] = await db<RegistrationRow[]>`
     select id, name, url, events, status, method, static_headers, secret, created_at
@@ -83,7 +83,7 @@ export async function updateRegistrationRow(
   return row
 }
 
-/** Soft: the logs' rows stay, the receiver's credentials do not. False when there was nothing to delete. */
+/** Deletes a registration softly: its log stays, the receiver's credentials do not. False when the company has no such one. */
 export async function markRegistrationDeleted(db: Db, companyId: number, id: number): Promise<boolean> {
   const { count } = await db`
     update registrations

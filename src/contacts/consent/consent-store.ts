@@ -43,7 +43,7 @@ export async function recordConsent(
   `
 }
 
-/** Keeps what identities said about marketing on a channel, whether they are contacts or not. */
+/** Stores opt-outs and opt-ins of identities on a channel, whether or not they are contacts. */
 export async function storeOptOuts(
   db: Db,
   companyId: number,

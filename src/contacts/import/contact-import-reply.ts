@@ -90,6 +90,6 @@ export function toListedImport(given: ContactImport): Static<typeof ListedImport
   return listed
 }
 
-/** Rows that are done, whatever became of them. */
+/** The number of rows that were read: written, unchanged or refused. */
 export const rowsRead = ({ created, updated, unchanged, refused }: ContactImport): number =>
   created + updated + unchanged + refused

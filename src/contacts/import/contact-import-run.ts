@@ -36,10 +36,11 @@ export type ImportRunDeps = {
 }
 
 /**
- * Works an import off from where it is, 1,000 rows in a transaction that also counts them, so that each is applied once
- * whatever is killed when. Returns `paused` when `pause` returns true, so that other imports run, and `gone` when the import
- * has ended before.
- * Throws when `signal` tells it to end, and what the blob store and the database throw.
+ * Continues an import from the row where it stopped. A transaction writes 1,000 rows and counts them, so that each row is applied
+ * once, even if the process is killed. Returns `paused` when `pause` returns true, so that other imports run, and `gone` when the
+ * import has ended before.
+ *
+ * @throws when `signal` is aborted, and the errors of the blob store and the database
  */
 export async function runImport(
   deps: ImportRunDeps,

@@ -102,7 +102,7 @@ export async function endCancelled(db: Db, companyId: number, id: number): Promi
   return ended.length > 0
 }
 
-/** The list is in the blob store: from now on it waits to be worked off. */
+/** Queues an import whose list is in the blob store. */
 export async function queueImport(tx: Db, companyId: number, id: number, list: TakenList): Promise<ContactImport> {
   const [queued] = await tx<ContactImport[]>`
     update contact_imports
@@ -134,7 +134,7 @@ export async function removeImport(db: Db, companyId: number, id: number): Promi
   await db`delete from contact_imports where (company_id, id) = (${companyId}, ${id}) and status = 'receiving'`
 }
 
-/** The list is no longer in the blob store. */
+/** Records that the list of an import is no longer in the blob store. */
 export async function recordListGone(db: Db, companyId: number, id: number): Promise<void> {
   await db`update contact_imports set storage_key = null where (company_id, id) = (${companyId}, ${id})`
 }
@@ -156,7 +156,7 @@ export async function readLeftovers(
   `
 }
 
-/** Undefined when the company has no such import, or its file is still being received. */
+/** The import with this id; undefined when the company has none, or its file is still being received. */
 export async function findImport(db: Db, companyId: number, id: number): Promise<ContactImport | undefined> {
   const [found] = await db<ContactImport[]>`
     select ${columns(db)}

@@ -36,9 +36,9 @@ export async function tryLockContacts(
 export type Match = Contact & { readonly emailKey: string | null; readonly aliases: readonly string[] }
 
 /**
- * Every living contact that the named can match, one after another, whatever they make of each other: the contacts with
- * the emails, the ids and the aliases; and of each phone as many others, oldest first, as there are names with it, since
- * each of them can move at most one away. At most three for each name.
+ * Every living contact that a list of writes can match when they are applied in order: the contacts with the emails, the ids
+ * and the aliases, and of each phone the oldest ones. Of these there are as many as writes with that phone, since each write
+ * can take the phone from one contact at most. At most three contacts for each write.
  *
  * Their rows stay locked until the transaction ends. Undefined when one of them changed since it was found.
  *

@@ -15,13 +15,13 @@ export type NumberChange = {
 /** A customer is known under another user id. `from`: the one before, or the identity of the phone number. */
 export type UserIdChange = { companyId: number; from: string; to: string; sentAt: Date }
 
-/** Conversations and contact go on under the new number (sql: change_number). */
+/** Moves conversations and contact of customers to their new number (sql: change_number). */
 export async function changeNumber(tx: Db, change: NumberChange, at: Date): Promise<void> {
   const { companyId, from, to, phone, wamid, sentAt } = change
   await tx`select change_number(${companyId}, ${from}, ${to}, ${phone}, ${wamid}, ${sentAt}, ${at})`
 }
 
-/** Conversations and contact are found under the new user id as well (sql: change_user_id). */
+/** Lets conversations and contact be found by the new user id as well (sql: change_user_id). */
 export async function changeUserId(tx: Db, { companyId, from, to, sentAt }: UserIdChange): Promise<void> {
   await tx`select change_user_id(${companyId}, ${from}, ${to}, ${sentAt})`
 }
