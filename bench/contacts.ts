@@ -17,12 +17,12 @@ const GOALS = {
   upserts: {
     atLeast: 2_500,
     limitedBy:
-      'Two round trips, and each contact is locked, matched by email and phone, and indexed by its words before its answer.',
+      'A contact takes 0.23 ms in the service and 0.93 ms in PostgreSQL, where it is locked, matched by email and phone, and enters five indexes, one of them of words.',
   },
   import: {
     atLeast: 0.3,
     limitedBy:
-      'A row is read, checked, matched by email and phone, and enters five indexes, one of them of words; the bare insert has one index and no rule.',
+      'A row takes 0.06 ms in the service and 0.29 ms in PostgreSQL, where it is matched by email and phone and enters five indexes, one of them of words; the bare insert has one index and no rule.',
   },
   searchable: { atMost: 10, limitedBy: 'Pages wait for the import.' },
 }
