@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
-import { findImport, recordImportProgress } from './contact-import-store.ts'
+import { findImport, readWaiting, recordImportProgress } from './contact-import-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
@@ -20,4 +20,13 @@ test('rows are counted once, though two workers report them from the same place'
   expect(await report()).toBe(true)
   expect(await report()).toBe(false)
   expect(await findImport(db, companyId, row!.id)).toMatchObject({ created: 1, refused: 1 })
+})
+
+test('lists that wait are those of the company', async () => {
+  const companyId = await createCompany(db)
+  await db`
+    insert into contact_imports (company_id, format, columns, size_bytes, rows, storage_key, status)
+    values (${companyId}, 'csv', '{email}', 100, 0, 'key', 'queued')
+  `
+  expect(await readWaiting(db, companyId)).toEqual({ lists: 1, bytes: 100 })
 })
