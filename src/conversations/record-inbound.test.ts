@@ -24,9 +24,8 @@ async function createPlace(): Promise<Place> {
   return { companyId, senderId: await createSender(db, companyId) }
 }
 
-/** The items as a parameter of the steps: an array of inbound_item. */
-const given = ({ companyId, senderId }: Place, items: readonly Item[]) => {
-  const rows = items.map(({ customer, kind = 'message', sent = 1_767_225_600, ...item }, index) => ({
+const rowsOf = ({ companyId, senderId }: Place, items: readonly Item[]) =>
+  items.map(({ customer, kind = 'message', sent = 1_767_225_600, ...item }, index) => ({
     ord: index + 1,
     company_id: companyId,
     sender_id: senderId,
@@ -39,8 +38,10 @@ const given = ({ companyId, senderId }: Place, items: readonly Item[]) => {
     opens_window: kind === 'message',
     ...item,
   }))
-  return db`array(select item from jsonb_populate_recordset(null::inbound_item, ${jsonRows(db, rows)}) as item)`
-}
+
+/** The items as a parameter of the steps: an array of inbound_item. */
+const given = (place: Place, items: readonly Item[]) =>
+  db`array(select item from jsonb_populate_recordset(null::inbound_item, ${jsonRows(db, rowsOf(place, items))}) as item)`
 
 const record = (place: Place, items: readonly Item[]) =>
   db`select * from record_inbound(to_jsonb(${given(place, items)}), 'test', 0, ${AT}) order by ord`
@@ -205,4 +206,28 @@ test('record_inbound_messages numbers messages in the order of each conversation
     ['c', 1, 'inbound', 'received', false],
     ['e', 3, 'outbound', 'sent', true],
   ])
+})
+
+test('record_inbound keeps equal customers of several companies in one batch apart', async () => {
+  const places = [await createPlace(), await createPlace()]
+  const recordBoth = async (items: readonly Item[]) => {
+    const rows = places.flatMap((place) => rowsOf(place, items)).map((row, index) => ({ ...row, ord: index + 1 }))
+    return db`select is_new from record_inbound(${jsonRows(db, rows)}, 'test', 0, ${AT})`
+  }
+  const contentsOf = ({ companyId }: Place) => db`
+    select conversation.customer, conversation.message_count, conversation.last_text, contact.phone,
+      array(
+        select alias from customer_aliases
+        where company_id = ${companyId} and customer = conversation.customer
+        order by alias
+      ) as aliases
+    from conversations conversation
+    join contacts contact on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+    where conversation.company_id = ${companyId}
+  `
+  expect(await recordBoth([{ customer: '39333', wamid: 'a', text: 'one' }])).toHaveLength(2)
+  expect(await recordBoth([{ customer: '39333', other: 'IT.1', wamid: 'b', text: 'two' }])).toHaveLength(2)
+  const [one, two] = [await contentsOf(places[0]!), await contentsOf(places[1]!)]
+  expect(one).toMatchObject([{ customer: '39333', messageCount: 2, lastText: 'two', phone: '39333' }])
+  expect([...two]).toEqual([...one])
 })

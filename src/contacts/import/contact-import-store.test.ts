@@ -25,8 +25,8 @@ test('rows are counted once, though two workers report them from the same place'
 test('lists that wait are those of the company', async () => {
   const companyId = await createCompany(db)
   await db`
-    insert into contact_imports (company_id, format, columns, size_bytes, rows, storage_key, status)
-    values (${companyId}, 'csv', '{email}', 100, 0, 'key', 'queued')
+    insert into contact_imports (company_id, format, columns, size_bytes, rows, read_bytes, read_lines, storage_key, status)
+    values (${companyId}, 'csv', '{email}', 100, 0, 0, 0, 'key', 'queued')
   `
   expect(await readWaiting(db, companyId)).toEqual({ lists: 1, bytes: 100 })
 })
