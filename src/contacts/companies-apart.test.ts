@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { readPerson } from './contact-erasure-store.ts'
+import { listContactsByIds } from './contact-store.ts'
 import { readContactsAfter } from './export/contact-export-store.ts'
 import { readMatches } from './matching/identity-store.ts'
 import { readContactCount } from './search/contact-count-store.ts'
@@ -41,6 +42,10 @@ test('an erasure takes the identities that contacts of other companies have, too
 
 test('an export reads contacts of its company', async () => {
   expect((await readContactsAfter(db, mine, 0, 10)).map(({ id }) => id)).toEqual([mineId])
+})
+
+test('contacts with some ids are those of the company', async () => {
+  expect((await listContactsByIds(db, mine, [otherId, mineId])).map(({ id }) => id)).toEqual([mineId])
 })
 
 test('contacts are counted for each company', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
-import { hasRefusedEmail } from './consent-store.ts'
+import { hasRefusedEmail, recordConsent } from './consent-store.ts'
 import { recordPreferences } from './contact-event-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -34,4 +34,19 @@ test('a preference is recorded for the contact of the company, though another co
     { id, whatsappConsent: false },
     { id: otherId, whatsappConsent: null },
   ])
+})
+
+test('an opt-out is kept under the identities of the contact, not of one with its id in another company', async () => {
+  const [companyId, other] = [await createCompany(db), await createCompany(db)]
+  const create = (company: number, phone: string) => db`
+    insert into contacts (company_id, id, phone, phone_identity, source, source_type)
+    values (${company}, 1000000, ${phone}, ${phone}, 'test', 'test')
+  `
+  await create(companyId, '39555')
+  await create(other, '39666')
+  await recordConsent(db, companyId, 1_000_000, 'whatsapp', false, { clientId: null, source: 'test' })
+  const [row] = await db`
+    select is_opted_out(${companyId}, 'whatsapp', '39555') as own, is_opted_out(${companyId}, 'whatsapp', '39666') as other
+  `
+  expect(row).toEqual({ own: true, other: false })
 })
