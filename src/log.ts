@@ -1,5 +1,8 @@
+import { writeSync } from 'node:fs'
 import { type Logger, pino } from 'pino'
+import { codeOf } from './start-error.ts'
 
+const STANDARD_OUTPUT = 1
 const WAIT_MS = 200
 const MOST_WAITING = 16_000
 /** A start that takes longer, such as one that waits for a lock, says why. */
@@ -19,8 +22,16 @@ type HeldLog = { log: Logger; release: () => void }
  * when one is fatal or the process ends. They are gathered here, since the library would measure and copy each.
  */
 export function createLog(level: string, { isTerminal = false, isHeld = false }: LogOptions = {}): HeldLog {
-  const output = pino.destination({ fd: 1, sync: false })
+  const output = pino.destination({ fd: STANDARD_OUTPUT, sync: false })
   let waiting = ''
+  /** The terminal was closed, or the reader of the pipe ended: lines are dropped. The library would try again without end. */
+  let isGone = false
+  const giveUp = (): void => {
+    isGone = true
+    waiting = ''
+    output.destroy()
+  }
+  output.on('error', giveUp)
   let waits = isHeld
   const writeWaiting = (): void => {
     const text = waiting
@@ -29,13 +40,20 @@ export function createLog(level: string, { isTerminal = false, isHeld = false }:
   }
   const gathering = {
     write(line: string): void {
+      if (isGone) return
       waiting += isTerminal ? toTerminalLine(line) : line
       if (waiting.length > MOST_WAITING) writeWaiting()
     },
     /** The library calls it after a fatal line. */
     flushSync(): void {
-      writeWaiting()
-      output.flushSync()
+      if (isGone) return
+      const rest = writeNow(waiting)
+      if (rest === undefined) giveUp()
+      else {
+        waiting = rest
+        writeWaiting()
+        output.flushSync()
+      }
     },
   }
   setInterval(() => waits || writeWaiting(), WAIT_MS).unref()
@@ -45,6 +63,16 @@ export function createLog(level: string, { isTerminal = false, isHeld = false }:
   }
   if (isHeld) setTimeout(release, MOST_HELD_MS).unref()
   return { log: pino({ level }, gathering), release }
+}
+
+/** Writes as much as standard output takes at once. Returns the rest; undefined when its reader is gone. */
+function writeNow(text: string): string | undefined {
+  const bytes = Buffer.from(text)
+  try {
+    return bytes.subarray(writeSync(STANDARD_OUTPUT, bytes)).toString()
+  } catch (error) {
+    return codeOf(error) === 'EAGAIN' ? text : undefined
+  }
 }
 
 /** The time, the level unless it is `info`, the message, and the members as name=value. */

@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, onTestFinished, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
@@ -38,6 +39,25 @@ test.skipIf(!hasScript)(
     expect(lines[0]).toBe(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
     expect(lines.findLast((line) => /^\w+: /.test(line))).toMatch(/^Console: {2}http/)
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d WARN WEBHOOK_ALLOW_PRIVATE is on: [^{}"]+$/)
+    await closeTerminal(parley)
+  },
+  120_000,
+)
+
+/** As closing the window does. The process ends after its last lines, which are written to nothing. */
+async function closeTerminal(parley: ParleyProcess): Promise<void> {
+  const [pid] = readFileSync(`/proc/${parley.pid}/task/${parley.pid}/children`, 'utf8').split(' ')
+  await parley.signal('SIGKILL')
+  await until('Parley ends after its terminal', () => !existsSync(`/proc/${pid}`))
+}
+
+test.skipIf(!hasScript)(
+  'a terminal that is closed stops Parley, whatever it still has to log',
+  async () => {
+    const env = { DATA_DIR: await readyFolder(), LOG_LEVEL: 'info' }
+    const parley = await runParley(env, { terminal: true })
+    await parley.says('Server listening')
+    await closeTerminal(parley)
   },
   120_000,
 )

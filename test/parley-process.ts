@@ -94,7 +94,7 @@ const atTerminal = (args: string[]): [string, ...string[]] => [
   '--quiet',
   '--return',
   '--command',
-  [process.execPath, ...args].join(' '),
+  ['exec', process.execPath, ...args].join(' '),
   '/dev/null',
 ]
 
