@@ -38,7 +38,7 @@ const APPLY_WAITING_MS = 2_000
 const DELIVERY_DAYS_MS = 60_000
 const COUNT_MS = 1_000
 /** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
-const STATISTICS_MS = 5_000
+const STATISTICS_MS = 1_000
 /** Longer than any send takes, with all its waits. */
 const ABANDONED_AFTER_SECONDS = 60
 /** Longer than any attempt at a delivery takes, and its record. */
