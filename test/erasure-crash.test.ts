@@ -5,7 +5,7 @@ import { dataFolder, startParley } from './parley-process.ts'
 import { ADMIN_TOKEN, eventually } from './service.ts'
 import { createSender, expireLeases } from './world.ts'
 
-const MESSAGES = 40_000
+const MESSAGES = 10_000
 
 test('a process that is killed in the middle of an erasure: the next one completes it, and knows the opt-out', {
   timeout: 180_000,
@@ -38,9 +38,11 @@ test('a process that is killed in the middle of an erasure: the next one complet
     `
     return row!.left
   }
+  const release = await lockLastMessage()
   const interrupted = api(first.address, 'DELETE', `/contacts/${contactId}?erase=true`).catch(() => 'no answer')
   await eventually(async () => (await countLeft()) < MESSAGES)
   await first.signal('SIGKILL')
+  await release()
   expect(await interrupted).toBe('no answer')
   expect(await countLeft()).toBeGreaterThan(0)
 
@@ -53,6 +55,22 @@ test('a process that is killed in the middle of an erasure: the next one complet
   const returned = await api(second.address, 'POST', '/contacts', same)
   expect(returned.body.data[0].marketing_consent).toEqual({ email: false, whatsapp: null })
   await second.signal('SIGTERM')
+
+  /** The erasure cannot end before this lock does, however late the test looks. */
+  async function lockLastMessage(): Promise<() => Promise<void>> {
+    const locked = Promise.withResolvers<void>()
+    const ended = Promise.withResolvers<void>()
+    const holding = db.begin(async (tx) => {
+      await tx`select from messages where company_id = ${companyId} and seq = ${MESSAGES} for update`
+      locked.resolve()
+      await ended.promise
+    })
+    await locked.promise
+    return async () => {
+      ended.resolve()
+      await holding
+    }
+  }
 
   async function writeMessages(id: number): Promise<void> {
     const senderId = await createSender(db, companyId)
