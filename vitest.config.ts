@@ -9,7 +9,7 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const globalSetup = ['test/global-setup.ts']
 
 /** More than a machine has cores: tests of processes wait for much of their time. */
-const maxWorkers = 6
+const maxWorkers = 5
 
 /**
  * Three projects (test/projects.ts says which file is in which). Unit tests come first and share one process, since nothing in
