@@ -9,8 +9,6 @@ import { dataFolder, type ParleyProcess, startParley } from './parley-process.ts
 const CLIENTS = 8
 /** One of each node. `npm run faults -- --rolling` restarts more often. */
 const RESTARTS = 2
-/** Between two calls of a client: its connection is in use when the process stops, and the machine has time to start others. */
-const PAUSE_MS = 5
 
 test.each([
   1, 2,
@@ -56,7 +54,7 @@ test.each([
   expect(notReady).toEqual(Array(RESTARTS).fill(503))
 }, 300_000)
 
-/** One client that calls again and again, as a proxy would: it goes to the other process when a connection is refused. */
+/** One client that calls without pause, as a proxy would: it goes to the other process when a connection is refused. */
 function callInTurn(ports: number[], headers: Record<string, string>) {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   const outcome = { answered: 0, moved: 0, failures: [] as string[] }
@@ -71,7 +69,6 @@ function callInTurn(ports: number[], headers: Record<string, string>) {
         outcome.moved += 1
         place = 1 - place
       }
-      await sleep(PAUSE_MS)
     }
   }
   const running = run()
