@@ -22,35 +22,46 @@ const OUTSIDE: Record<string, RegExp> = {
 }
 /** Tests that fail when the machine is busy. */
 const UNDER_LOAD = /email-load|fairness/
-/** Test files that are related to a file, at most; the one over all rooms is added. */
-const NEAREST = 6
-/** Test files of a room, at most: in it, and outside of it. */
-const OF_A_ROOM = 4
-/** Importers of importers, so many times over. */
+/** The most test files that import a file or its importers, and the most test files of its rooms. */
+const IMPORTING = 4
+const OF_ROOMS = 8
+/** Importers of importers: the number of steps. */
 const DEPTH = 3
+/** A test file in which every company has a mirror (test/mirrors.ts). */
+const HAS_MIRRORS = /mirrors: true|startMailing\(/
 
 /**
- * The test files that may notice a fault in a file, the closest first: those that import it or its importers, those of its
- * room and of the rooms of its importers, those over all rooms. A SQL function is imported by files that name it.
+ * The test files that may notice a fault in a file, the closest first: those that import it or its importers; those of its
+ * room and of the rooms of its importers, the ones with mirrors and with the words of its path first; the one over all
+ * rooms. A SQL function is imported by files that name it.
  */
 export function createRelated(root: string): (file: string) => string[] {
   const { unit, database } = testFiles(root)
   const runnable = new Set([...unit, ...database].filter((file) => !UNDER_LOAD.test(file)))
   const importers = readImporters(root)
-  const testsOf = (room: string) => [
-    ...database.filter((one) => one.startsWith(`src/${room}/`)).slice(0, OF_A_ROOM),
-    ...database.filter((one) => one.startsWith('test/') && OUTSIDE[room]?.test(basename(one))).slice(0, OF_A_ROOM),
-  ]
+  const mirrored = new Set(database.filter((one) => HAS_MIRRORS.test(readFileSync(join(root, one), 'utf8'))))
+  const isOf = (room: string, test: string) =>
+    test.startsWith(`src/${room}/`) || (test.startsWith('test/') && OUTSIDE[room]?.test(basename(test)))
+  const likeness = (file: string, test: string) =>
+    Number(mirrored.has(test)) + [...wordsOf(test)].filter((word) => wordsOf(file).has(word)).length
   return (file) => {
     const levels = [[file]]
     for (let depth = 0; depth < DEPTH; depth++)
       levels.push(levels.at(-1)?.flatMap((one) => importers.get(one) ?? []) ?? [])
-    const rooms = new Set(levels.flat().map(roomOf))
-    const closest = [...levels.flat(), ...[...rooms].flatMap(testsOf)].filter((one) => runnable.has(one))
-    return [...[...new Set(closest)].slice(0, NEAREST), CROSS_COMPANY]
+    const rooms = [...new Set(levels.flat().map(roomOf))]
+    const importing = levels.flat().filter((one) => runnable.has(one))
+    const ofRooms = database
+      .filter((one) => runnable.has(one) && rooms.some((room) => isOf(room, one)))
+      .toSorted((a, b) => likeness(file, b) - likeness(file, a))
+    return [...new Set([...importing.slice(0, IMPORTING), ...ofRooms.slice(0, OF_ROOMS), CROSS_COMPANY])]
   }
 }
 
+/** The words of a path, in the singular, without those that say nothing about its topic. */
+const wordsOf = (file: string): Set<string> => {
+  const words = file.match(/[a-z]+/g)?.map((word) => word.replace(/s$/, '')) ?? []
+  return new Set(words.filter((word) => !/^(?:src|test|store|sql|t)$/.test(word)))
+}
 const roomOf = (file: string): string => file.split('/')[1] ?? ''
 
 /** The files that import each file; app and wiring are left out, since they lead to every room. */
