@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CursorPosition, toCursor } from '../src/contacts/search/contact-cursor.ts'
 import { measureArrayTime } from './array-time.ts'
+import { meanOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
+import { perItem } from './processor-time.ts'
 import { measureSearches } from './search.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -64,12 +66,8 @@ async function measureUpserts({ report, quick, say }: BenchContext, stage: Stage
   await stage.load.run({ ...order, concurrency: 16, seconds: 1 })
   const cpu = await stage.cpu()
   const upserts = await stage.load.run({ ...order, concurrency: 64, seconds: quick ? 3 : 10 })
-  const used = await stage.cpu()
+  say(`processor time per upsert: ${perItem(cpu, await stage.cpu(), upserts.answered)}`)
   requireCleanReport('upserts', upserts)
-  const per = (now: number, then: number) => `${(((now - then) / upserts.answered) * 1_000).toFixed(2)} ms`
-  say(
-    `processor time per upsert: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
-  )
   report(figure('single upserts, 64 in flight', upserts.perSecond, 'contacts/s', GOALS.upserts))
   report(figure('single upserts, p99', upserts.p99Ms, 'ms'))
 }
@@ -111,14 +109,13 @@ async function measureImport({ report, quick, say }: BenchContext, stage: Stage)
   say(
     `taken in after ${Math.round(takenMs)} ms; bare insert: ${bare.map((rate) => Math.round(rate)).join(', ')} rows/s`,
   )
-  const per = (now: number, then: number) => `${(((now - then) / rows) * 1_000).toFixed(3)} ms`
-  say(`processor time per row: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`)
+  say(`processor time per row: ${perItem(cpu, used, rows)}`)
   report(
     ratioFigure(
       `import of ${rows.toLocaleString('en-US')} rows, from first byte to end`,
       rows / seconds,
       'rows/s',
-      { baseline: 'bare insert select unnest', baselineValue: bare.reduce((sum, rate) => sum + rate, 0) / bare.length },
+      { baseline: 'bare insert select unnest', baselineValue: meanOf(bare) },
       GOALS.import,
     ),
   )

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MAX_CONNECTIONS } from '../src/mailers/mailer.ts'
+import { meanOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { cpuSeconds, type Program } from './process.ts'
+import { milliseconds, perItem } from './processor-time.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const CONCURRENCY = 64
@@ -113,15 +115,6 @@ async function measureSending(play: Play): Promise<Rates> {
   return { service: waiting / seconds, bare: meanOf(bare) }
 }
 
-type Cpu = Awaited<ReturnType<Stage['cpu']>>
-
-function perItem(before: Cpu, after: Cpu, count: number): string {
-  const per = (kind: keyof Cpu) => perThing(after[kind] - before[kind], count)
-  return `service ${per('service')}, database ${per('database')}`
-}
-
-const perThing = (seconds: number, count: number): string => `${((seconds / count) * 1_000).toFixed(3)} ms`
-
 /** The library alone, with the same mail to the same server over as many connections; answers mails per second. */
 async function sendBare({ context, mailer }: Play, count: number): Promise<number> {
   const headers = { 'content-type': 'application/json' }
@@ -129,7 +122,7 @@ async function sendBare({ context, mailer }: Play, count: number): Promise<numbe
   const before = cpuSeconds(mailer.pid)
   const answer = await fetch(`${mailer.words}/${count}`, { method: 'POST', headers, body })
   const { seconds } = (await answer.json()) as { seconds: number }
-  context.say(`processor time per mail: bare nodemailer ${perThing(cpuSeconds(mailer.pid) - before, count)}`)
+  context.say(`processor time per mail: bare nodemailer ${milliseconds((cpuSeconds(mailer.pid) - before) / count)}`)
   return count / seconds
 }
 
@@ -194,7 +187,7 @@ async function measureTracking({ context, stage, route }: Play, mails: Mail[]): 
     }
     const fetches = joinReports(reports)
     const redirected = redirects.slice(1).reduce((sum, { answered }) => sum + answered, 0)
-    const bareTime = perThing(cpuSeconds(route.pid) - bareBefore, redirected)
+    const bareTime = milliseconds((cpuSeconds(route.pid) - bareBefore) / redirected)
     context.say(
       `processor time per fetch: ${perItem(before, await stage.cpu(), fetches.answered)}, bare redirect ${bareTime}`,
     )
@@ -277,8 +270,6 @@ async function waitForEnd({ db }: Stage, left = 0): Promise<void> {
     await sleep(50)
   }
 }
-
-const meanOf = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length
 
 function targetOf(order: string, link: number): string {
   return `https://shop.example/orders/${order}?step=${link}&utm_source=mail`

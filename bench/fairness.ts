@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { medianOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { ratioFigure } from './figure.ts'
 import { type Load, type LoadOrder, type LoadReport, requireCleanReport, startLoad } from './load.ts'
@@ -149,8 +150,6 @@ async function compare(
   const goal = kind === CONTROL ? undefined : { atMost: GOAL }
   report(ratioFigure(`${kind}: another company's GET, p99`, p99Ms, 'ms', baseline, goal))
 }
-
-const medianOf = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
 /** Cancels the lists that wait, and waits until nothing is left to be done. */
 async function untilIdle({ stage, writer }: Play): Promise<void> {

@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { meanOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { timeClaims } from './claim.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { requireCleanReport } from './load.ts'
 import { residentMegabytes } from './process.ts'
+import { perItem } from './processor-time.ts'
 import type { ReceiverReport } from './receiver.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -124,11 +126,7 @@ async function measureQueue(play: Play, registrationId: number, body: string): P
   const cpu = await stage.cpu()
   await fillQueue(play, registrationId, body, count)
   const { seconds } = await waitFor(play, count)
-  const used = await stage.cpu()
-  const per = (now: number, then: number) => `${(((now - then) / count) * 1_000).toFixed(3)} ms`
-  context.say(
-    `processor time per delivery: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
-  )
+  context.say(`processor time per delivery: ${perItem(cpu, await stage.cpu(), count)}`)
   bare.push(await bareRate(play, body))
   const beside = { baseline: 'bare client', baselineValue: meanOf(bare) }
   context.report(ratioFigure('delivered from a full queue', count / seconds, 'deliveries/s', beside, GOALS.queue))
@@ -287,5 +285,3 @@ export function eventOf(phoneNumberId: string, from: string, wamid: string): str
   const changes = [{ value, field: 'messages' }]
   return JSON.stringify({ object: 'whatsapp_business_account', entry: [{ id: '200000000000001', changes }] })
 }
-
-const meanOf = (values: number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length

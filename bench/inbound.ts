@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
+import { milliseconds, perItem } from './processor-time.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const CUSTOMERS = 10_000
@@ -96,10 +97,7 @@ async function measureBoth({ report, quick, say }: BenchContext, stage: Stage, {
   const used = await stage.cpu()
   const last = await stage.load.run({ ...route, concurrency: CONCURRENCY, seconds: 1 })
   requireCleanReport('webhooks', events)
-  const per = (now: number, then: number) => `${(((now - then) / events.answered) * 1_000).toFixed(3)} ms`
-  say(
-    `processor time per event: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
-  )
+  say(`processor time per event: ${perItem(cpu, used, events.answered)}`)
   report(
     ratioFigure('accepted while processing, 64 in flight', events.perSecond, 'webhooks/s', {
       baseline: 'bare Fastify route',
@@ -124,11 +122,8 @@ async function measureBacklog({ report, quick, say }: BenchContext, stage: Stage
   await waitForEnd(stage)
   const elapsed = (performance.now() - workingAt) / 1_000
   const used = await stage.cpu()
-  const per = (now: number, then: number) => `${(((now - then) / waiting) * 1_000).toFixed(3)} ms`
   say(`restart took ${Math.round(workingAt - startedAt)} ms; ${waiting} of ${events.answered} then waited`)
-  say(
-    `processor time per message: service ${per(used.service, cpu.service)}, database ${per(used.database, cpu.database)}`,
-  )
+  say(`processor time per message: ${perItem(cpu, used, waiting)}`)
   report(figure('processed to the end of a waiting queue', waiting / elapsed, 'messages/s', GOALS.backlog))
   return events.answered
 }
@@ -178,8 +173,8 @@ async function measureAcceptingOf({ quick, say }: BenchContext, stage: Stage, or
   const used = await stage.cpu()
   const service = joinReports(reports.service)
   requireCleanReport('webhooks', service)
-  const each = (((used.service - cpu.service) / service.answered) * 1_000).toFixed(3)
-  say(`processor time per accepted event, ${concurrency} in flight: service ${each} ms`)
+  const each = milliseconds((used.service - cpu.service) / service.answered)
+  say(`processor time per accepted event, ${concurrency} in flight: service ${each}`)
   return { service, route: joinReports(reports.route), insert: joinReports(reports.insert) }
 }
 

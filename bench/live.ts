@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
+import { medianOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { inboundOrders, waitForEnd } from './inbound.ts'
 import { type LoadOrder, requireCleanReport } from './load.ts'
 import type { PagesReport } from './pages.ts'
+import type { ProcessorTime } from './processor-time.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
 const PAGES = 100
@@ -38,26 +40,26 @@ export const liveBench: Bench = (context) =>
     }
     const beside = (of: (turn: Turn) => number, some: Turn[]) => ({
       baseline: 'with none',
-      baselineValue: median(some.map(of)),
+      baselineValue: medianOf(some.map(of)),
     })
     const rate = ({ perSecond }: Turn) => perSecond
     const ms = ({ serviceMs, databaseMs }: Turn) => serviceMs + databaseMs
     const what = `with ${PAGES} open pages`
     const baseline = beside(rate, turns.none)
     report(
-      ratioFigure(`ingest at full load, ${what}`, median(turns.pages.map(rate)), 'messages/s', baseline, {
+      ratioFigure(`ingest at full load, ${what}`, medianOf(turns.pages.map(rate)), 'messages/s', baseline, {
         atLeast: GOAL,
       }),
     )
     report(
       ratioFigure(
         `processor time per message at ${STEADY_PER_SECOND}/s, ${what}`,
-        median(steady.pages.map(ms)),
+        medianOf(steady.pages.map(ms)),
         'ms',
         beside(ms, steady.none),
       ),
     )
-    report(figure('the same, of the service alone', median(steady.pages.map(({ serviceMs }) => serviceMs)), 'ms'))
+    report(figure('the same, of the service alone', medianOf(steady.pages.map(({ serviceMs }) => serviceMs)), 'ms'))
   })
 
 /** As fast as the service takes and handles them, to the end of the queue. */
@@ -86,7 +88,7 @@ async function ingestSteadily(stage: Stage, order: Order, seconds: number): Prom
   return turnOf(stage, answered, startedAt, cpu)
 }
 
-async function turnOf(stage: Stage, answered: number, startedAt: number, cpu: Awaited<ReturnType<Stage['cpu']>>) {
+async function turnOf(stage: Stage, answered: number, startedAt: number, cpu: ProcessorTime) {
   const seconds = (performance.now() - startedAt) / 1_000
   const used = await stage.cpu()
   const each = (now: number, then: number) => ((now - then) / answered) * 1_000
@@ -112,5 +114,3 @@ async function withPages({ say }: BenchContext, stage: Stage, { headers }: Compa
   )
   await pages.stop()
 }
-
-const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { medianOf } from './average.ts'
 import type { Bench } from './bench.ts'
 import { ratioFigure } from './figure.ts'
 import { eventOf } from './forward.ts'
@@ -36,17 +37,14 @@ export const receiversBench: Bench = ({ quick, report, say }) =>
       reports.alone.push(await forward(stage, receiverUrl, alone, seconds))
       reports.mixed.push(await forward(stage, receiverUrl, mixed, seconds))
     }
-    const medianOf = (some: ReceiverReport[], pick: (one: ReceiverReport) => number) =>
-      some.map(pick).toSorted((a, b) => a - b)[Math.floor(some.length / 2)] ?? 0
     for (const [name, some] of Object.entries(reports)) {
-      say(
-        `${name}: p50 ${medianOf(some, (one) => one.p50Ms).toFixed(1)} ms, p99 ${some.map((one) => one.p99Ms.toFixed(0))}`,
-      )
+      const p50Ms = medianOf(some.map((one) => one.p50Ms)).toFixed(1)
+      say(`${name}: p50 ${p50Ms} ms, p99 ${some.map((one) => one.p99Ms.toFixed(0))}`)
     }
-    const p99 = (one: ReceiverReport) => one.p99Ms
-    const baseline = { baseline: 'healthy receivers alone', baselineValue: medianOf(reports.alone, p99) }
+    const p99Of = (some: ReceiverReport[]) => medianOf(some.map((one) => one.p99Ms))
+    const baseline = { baseline: 'healthy receivers alone', baselineValue: p99Of(reports.alone) }
     const what = `${HEALTHY} healthy receivers beside ${BAD} that never answer, ${PER_SECOND} messages/s, p99`
-    report(ratioFigure(what, medianOf(reports.mixed, p99), 'ms', baseline, GOAL))
+    report(ratioFigure(what, p99Of(reports.mixed), 'ms', baseline, GOAL))
   })
 
 async function register(stage: Stage, { headers }: Company, url: string, count: number): Promise<void> {

@@ -8,6 +8,7 @@ import type { ProviderName } from '../src/providers/provider-name.ts'
 import { freePort } from './free-port.ts'
 import { type Load, startLoad } from './load.ts'
 import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
+import type { ProcessorTime } from './processor-time.ts'
 
 export type Company = { companyId: number; headers: Record<string, string>; senders: Sender[] }
 export type Sender = { id: number; phoneNumberId: string }
@@ -37,7 +38,7 @@ export type Stage = {
   /** Stops the service and starts it again on the same data with other settings. */
   restart(env?: Record<string, string>): Promise<void>
   /** Processor seconds used so far by the service and by its database. */
-  cpu(): Promise<{ service: number; database: number }>
+  cpu(): Promise<ProcessorTime>
   stop(): Promise<void>
 }
 
