@@ -5,6 +5,7 @@ import type { Bench, BenchContext } from './bench.ts'
 import { timeClaims } from './claim.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { requireCleanReport } from './load.ts'
+import { memoryFigure } from './memory.ts'
 import { residentMegabytes } from './process.ts'
 import { perItem } from './processor-time.ts'
 import type { ReceiverReport } from './receiver.ts'
@@ -39,11 +40,6 @@ const GOALS = {
   halfLoad: {
     atMost: 100,
     limitedBy: 'A message waits for three commits: the event, its handling, the start of its attempt.',
-  },
-  memory: {
-    atMost: 200,
-    limitedBy:
-      'An idle service takes 178 MB: 62 MB of objects, 24 of them source texts of modules, 32 MB for new objects, and the program itself; under load come connections and what the allocator keeps.',
   },
 }
 
@@ -259,9 +255,7 @@ async function measureMemory(play: Play): Promise<void> {
   const beside = { baseline: 'after the first', baselineValue: resident[0] ?? 0 }
   const what = `resident memory after ${resident.length} rounds of load`
   report(ratioFigure(what, resident.at(-1) ?? 0, 'MB', beside, { atMost: 1.1 }))
-  report(
-    figure('resident memory at its highest', residentMegabytes(play.stage.service.pid).highest, 'MB', GOALS.memory),
-  )
+  report(memoryFigure(play.stage.service.pid))
 }
 
 async function measureClaims({ context, stage }: Play): Promise<void> {

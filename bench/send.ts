@@ -3,6 +3,7 @@ import { PROVIDER_NAMES, type ProviderName } from '../src/providers/provider-nam
 import type { Bench, BenchContext } from './bench.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
+import { memoryFigure } from './memory.ts'
 import { residentMegabytes } from './process.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
@@ -28,9 +29,8 @@ export const sendBench: Bench = (context) =>
     await stage.behave({ latencyMs: 100 })
     for (const concurrency of SLOW_CONCURRENCIES) await measureSlow(context, stage, orders, concurrency)
     await checkWritten(context, stage, company)
-    const { now, highest } = residentMegabytes(stage.service.pid)
-    context.report(figure('resident memory at the end', now, 'MB'))
-    context.report(figure('resident memory at its highest', highest, 'MB', GOALS.memory))
+    context.report(figure('resident memory at the end', residentMegabytes(stage.service.pid).now, 'MB'))
+    context.report(memoryFigure(stage.service.pid))
   })
 
 const GOALS = {
@@ -46,11 +46,6 @@ const GOALS = {
   slow: {
     atLeast: 2_000,
     limitedBy: '256 in flight allow 2,330/s at the provider; a send waits for two commits beside it.',
-  },
-  memory: {
-    atMost: 200,
-    limitedBy:
-      'An idle service takes 178 MB: 62 MB of objects, 24 of them source texts of modules, 32 MB for new objects, and the program itself; under load come connections and what the allocator keeps.',
   },
 }
 
