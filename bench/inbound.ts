@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Bench, BenchContext } from './bench.ts'
-import { figure, ratioFigure } from './figure.ts'
+import { figure, type Goal, ratioFigure } from './figure.ts'
 import { joinReports, type LoadOrder, type LoadReport, requireCleanReport } from './load.ts'
 import { milliseconds, perItem } from './processor-time.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
@@ -136,27 +136,13 @@ async function measureAccepting(context: BenchContext, stage: Stage, orders: Ord
   requireCleanReport('webhooks', warmUp)
   const few = await measureAcceptingOf(context, stage, orders, CONCURRENCY)
   const many = await measureAcceptingOf(context, stage, orders, MANY)
-  const [route, insert] = ['bare Fastify route', 'one insert per request']
-  const beside = (baseline: string, { perSecond }: LoadReport) => ({ baseline, baselineValue: perSecond })
-  report(
-    ratioFigure(
-      `accepted, ${CONCURRENCY} in flight`,
-      few.service.perSecond,
-      'webhooks/s',
-      beside(route, few.route),
-      GOALS.accepted,
-    ),
-  )
-  report(
-    ratioFigure(
-      `accepted, ${MANY} in flight`,
-      many.service.perSecond,
-      'webhooks/s',
-      beside(route, many.route),
-      GOALS.accepted,
-    ),
-  )
-  report(ratioFigure(`accepted, ${MANY} in flight`, many.service.perSecond, 'webhooks/s', beside(insert, many.insert)))
+  const reportAccepted = (inFlight: number, of: LoadReport, baseline: string, other: LoadReport, goal?: Goal) => {
+    const beside = { baseline, baselineValue: other.perSecond }
+    report(ratioFigure(`accepted, ${inFlight} in flight`, of.perSecond, 'webhooks/s', beside, goal))
+  }
+  reportAccepted(CONCURRENCY, few.service, 'bare Fastify route', few.route, GOALS.accepted)
+  reportAccepted(MANY, many.service, 'bare Fastify route', many.route, GOALS.accepted)
+  reportAccepted(MANY, many.service, 'one insert per request', many.insert)
   report(figure('accepted, p99', many.service.p99Ms, 'ms', { atMost: 250 }))
   return warmUp.answered + few.service.answered + many.service.answered
 }
