@@ -3,8 +3,8 @@
  * conversations and the numbers again, twice more when the service is overloaded. Usage: node bench/pages.ts URL TOKEN COUNT.
  * GET / answers the counts so far.
  */
-import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
 import { Agent, request } from 'undici'
 import { createReread } from '../console/reread.ts'
 
@@ -41,12 +41,8 @@ const report: PagesReport = {
 }
 
 await Promise.all(Array.from({ length: Number(count) }, openPage))
-const server = createServer((_, response) => response.end(JSON.stringify(report)))
-server.listen(0, '127.0.0.1', () => {
-  const address = server.address()
-  const port = address !== null && typeof address === 'object' ? address.port : 0
-  console.log(JSON.stringify({ url: `http://127.0.0.1:${port}` }))
-})
+const app = Fastify().get('/', async () => report)
+console.log(JSON.stringify({ url: await app.listen({ port: 0, host: '127.0.0.1' }) }))
 process.on('SIGTERM', () => process.exit(0))
 
 /** Resolves when the stream is ready and the lists are read. */
