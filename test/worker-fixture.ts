@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
 import { done, type Job, type NewJob } from '../src/jobs/job.ts'
 import type { JobKind } from '../src/jobs/job-kind.ts'
+import { LEASE_MS } from '../src/jobs/lease.ts'
 import { createWorker, type Worker } from '../src/jobs/worker.ts'
 import { createTestDatabase } from './database.ts'
 
-/** A database without jobs before each test, and workers on it that are stopped afterwards. */
-export async function createWorkerFixture() {
+/** A database without jobs before each test, and workers on it, with leases of this length, that are stopped afterwards. */
+export async function createWorkerFixture({ leaseMs = LEASE_MS } = {}) {
   const { db, url } = await createTestDatabase()
   const log = { error: vi.fn(), warn: vi.fn() }
   const workers: Worker[] = []
@@ -20,7 +21,7 @@ export async function createWorkerFixture() {
   })
 
   const startWorker = (...kinds: JobKind[]): Worker => {
-    const worker = createWorker({ db, log }, kinds)
+    const worker = createWorker({ db, log, leaseMs }, kinds)
     workers.push(worker)
     return worker
   }

@@ -3,7 +3,6 @@ import type { Db } from '../db/connect.ts'
 import { type Claimed, claimJobs } from './claim-store.ts'
 import type { Job } from './job.ts'
 import { type JobKind, limitsOf, tableOf } from './job-kind.ts'
-import { LEASE_MS } from './lease.ts'
 import { withStatementTimeout } from './statement-timeout.ts'
 
 /** Between two claims of one kind: what ends or is enqueued meanwhile is taken in one. */
@@ -28,6 +27,7 @@ export type ClaimLoop = {
 type LoopDeps = {
   db: Db
   log: { warn(fields: object, message: string): void }
+  leaseMs: number
   /** Called before each claim: jobs of dead workers must be back in their place. */
   recover(): Promise<void>
   /** Batches of this kind in flight in this process. */
@@ -96,7 +96,7 @@ async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: 
   const startedAtMs = monotonicMs()
   const { laneCap, companyCap } = limitsOf(kind)
   const narrow = kind.narrow && { wideLanes: [...kind.narrow.wideLanes()], narrowSize: kind.narrow.batch }
-  const caps = { batchSize: kind.batch ?? 1, laneCap, companyCap, leaseMs: LEASE_MS, ...narrow }
+  const caps = { batchSize: kind.batch ?? 1, laneCap, companyCap, leaseMs: deps.leaseMs, ...narrow }
   const claimed = await withStatementTimeout(
     claimJobs(deps.db, { kind: kind.kind, table: tableOf(kind), batches, afterLane, ...caps }),
   )

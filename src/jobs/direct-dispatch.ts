@@ -1,10 +1,7 @@
 import { monotonicMs } from '../clock.ts'
 import type { DirectDispatch } from './job.ts'
 import { type JobKind, limitsOf } from './job-kind.ts'
-import { LEASE_MS, type LeasedBatch } from './lease.ts'
-
-/** Before the lease of what was enqueued is renewed for the first time. */
-const LATEST_DISPATCH_MS = LEASE_MS / 3
+import type { LeasedBatch } from './lease.ts'
 
 /**
  * The jobs of a kind that a worker with these batches in flight takes without a claim; undefined when it takes none.
@@ -14,17 +11,17 @@ const LATEST_DISPATCH_MS = LEASE_MS / 3
  * A message is forwarded in 8 ms instead of 10 at 50 a second (p99: 18 instead of 26), to ten receivers at 20 a second in 10
  * instead of 14, with a row operation and 0.4 kB of WAL less for each delivery; means of two turns with and two without, 2026-11-23.
  */
-export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[]): DirectDispatch | undefined {
+export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[], leaseMs: number): DirectDispatch | undefined {
   const { laneCap, companyCap, concurrency } = limitsOf(kind)
   if (own.length >= concurrency / 2) return undefined
   const narrowLanes = lanesOf(own, 1).filter((lane) => kind.narrow?.wideLanes().has(lane) === false)
   const fullLanes = [...lanesOf(own, laneCap / 2), ...narrowLanes]
   const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
-  return { kind: kind.kind, fullLanes, fullCompanies, leaseMs: LEASE_MS, madeAtMs: monotonicMs() }
+  return { kind: kind.kind, fullLanes, fullCompanies, leaseMs, madeAtMs: monotonicMs() }
 }
 
-/** Whether the leases of jobs that were enqueued for this dispatch can have expired: another worker may have them. */
-export const isTooLate = ({ madeAtMs }: DirectDispatch): boolean => monotonicMs() - madeAtMs > LATEST_DISPATCH_MS
+/** Whether the leases of jobs that were enqueued for this dispatch may soon expire: after a third of their time. */
+export const isTooLate = ({ madeAtMs, leaseMs }: DirectDispatch): boolean => monotonicMs() - madeAtMs > leaseMs / 3
 
 const lanesOf = (batches: readonly LeasedBatch[], least: number): string[] =>
   keysOf(batches, least, ({ jobs: [job] }) => job?.lane)

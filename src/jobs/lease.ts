@@ -8,8 +8,9 @@ import { withStatementTimeout } from './statement-timeout.ts'
 
 /** A lease ends this long after its last renewal. */
 export const LEASE_MS = 15_000
-const RENEW_EVERY_MS = 5_000
-const RETRY_MS = 1_000
+/** A lease is renewed after a third of its time; a renewal that failed is repeated after a fifteenth. */
+const RENEWALS = 3
+const RETRIES = 15
 
 /** The reason of a signal: the lease ran out, or another worker has the job. Outcomes that are known are still written. */
 export class LeaseLost extends Error {}
@@ -31,19 +32,20 @@ export type Leases = {
   stop(): void
 }
 
-type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void } }
+type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void }; leaseMs: number }
 
 /** Work whose lease is lost, or could not be renewed before it expired, is told to end by its signal: another may have it. */
-export function createLeases({ db, log }: LeaseDeps): Leases {
+export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
+  const renewEveryMs = leaseMs / RENEWALS
   const batches = createUnorderedList<LeasedBatch>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
 
   const renew = async () => {
     const startedAtMs = monotonicMs()
-    const old = [...batches].filter((batch) => startedAtMs - batch.leasedAtMs >= RENEW_EVERY_MS / 2)
+    const old = [...batches].filter((batch) => startedAtMs - batch.leasedAtMs >= renewEveryMs / 2)
     for (const [table, alike] of byTable(old)) {
-      const lost = await withStatementTimeout(renewJobs(db, claimsOf(alike), LEASE_MS, table), RENEW_EVERY_MS)
+      const lost = await withStatementTimeout(renewJobs(db, claimsOf(alike), leaseMs, table), renewEveryMs)
       for (const batch of alike) {
         if (batch.jobs.some(({ claimId }) => lost.has(claimId))) endWork(batch)
         else batch.leasedAtMs = startedAtMs
@@ -59,13 +61,13 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
   }
 
   const tick = async () => {
-    let waitMs = RENEW_EVERY_MS
+    let waitMs = renewEveryMs
     try {
       await renew()
     } catch (error) {
       log.warn({ err: error }, 'job.renewal_failed')
-      waitMs = RETRY_MS
-      for (const batch of batches) if (monotonicMs() - batch.leasedAtMs >= LEASE_MS) endWork(batch)
+      waitMs = leaseMs / RETRIES
+      for (const batch of batches) if (monotonicMs() - batch.leasedAtMs >= leaseMs) endWork(batch)
     }
     if (!stopped) timer = setTimeout(() => void tick(), waitMs)
   }
@@ -79,7 +81,7 @@ export function createLeases({ db, log }: LeaseDeps): Leases {
     },
     drop: (batch) => void batches.delete(batch),
     start: () => {
-      timer = setTimeout(() => void tick(), RENEW_EVERY_MS)
+      timer = setTimeout(() => void tick(), renewEveryMs)
     },
     stop: () => {
       stopped = true

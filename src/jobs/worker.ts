@@ -5,7 +5,7 @@ import { acceptDirect, isTooLate } from './direct-dispatch.ts'
 import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, tableOf } from './job-kind.ts'
 import { releaseJobs } from './job-store.ts'
-import { byTable, claimsOf, createLeases, type LeasedBatch, type Leases } from './lease.ts'
+import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch, type Leases } from './lease.ts'
 import { createOutcomeWriter } from './outcome-writer.ts'
 import { createRecovery } from './recovery.ts'
 import { type RunDeps, runBatch } from './run.ts'
@@ -22,6 +22,8 @@ export type WorkerDeps = {
   log: RunDeps['log'] & { warn(fields: object, message: string): void }
   /** From 0 to 1; for jitter. */
   random?: () => number
+  /** How long a lease lasts after its last renewal; 15 s unless it is given. */
+  leaseMs?: number
 }
 
 export type Worker = {
@@ -45,8 +47,8 @@ export type Worker = {
  * failure of the database; a job may run twice after a crash, but ends once.
  */
 export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worker {
-  const { db, log, random = Math.random } = deps
-  const leases = createLeases({ db, log })
+  const { db, log, random = Math.random, leaseMs = LEASE_MS } = deps
+  const leases = createLeases({ db, log, leaseMs })
   const outcomes = createOutcomeWriter({ db, log }, kinds)
   const recover = createRecovery(db, kinds)
   const counts = new Map<string, number>()
@@ -78,6 +80,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     const loopDeps = {
       db,
       log,
+      leaseMs,
       recover,
       inFlight: () => counts.get(kind.kind) ?? 0,
       run: (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs),
@@ -90,7 +93,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     wake: (kind) => loops.get(kind)?.wake(),
     acceptDirect: (name) => {
       const kind = kindOf(name)
-      return kind && !stopping ? acceptDirect(kind, inFlight(kind)) : undefined
+      return kind && !stopping ? acceptDirect(kind, inFlight(kind), leaseMs) : undefined
     },
     dispatch: (jobs, accepted) => {
       const kind = kindOf(accepted.kind)
