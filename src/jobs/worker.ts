@@ -77,15 +77,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   }
 
   for (const kind of kinds) {
-    const loopDeps = {
-      db,
-      log,
-      leaseMs,
-      recover,
-      inFlight: () => counts.get(kind.kind) ?? 0,
-      run: (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs),
-    }
-    loops.set(kind.kind, startClaimLoop(loopDeps, kind))
+    const inFlightOf = () => counts.get(kind.kind) ?? 0
+    const runClaimed = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
+    loops.set(kind.kind, startClaimLoop({ db, log, leaseMs, recover, inFlight: inFlightOf, run: runClaimed }, kind))
   }
   leases.start()
 
