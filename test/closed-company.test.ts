@@ -4,7 +4,7 @@ import { createSendDeps } from '../src/wiring/send-deps.ts'
 import { openStream } from './live-stream.ts'
 import { eventually, startTestService } from './service.ts'
 
-const service = await startTestService()
+const service = await startTestService({ mirrors: true })
 const { db, deps, url } = service
 
 /** As an export closes a company, until every process has seen it. */

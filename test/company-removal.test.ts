@@ -11,7 +11,10 @@ import { createMediaMessage } from './media-world.ts'
 import { startReceiver } from './receiver.ts'
 import { eventually, startTestService } from './service.ts'
 
-const { createCompany, operator, db, deps } = await startTestService({ config: { webhookAllowPrivate: true } })
+const { createCompany, operator, db, deps } = await startTestService({
+  mirrors: true,
+  config: { webhookAllowPrivate: true },
+})
 
 const KINDS = ['contacts.import', 'email.send', 'media.copy', 'templates.refresh', 'webhook.deliver']
 

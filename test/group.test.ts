@@ -7,7 +7,7 @@ let company: Awaited<ReturnType<TestService['createCompany']>>
 let provider: ReturnType<typeof providerOf>
 let inbox: ReturnType<typeof inboxOf>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   company = await service.createCompany()
   provider = providerOf(service)
   inbox = inboxOf(company)

@@ -4,7 +4,7 @@ import { DEMO_ACCOUNT, eventually, startTestService, type TestService } from './
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
 })
 
 describe('the template list', () => {

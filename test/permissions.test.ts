@@ -62,7 +62,10 @@ const PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional', 'Contac
 /** Without API key: the provider's webhook, and signed addresses of media. */
 const OTHER_SURFACES = /^\/(admin|media)\/|^\/public\/v1\/webhooks\/whatsapp/
 
-const service = await startTestService({ config: { legacyRemovalDate: new Date('2100-01-01T00:00:00Z') } })
+const service = await startTestService({
+  mirrors: true,
+  config: { legacyRemovalDate: new Date('2100-01-01T00:00:00Z') },
+})
 afterAll(() => service.app.close())
 
 const keys = await Promise.all(

@@ -4,7 +4,7 @@ import { eventually, startTestService, type TestService, uniquePhone } from './s
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
 })
 
 test('a number that its company removed and connects again keeps channel, conversation, window and ledger', async () => {

@@ -5,7 +5,7 @@ import { startTestService, type TestService } from './service.ts'
 let service: TestService
 let company: Awaited<ReturnType<TestService['createCompany']>>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   company = await service.createCompany()
 })
 

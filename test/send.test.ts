@@ -10,7 +10,7 @@ const SEND = '/templates/whatsapp/send'
 let service: TestService
 let company: Awaited<ReturnType<TestService['createCompany']>>
 beforeAll(async () => {
-  service = await startTestService({ config: { providerTimeoutMs: 1_000 } })
+  service = await startTestService({ mirrors: true, config: { providerTimeoutMs: 1_000 } })
   company = await service.createCompany()
 })
 beforeEach(() =>
@@ -98,7 +98,10 @@ describe('every type reaches the provider with the body that it wants', () => {
     const recipient = await openWindow(uniquePhone())
     const noted = async (media: object) => {
       const { body } = await send({ recipient, type: 'image', media })
-      return service.db`select provider_media_id from media where message_id = ${body.data.messageId}`
+      return service.db`
+        select provider_media_id from media
+        where (company_id, message_id) = (${company.companyId}, ${body.data.messageId})
+      `
     }
     const providerMediaId = await service.uploadMedia(company.phoneNumberId)
     expect(await noted({ providerMediaId })).toEqual([{ providerMediaId }])

@@ -5,7 +5,7 @@ import { startTestService, type TestService } from './service.ts'
 let service: TestService
 let provider: ReturnType<typeof providerOf>
 beforeAll(async () => {
-  service = await startTestService()
+  service = await startTestService({ mirrors: true })
   provider = providerOf(service)
 })
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startTestService } from './service.ts'
 
-const service = await startTestService()
+const service = await startTestService({ mirrors: true })
 const company = await service.createCompany()
 const operator = `/admin/v1/companies/${company.companyId}`
 

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { claimEvents, storeEvents } from './event-store.ts'
 import { UNPROVEN } from './ingest/signature.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const MANY = { limit: 100, bytes: 1_000_000 }
 
 beforeEach(async () => {

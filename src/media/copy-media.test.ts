@@ -16,7 +16,7 @@ import { type CopyDeps, type CopyJob, copyMedia, MAX_MEDIA_BYTES, recordMedia } 
 import { openFolderBlobStore } from './folder-blob-store.ts'
 import { findMedia } from './media-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const folder = await createTestFolder()
 const dispatcher = createProviderAgent()
 const clock = fixedClock(new Date())
@@ -209,7 +209,9 @@ describe('copying', () => {
     }
     const outcome = await copyMedia({ ...deps, blobStore: full }, message.companyId, message.messageId)
     expect(outcome).toMatchObject({ kind: 'retry' })
-    const [row] = await db`select last_error from media where message_id = ${message.messageId}`
+    const [row] = await db`
+      select last_error from media where (company_id, message_id) = (${message.companyId}, ${message.messageId})
+    `
     expect(row).toEqual({ lastError: 'it could not be kept: ENOSPC' })
     expect(await copy(message)).toEqual({ kind: 'stored' })
   })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { writeUnmirrored } from '../../test/mirrors.ts'
 import { createCompany, createSender, messageFrom } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { recordInbound } from '../conversations/record-store.ts'
@@ -12,7 +13,7 @@ import { createSendBatches } from './send-batches.ts'
 let db: Pool
 let url: string
 beforeAll(async () => {
-  ;({ db, url } = await createTestDatabase())
+  ;({ db, url } = await createTestDatabase({ mirrors: true }))
 })
 
 const NOON = new Date('2026-11-21T12:00:00Z')
@@ -393,6 +394,8 @@ describe('completing', () => {
 
   test('sends whose process died become unknown, and nothing else does', async () => {
     const { companyId, messageId, read } = await prepareOne()
+    // The statement works over all companies.
+    await writeUnmirrored(db, (tx) => tx`delete from messages where company_id < 0`)
     await db`update messages set created_at = now() - interval '50 seconds' where company_id = ${companyId}`
     expect(await completeAbandoned(db, 60)).not.toContainEqual({ companyId, id: messageId })
     expect(await read()).toMatchObject({ status: 'pending' })

@@ -7,7 +7,7 @@ import { createAttemptBatches } from './attempt-batches.ts'
 import { enqueueDeliveries } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const clock = fixedClock('2026-01-01T00:00:00Z')
 const { start, complete } = createAttemptBatches(db, clock)
 
@@ -23,16 +23,20 @@ it('only the holder of a delivery may record its outcome', async () => {
   const [delivery] = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
   const lost = await claim()
   const started = (await start({ ...delivery!, claimId: lost.claimId }))!
-  await db`update deliveries set claim_id = null, lease_until = null`
+  await db`update deliveries set claim_id = null, lease_until = null where company_id = ${companyId}`
   const held = await claim()
 
   const made = { ...started, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
   await complete({ claim: lost, record: { ...made, next: 'dead' } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 0 })
-  expect(await db`select from delivery_attempts`).toHaveLength(0)
+  expect(await db`select from delivery_attempts where company_id = ${companyId}`).toHaveLength(0)
 
   await complete({ claim: held, record: { ...made, next: new Date(clock.now().getTime() + 5_000) } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 1 })
-  const [job] = await db`select claim_id, extract(epoch from due_at - now())::float as seconds from deliveries`
+  const [job] = await db`
+    select claim_id, extract(epoch from due_at - now())::float as seconds
+    from deliveries
+    where company_id = ${companyId}
+  `
   expect(job).toEqual({ claimId: null, seconds: expect.closeTo(5, 0) })
 })

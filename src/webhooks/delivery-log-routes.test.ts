@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestApi } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { writeUnmirrored } from '../../test/mirrors.ts'
 import { startReceiver } from '../../test/receiver.ts'
 import {
   completeHeld,
@@ -22,7 +23,7 @@ import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { createReceiverClient } from './post.ts'
 import { updateRegistrationRow } from './registration-store.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 const callAs = createCaller(db)
 const PATH = '/public/v1/webhooks/registrations'
 const receiver = createReceiverClient({ allowPrivate: true })
@@ -177,24 +178,26 @@ describe('the logs', () => {
     const quiet = await register(db, companyId)
     await deliver('w0', ['delivered'])
     const busy = await register(db, companyId)
-    await db`
-      insert into envelopes (company_id, wamid, event, body)
-      select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 50000) n
-    `
-    await db`
-      insert into deliveries (company_id, registration_id, wamid)
-      select ${companyId}, ${busy.id}, 'e' || n from generate_series(1, 50000) n
-    `
-    await db`
-      insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
-      select company_id, registration_id, id, 1, attempt, 1, now()
-      from deliveries cross join generate_series(1, 2) attempt
-      where company_id = ${companyId} and registration_id = ${busy.id}
-    `
-    await db`
-      update deliveries set status = 'delivered', sent_at = now(), logged_at = now(), duration_ms = 1
-      where company_id = ${companyId} and registration_id = ${busy.id} and id % 2 = 0
-    `
+    await writeUnmirrored(db, async (tx) => {
+      await tx`
+        insert into envelopes (company_id, wamid, event, body)
+        select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 50000) n
+      `
+      await tx`
+        insert into deliveries (company_id, registration_id, wamid)
+        select ${companyId}, ${busy.id}, 'e' || n from generate_series(1, 50000) n
+      `
+      await tx`
+        insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
+        select company_id, registration_id, id, 1, attempt, 1, now()
+        from deliveries cross join generate_series(1, 2) attempt
+        where company_id = ${companyId} and registration_id = ${busy.id}
+      `
+      await tx`
+        update deliveries set status = 'delivered', sent_at = now(), logged_at = now(), duration_ms = 1
+        where company_id = ${companyId} and registration_id = ${busy.id} and id % 2 = 0
+      `
+    })
     await db`analyze`
     expect((await call('GET', `${busy.id}/logs`)).body).toHaveLength(100)
     for (const [id, mode] of [busy.id, quiet.id].flatMap((one) => [

@@ -10,7 +10,7 @@ import { type AttemptRecord, type DeliveryRef, enqueueDeliveries, type StartedAt
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from './registration-store.ts'
 
-const { db, url } = await createTestDatabase()
+const { db, url } = await createTestDatabase({ mirrors: true })
 let companyId: number
 let other: number
 
@@ -282,7 +282,8 @@ describe('a plan that is made while there are no deliveries', () => {
     await enqueueDeliveries(session, many)
     await session`
       update deliveries set status = 'delivered', sent_at = now()
-      where id in (select id from deliveries order by id limit 2500)
+      where company_id = ${companyId}
+        and id in (select id from deliveries where company_id = ${companyId} order by id limit 2500)
     `
     await session`vacuum analyze deliveries`
     const request = {

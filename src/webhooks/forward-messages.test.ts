@@ -5,7 +5,7 @@ import type { DirectDispatch } from '../jobs/job.ts'
 import { DELIVER, deliveryLaneOf } from './delivery-table.ts'
 import { forwardMessages } from './forward-messages.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 test('deliveries are leased to the worker that dispatches them, but for lanes that are full or have others waiting', async () => {
   const companyId = await createCompany(db)

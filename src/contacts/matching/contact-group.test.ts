@@ -7,7 +7,7 @@ import { upsertContacts } from '../contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 
-const { db, url } = await createTestDatabase()
+const { db, url } = await createTestDatabase({ mirrors: true })
 const upsert = (companyId: number, write: ContactWrite) => upsertContacts(db, companyId, [write], BY)
 const emailOf = (n: number) => `ada${n}@example.com`
 

@@ -6,7 +6,7 @@ import { createProof } from '../ingest/signature.ts'
 import type { RoutedSender } from './routing-store.ts'
 import { verifyEarly } from './verify-early.ts'
 
-const { db } = await createTestDatabase()
+const { db } = await createTestDatabase({ mirrors: true })
 
 const AT = new Date('2026-01-02T00:00:00Z')
 const BODY = Buffer.from('{}')

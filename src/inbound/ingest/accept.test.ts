@@ -7,7 +7,7 @@ import { UNPROVEN } from './signature.ts'
 
 let db: TestDatabase['db']
 beforeAll(async () => {
-  db = (await createTestDatabase()).db
+  db = (await createTestDatabase({ mirrors: true })).db
 })
 beforeEach(async () => {
   await db`truncate inbound_events`
