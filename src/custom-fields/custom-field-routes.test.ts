@@ -1,34 +1,11 @@
-import type { FastifyInstance } from 'fastify'
-import { beforeAll, describe, expect, test } from 'vitest'
-import { createTestCompany } from '../../test/api.ts'
-import { caller, contactsApp, type KeyOf } from '../../test/contacts-app.ts'
-import { createTestDatabase } from '../../test/database.ts'
-import type { Pool } from '../db/connect.ts'
+import { describe, expect, test } from 'vitest'
+import { caller, startContacts } from '../../test/contacts-app.ts'
 
-let db: Pool
-let app: FastifyInstance
-let keyOf: KeyOf
-let companyId: number
+const { companyId, newCompany, call: request } = await startContacts()
 
-beforeAll(async () => {
-  db = (await createTestDatabase({ mirrors: true })).db
-  ;({ app, keyOf } = await contactsApp(db))
-  companyId = await newCompany()
-})
-
-const newCompany = () => createTestCompany(db)
-
-async function call(method: 'GET' | 'POST', query = '', body?: unknown, company = companyId) {
-  const response = await app.inject({
-    method,
-    url: `/public/v1/custom-fields${query}`,
-    headers: {
-      ...(await keyOf(caller(company))).headers,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
-    ...(body !== undefined && { payload: JSON.stringify(body) }),
-  })
-  return { status: response.statusCode, body: response.json() }
+async function call(method: 'GET' | 'POST', query = '', given?: unknown, company = companyId) {
+  const { status, body } = await request(method, `/custom-fields${query}`, given, caller(company))
+  return { status, body }
 }
 
 const PLAN = { key: 'plan', displayName: 'Plan', type: 'text' }
