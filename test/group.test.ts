@@ -1,17 +1,9 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { bodyOf, changeOf, inboxOf, newWamid, providerOf, textFrom } from './provider-webhook.ts'
-import { startTestService, type TestService, uniquePhone } from './service.ts'
+import { describe, expect, test } from 'vitest'
+import { startInbound } from './inbound-world.ts'
+import { bodyOf, changeOf, inboxOf, newWamid, textFrom } from './provider-webhook.ts'
+import { uniquePhone } from './service.ts'
 
-let service: TestService
-let company: Awaited<ReturnType<TestService['createCompany']>>
-let provider: ReturnType<typeof providerOf>
-let inbox: ReturnType<typeof inboxOf>
-beforeAll(async () => {
-  service = await startTestService({ mirrors: true })
-  company = await service.createCompany()
-  provider = providerOf(service)
-  inbox = inboxOf(company)
-})
+const { service, company, provider, inbox } = await startInbound({ mirrors: true })
 
 const inGroup = (groupId: string, from: string, body: string, more: object = {}) =>
   textFrom(from, body, { group_id: groupId, ...more })
