@@ -3,7 +3,9 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlin
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
+import { buildConsole } from './console-page.ts'
 
 const SCRIPT = fileURLToPath(new URL('../scripts/build-console.mjs', import.meta.url))
 const BUILD = "import('./scripts/build-console.mjs').then(({ buildConsole }) => process.exit(buildConsole()))"
@@ -47,4 +49,30 @@ test('the console is built by the Node of the packages', () => {
 
 test('after npm ci --ignore-scripts, which fetches no Node, the console is built by the Node of the machine', () => {
   expect(build({ carriesNode: false })).toBe('node of the machine')
+})
+
+test('the first load, the first inbox and each further screen stay within their sizes', () => {
+  buildConsole()
+  const dist = fileURLToPath(new URL('../console/dist/', import.meta.url))
+  const manifest: Record<string, { file: string; imports?: string[]; css?: string[] }> = JSON.parse(
+    readFileSync(`${dist}.vite/manifest.json`, 'utf8'),
+  )
+  const filesOf = (name: string, found = new Set<string>()): Set<string> => {
+    const { file, imports = [], css = [] } = manifest[name]!
+    for (const one of [file, ...css]) found.add(one)
+    for (const one of imports) filesOf(one, found)
+    return found
+  }
+  const kilobytes = (files: Iterable<string>) =>
+    [...files].reduce((sum, file) => sum + gzipSync(readFileSync(dist + file), { level: 9 }).length, 0) / 1000
+  const shell = filesOf('index.html')
+  const scripts = [...shell].filter((file) => file.endsWith('.js'))
+  expect(kilobytes(scripts)).toBeLessThan(125)
+  const inbox = new Set([...shell, ...filesOf('inbox/inbox.tsx')])
+  expect(kilobytes(inbox)).toBeLessThan(200)
+  const screens = ['receivers/receivers.tsx', 'phone/phone-screen.tsx', 'operator/companies.tsx']
+  for (const screen of screens) {
+    const { file, css = [] } = manifest[screen]!
+    expect(kilobytes([file, ...css]), screen).toBeLessThan(40)
+  }
 })

@@ -25,6 +25,13 @@ export async function startConsoleWorld() {
   const sentTo = async (phone: string): Promise<unknown[]> =>
     (await control('GET', '/messages?limit=1000')).body.filter(({ to }: { to: string }) => to.endsWith(phone))
 
+  /** A receiver of the sandbox, registered with a secret. */
+  const createReceiver = async (name: string, path: string, { api } = company): Promise<{ id: number }> => {
+    const url = `${service.sandbox.url}/sandbox/receivers/${path}`
+    const events = ['whatsapp.message.received']
+    return (await api('POST', '/webhooks/registrations', { name, url, events, secret: 'a secret of 16 or more' })).body
+  }
+
   /** A page that is signed in; when the test ends, it must have kept the rules of the console. */
   const openSigned = async (
     path = '/console/inbox',
@@ -43,7 +50,7 @@ export async function startConsoleWorld() {
     await opened.page.getByRole('navigation').waitFor()
     return opened
   }
-  return { service, browser, origin, company, write, conversationOf, sentTo, openSigned }
+  return { service, browser, origin, company, write, conversationOf, sentTo, createReceiver, openSigned }
 }
 
 export const row = (page: Page, name: string) => page.locator('[data-chat]', { hasText: name })
