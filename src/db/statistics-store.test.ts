@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { countIndexReads } from '../../test/index-reads.ts'
 import { dataFolder } from '../../test/parley-process.ts'
 import { createRoles } from '../../test/roles.ts'
 import { createCompany, createSender } from '../../test/world.ts'
@@ -31,23 +32,15 @@ test('a session that planned while tables were empty finds its rows by key on a 
     select ${companyId}, ${from}::bigint + i, ${senderId}, ${from}::bigint + i, 1 from generate_series(1, ${count}::int) as i
   `
   /** One message for each of ten conversations; returns the rows of conversations that the foreign-key checks read. */
-  const checks = async (from: number): Promise<number> => {
-    const readByIndex = async () => {
-      await session`select pg_stat_force_next_flush()`
-      const [row] = await session<{ read: number }[]>`
-        select sum(idx_tup_read)::int as read from pg_stat_user_indexes where relname = 'conversations'
-      `
-      return row!.read
-    }
-    const before = await readByIndex()
-    for (let id = from + 1; id <= from + 10; id += 1) {
-      await session`
-        insert into messages (company_id, conversation_id, seq, direction, type, status)
-        values (${companyId}, ${id}, 1, 'inbound', 'text', 'received')
-      `
-    }
-    return (await readByIndex()) - before
-  }
+  const checks = (from: number): Promise<number> =>
+    countIndexReads(session, 'conversations', async () => {
+      for (let id = from + 1; id <= from + 10; id += 1) {
+        await session`
+          insert into messages (company_id, conversation_id, seq, direction, type, status)
+          values (${companyId}, ${id}, 1, 'inbound', 'text', 'received')
+        `
+      }
+    })
 
   await addConversations(0, 10)
   await checks(0)
