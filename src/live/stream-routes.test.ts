@@ -23,13 +23,18 @@ const read = async (_companyId: number, ids: readonly number[]) => {
   readIds.push([...ids])
   return ids.map((id) => ({ id, text: 'x'.repeat(sizeOfRecords) }))
 }
-const READERS = { conversation: read, message: read, contact: read, delivery: read, import: read }
+const readers = {
+  conversation: read,
+  message: read,
+  contact: read,
+  delivery: read,
+  import: read,
+  conversationsOf: async () => [],
+}
 const tell = createTell(db, () => {})
-
-const readers = { ...READERS, conversationsOf: async () => [] }
 const startHub = () => createHub({ db, clock: systemClock, readers, onFailure: () => {} })
 
-/** The service's streams with limits of the test, on a hub with the given records. */
+/** The service's streams with limits of the test, on a hub of their own. */
 async function startStreams(limits: Partial<typeof STREAM_LIMITS>) {
   const hub = startHub()
   const routes = streamRoutes({ hub }, { ...STREAM_LIMITS, ...limits })
