@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createToken, newSecret } from '../src/emails/tracking-token.ts'
 import { createSendDeps } from '../src/wiring/send-deps.ts'
-import { openStream } from './live-stream.ts'
+import { openKeyStream } from './live-stream.ts'
 import { eventually, startTestService } from './service.ts'
 
 const service = await startTestService({ mirrors: true })
@@ -55,15 +55,21 @@ test('a send that reaches its batch after its company was closed is refused, and
   const { companyId, sender } = await service.createCompany()
   await close(companyId)
   const send = {
-    ...{
-      companyId,
-      senderId: Number(sender.channelId),
-      customer: '393331',
-      phone: '393331',
-      contactSource: 'WhatsApp',
-    },
-    ...{ sourceType: 'test', needsWindow: false, needsConsent: false, dailyLimit: null, slotSeconds: null },
-    ...{ type: 'text', text: 'Hello', media: null, senderName: 'Key', idempotencyId: null },
+    companyId,
+    senderId: Number(sender.channelId),
+    customer: '393331',
+    phone: '393331',
+    contactSource: 'WhatsApp',
+    sourceType: 'test',
+    needsWindow: false,
+    needsConsent: false,
+    dailyLimit: null,
+    slotSeconds: null,
+    type: 'text',
+    text: 'Hello',
+    media: null,
+    senderName: 'Key',
+    idempotencyId: null,
   }
   await expect(createSendDeps(deps).prepareSend(send)).rejects.toEqual(MOVING)
   expect(await db`select from messages where company_id = ${companyId}`).toHaveLength(0)
@@ -71,9 +77,8 @@ test('a send that reaches its batch after its company was closed is refused, and
 
 test('a live stream of a company that is closed ends, and one that is opened then is answered 503', async () => {
   const { companyId, key } = await service.createCompany({ isConnected: false })
-  const headers = { authorization: `Bearer ${key.token}` }
-  const stream = await openStream(`${url}/public/v1/events`, headers)
+  const stream = await openKeyStream(url, key.token)
   await close(companyId)
   await eventually(async () => stream.hasEnded())
-  expect((await fetch(`${url}/public/v1/events`, { headers })).status).toBe(503)
+  expect((await openKeyStream(url, key.token)).response.status).toBe(503)
 })

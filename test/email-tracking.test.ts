@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { completeEmails } from '../src/emails/email-delivery-store.ts'
 import { createToken } from '../src/emails/tracking-token.ts'
 import { READER, startMailing, uniqueAddress } from './email-world.ts'
-import { openStream } from './live-stream.ts'
+import { openKeyStream } from './live-stream.ts'
 import { eventually } from './service.ts'
 
 const mailing = await startMailing()
@@ -200,8 +200,7 @@ describe('marketing', () => {
     const { api, key, send } = await createMailing({ category: 'MARKETING' })
     const email = uniqueAddress()
     const created = await api('POST', '/contacts', { email, marketingConsent: { email: true } })
-    const headers = { authorization: `Bearer ${key.token}` }
-    const stream = await openStream(`${mailing.url}/public/v1/events`, headers)
+    const stream = await openKeyStream(mailing.url, key.token)
     await untilCompleted(api, (await send(email)).body.data.id)
     expect((await headersOf(email))['list-unsubscribe-post']).toBe('List-Unsubscribe=One-Click')
 

@@ -6,7 +6,7 @@ import { freePort } from '../bench/free-port.ts'
 import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { createTestKey } from './api.ts'
-import { openStream } from './live-stream.ts'
+import { openKeyStream, openStream } from './live-stream.ts'
 import { type ParleyProcess, readyFolder, startParley } from './parley-process.ts'
 import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
 import { eventually } from './service.ts'
@@ -62,8 +62,7 @@ async function createWorld(firstEnv: Record<string, string> = {}) {
     await server.stop()
     server = await startEmbedded(folder, { fsync: 'off' })
   }
-  const streamOf = (of: ParleyProcess) =>
-    openStream(`${of.address}/public/v1/events`, { authorization: `Bearer ${token}` })
+  const streamOf = (of: ParleyProcess) => openKeyStream(of.address, token)
   /** The stream of a page that is signed in with the key. */
   const pageStreamOf = async (of: ParleyProcess) => {
     const asPage = { 'sec-fetch-site': 'same-origin', origin: of.address, 'content-type': 'application/json' }

@@ -2,7 +2,7 @@ import { afterEach } from 'vitest'
 import { eventually } from './service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test reads from an event is what it asserts
-export type LiveEvent = { event: string; data: any }
+type LiveEvent = { event: string; data: any }
 
 const opened: AbortController[] = []
 afterEach(() => {
@@ -44,3 +44,7 @@ export async function openStream(url: string, headers: Record<string, string>) {
   if (response.status === 200) await next('ready')
   return stream
 }
+
+/** The stream of a key at an address of the service. `query` limits its topics. */
+export const openKeyStream = (origin: string, token: string, query = '') =>
+  openStream(`${origin}/public/v1/events${query}`, { authorization: `Bearer ${token}` })

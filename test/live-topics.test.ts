@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { storeWaitingStatuses } from '../src/conversations/waiting-status-store.ts'
-import { openStream } from './live-stream.ts'
+import { openKeyStream } from './live-stream.ts'
 import { bodyOf, changeOf, inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { DEMO_ACCOUNT, startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -14,8 +14,7 @@ beforeAll(async () => {
 })
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>
-const open = ({ key }: Company, query = '') =>
-  openStream(`${service.url}/public/v1/events${query}`, { authorization: `Bearer ${key.token}` })
+const open = ({ key }: Company, query?: string) => openKeyStream(service.url, key.token, query)
 
 /** A stream that has got every earlier event. */
 async function openQuiet(company: Company) {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { openStream } from './live-stream.ts'
+import { openKeyStream } from './live-stream.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
 
@@ -13,9 +13,7 @@ beforeAll(async () => {
 })
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>
-const streamOf = (token: string, query = '') =>
-  openStream(`${service.url}/public/v1/events${query}`, { authorization: `Bearer ${token}` })
-const open = (company: Company, query?: string) => streamOf(company.key.token, query)
+const open = ({ key }: Company, query?: string) => openKeyStream(service.url, key.token, query)
 
 describe('GET /public/v1/events', () => {
   test('sends the records of a message and its conversation as the lists return them', async () => {
@@ -104,7 +102,7 @@ describe('GET /public/v1/events', () => {
     const weak = await service.createCompany({ permissions: ['Transactional'] })
     expect((await open(weak, '?topics=message')).response.status).toBe(403)
     expect((await open(weak)).response.status).toBe(200)
-    expect((await streamOf('no key')).response.status).toBe(401)
+    expect((await openKeyStream(service.url, 'no key')).response.status).toBe(401)
   })
 
   test('reads many changes at once or tells to read again, and sends each record a bounded number of times', async () => {
