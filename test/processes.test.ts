@@ -165,7 +165,7 @@ test(
   TIMEOUT,
 )
 
-// Once more when it fails: on a busy machine a connection may come between the last look for one and the close.
+// Repeated when it fails: on a busy machine a connection may come between the last look for one and the close.
 test('a stop resets no connection, though the supervisor halts while its last worker closes the listener', {
   timeout: TIMEOUT,
   retry: 2,
