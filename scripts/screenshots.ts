@@ -77,7 +77,8 @@ async function shootSignIn({ page, take, open }: Camera, key: string): Promise<v
   await page.getByRole('navigation').waitFor()
 }
 
-async function shootInbox({ page, take, open }: Camera): Promise<void> {
+async function shootInbox(camera: Camera): Promise<void> {
+  const { page, take, open } = camera
   await open('/console/inbox?status=all', 'inbox')
   await page.getByLabel('Search contacts').fill('nobody has this name')
   await page.getByText('No conversation matches').waitFor()
@@ -88,26 +89,20 @@ async function shootInbox({ page, take, open }: Camera): Promise<void> {
     (route) => route.fulfill({ json: none }),
     () => open('/console/inbox', 'inbox-empty'),
   )
-  const { promise, resolve } = Promise.withResolvers<void>()
-  await answering(
-    page,
-    (route) => promise.then(() => route.abort().catch(() => {})),
-    () => open('/console/inbox', 'inbox-loading'),
-  )
-  resolve()
+  await openLoading(camera, '/console/inbox', 'inbox-loading')
   await page.getByTitle('Your session').click()
   await take('session-menu')
   await page.getByRole('menuitem', { name: 'Sessions' }).click()
   await page.getByText('This session').waitFor()
   await take('sessions')
-  await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await closeDialog(page)
   await page.keyboard.press('?')
   await page.getByRole('dialog').waitFor()
   await take('shortcuts')
 }
 
-async function shootConversation({ page, take, open }: Camera): Promise<void> {
+async function shootConversation(camera: Camera): Promise<void> {
+  const { page, take, open } = camera
   await open('/console/inbox?status=all')
   await page.locator('[data-chat]').first().click()
   await page.locator('[data-message]').first().waitFor()
@@ -137,10 +132,7 @@ async function shootConversation({ page, take, open }: Camera): Promise<void> {
   await page.getByRole('button', { name: 'Send template' }).click()
   await take('template-form-missing')
   await open('/console/inbox/999999', 'conversation-missing')
-  const hold = Promise.withResolvers<void>()
-  const wait = (route: Route) => hold.promise.then(() => route.abort().catch(() => {}))
-  await answering(page, wait, () => open(chat, 'conversation-loading'))
-  hold.resolve()
+  await openLoading(camera, chat, 'conversation-loading')
   const close = async (route: Route) => {
     const response = await route.fetch({ headers: { ...route.request().headers(), 'sec-fetch-site': 'same-origin' } })
     const { data, ...rest } = await response.json()
@@ -174,8 +166,7 @@ async function shootReceivers({ page, take, open }: Camera): Promise<void> {
   await page.getByRole('menuitem', { name: 'Edit' }).click()
   await page.getByLabel('Signing secret').waitFor()
   await take('receiver-edit')
-  await page.keyboard.press('Escape')
-  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await closeDialog(page)
   await page.getByRole('button', { name: 'More', exact: true }).click()
   await page.getByRole('menuitem', { name: 'Remove' }).click()
   await take('receiver-remove')
@@ -191,12 +182,7 @@ async function shootReceivers({ page, take, open }: Camera): Promise<void> {
   await page.locator('[data-delivery]').first().click()
   await page.getByRole('list', { name: 'Attempts' }).waitFor()
   await take('delivery')
-  await page
-    .getByRole('tab', { name: 'Headers' })
-    .or(page.getByRole('radio', { name: 'Headers' }))
-    .or(page.getByRole('button', { name: 'Headers' }))
-    .first()
-    .click()
+  await page.getByRole('button', { name: 'Headers' }).click()
   await take('delivery-headers')
   await open(`${address}?delivery=999`, 'delivery-missing')
 }
@@ -227,20 +213,28 @@ async function shootOperator({ page, take, open }: Camera, admin: string): Promi
   await open('/console/')
   await page.getByLabel('API key or token').fill(admin)
   await page.keyboard.press('Enter')
-  await page
-    .getByRole('button', { name: /Act for/ })
-    .first()
-    .waitFor()
+  const company = page.getByRole('button', { name: /Act for/ }).first()
+  await company.waitFor()
   await take('companies')
-  await page
-    .getByRole('button', { name: /Act for/ })
-    .first()
-    .click()
+  await company.click()
   await page.locator('[data-chat]').first().waitFor()
   await take('acting')
 }
 
-/** Conversations and registrations are answered so while the page is opened. */
+async function closeDialog(page: Page): Promise<void> {
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+/** A screen whose answers are on their way. */
+async function openLoading({ page, open }: Camera, path: string, name: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const hold = (route: Route) => promise.then(() => route.abort().catch(() => {}))
+  await answering(page, hold, () => open(path, name))
+  resolve()
+}
+
+/** Acts while requests for conversations, registrations and messages are handled by the given function. */
 async function answering(page: Page, handle: (route: Route) => unknown, act: () => Promise<void>): Promise<void> {
   const isOther = (url: string) => !/\/(conversations|registrations|messages)\b/.test(url)
   const answer = (route: Route) => (isOther(route.request().url()) ? route.continue() : handle(route))
