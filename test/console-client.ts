@@ -1,7 +1,8 @@
 import { Agent, request } from 'undici'
 import { afterAll, expect } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
-import { ADMIN_TOKEN, startTestService } from './service.ts'
+import { ADMIN_TOKEN } from './api.ts'
+import { startTestService } from './service.ts'
 
 type Headers = Record<string, string | undefined>
 type Options = NonNullable<Parameters<typeof startTestService>[0]>

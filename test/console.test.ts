@@ -1,8 +1,9 @@
 import type { Locator, Page } from 'playwright-core'
 import { expect, onTestFinished, test } from 'vitest'
+import { ADMIN_TOKEN } from './api.ts'
 import { axeFaults, expectAccessible, openPage, signIn } from './console-page.ts'
 import { bubble, startConsoleWorld } from './console-world.ts'
-import { ADMIN_TOKEN, eventually, uniquePhone } from './service.ts'
+import { eventually, uniquePhone } from './service.ts'
 
 const { service, browser, origin, company, write, conversationOf, createReceiver, openSigned } =
   await startConsoleWorld()

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { readContactCount } from '../src/contacts/search/contact-count-store.ts'
+import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, startParley, until } from './parley-process.ts'
-import { ADMIN_TOKEN, eventually } from './service.ts'
+import { eventually } from './service.ts'
 import { expireLeases } from './world.ts'
 
 const ROWS = 9_000

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
 import { OUTCOME_UNKNOWN } from '../src/emails/email-delivery.ts'
+import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { type Behave, startMailServer } from './mail-server.ts'
 import { dataFolder, startParley } from './parley-process.ts'
-import { ADMIN_TOKEN, eventually } from './service.ts'
+import { eventually } from './service.ts'
 import { expireLeases } from './world.ts'
 
 /** A process that can be killed and started again, a company in it, and its mail server. */

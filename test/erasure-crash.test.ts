@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, startParley } from './parley-process.ts'
-import { ADMIN_TOKEN, eventually } from './service.ts'
+import { eventually } from './service.ts'
 import { createSender, expireLeases } from './world.ts'
 
 const MESSAGES = 10_000

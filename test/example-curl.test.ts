@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { ADMIN_TOKEN, DEMO_ACCOUNT, eventually, startTestService, VERIFY_TOKEN } from './service.ts'
+import { ADMIN_TOKEN } from './api.ts'
+import { DEMO_ACCOUNT, eventually, startTestService, VERIFY_TOKEN } from './service.ts'
 
 const run = promisify(execFile)
 const hasCurl = await run('curl', ['--version']).then(

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
-import { createTestKey } from './api.ts'
+import { ADMIN_TOKEN, createTestKey } from './api.ts'
 import { openKeyStream, openStream } from './live-stream.ts'
 import { type ParleyProcess, readyFolder, startParley } from './parley-process.ts'
 import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
@@ -29,7 +29,7 @@ async function createWorld(firstEnv: Record<string, string> = {}) {
       DATABASE_URL: server.url,
       PORT: String(port),
       BASE_URL: `http://127.0.0.1:${port}`,
-      ADMIN_TOKEN: 'operator-token-for-tests-0123456789',
+      ADMIN_TOKEN,
       ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64'),
       LOG_LEVEL: 'warn',
       ...env,

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
 import { startSandbox } from '../sandbox/sandbox.ts'
+import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, startParley } from './parley-process.ts'
-import { ADMIN_TOKEN, eventually } from './service.ts'
+import { eventually } from './service.ts'
 
 test('a process that is killed while the provider is asked: the message stays, becomes unknown, and is never sent again', async () => {
   const { db, url } = await createTestDatabase()

@@ -13,9 +13,9 @@ import { createCipher } from '../src/secrets/secrets.ts'
 import { createMailer, createProviders } from '../src/wiring/adapters.ts'
 import { createDeps, type Deps } from '../src/wiring/deps.ts'
 import { startWorkers } from '../src/wiring/workers.ts'
+import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 
-export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 export const VERIFY_TOKEN = 'verify-token-for-tests'
 
 type Options = {

@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { ADMIN_TOKEN } from '../../test/api.ts'
 import { startConsole } from '../../test/console-client.ts'
-import { ADMIN_TOKEN, eventually } from '../../test/service.ts'
+import { eventually } from '../../test/service.ts'
 import type { Db } from '../db/connect.ts'
 import { expireData } from '../wiring/expire-data.ts'
 import { createSessions } from './session.ts'
