@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
 import { connect } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
@@ -28,9 +28,15 @@ async function startWithDemo(folder: string, env: Record<string, string> = {}): 
   return parley
 }
 
-test.skipIf(!hasScript)(
-  'at a terminal the greeting comes first and stays in view, and the log is words',
-  async () => {
+describe.skipIf(!hasScript)('a terminal', { timeout: 120_000 }, () => {
+  /** As closing the window does. The process ends after its last lines, which are written to nothing. */
+  async function close(parley: ParleyProcess): Promise<void> {
+    const [pid] = readFileSync(`/proc/${parley.pid}/task/${parley.pid}/children`, 'utf8').split(' ')
+    await parley.signal('SIGKILL')
+    await until('Parley ends after its terminal', () => !existsSync(`/proc/${pid}`))
+  }
+
+  test('shows the greeting first and keeps it in view, and the log is words', async () => {
     const env = { DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' }
     const parley = await runParley(env, { terminal: true })
     await parley.says('WEBHOOK_ALLOW_PRIVATE is on')
@@ -39,28 +45,16 @@ test.skipIf(!hasScript)(
     expect(lines[0]).toBe(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
     expect(lines.findLast((line) => /^\w+: /.test(line))).toMatch(/^Console: {2}http/)
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d WARN WEBHOOK_ALLOW_PRIVATE is on: [^{}"]+$/)
-    await closeTerminal(parley)
-  },
-  120_000,
-)
+    await close(parley)
+  })
 
-/** As closing the window does. The process ends after its last lines, which are written to nothing. */
-async function closeTerminal(parley: ParleyProcess): Promise<void> {
-  const [pid] = readFileSync(`/proc/${parley.pid}/task/${parley.pid}/children`, 'utf8').split(' ')
-  await parley.signal('SIGKILL')
-  await until('Parley ends after its terminal', () => !existsSync(`/proc/${pid}`))
-}
-
-test.skipIf(!hasScript)(
-  'a terminal that is closed stops Parley, whatever it still has to log',
-  async () => {
+  test('that is closed stops Parley, whatever it still has to log', async () => {
     const env = { DATA_DIR: await readyFolder(), LOG_LEVEL: 'info' }
     const parley = await runParley(env, { terminal: true })
     await parley.says('Server listening')
-    await closeTerminal(parley)
-  },
-  120_000,
-)
+    await close(parley)
+  })
+})
 
 test('the log of a service is JSON, from its first line on', async () => {
   const parley = await runParley({ DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' })
