@@ -10,7 +10,7 @@ import { describe } from './failure-text.ts'
 type Props = {
   error: unknown
   /** Tries again. */
-  retry?: (() => unknown) | undefined
+  retry: () => unknown
   /** The title and text for a record that is missing, or that belongs to another company. */
   missing?: { title: string; text?: string; onBack?: () => unknown } | undefined
 }
@@ -35,7 +35,7 @@ export function Failure({ error, retry, missing }: Props) {
   return (
     <div role="alert" className={css.failure}>
       <Empty icon={icon} title={title} text={waitsFor ? <CountDown seconds={waitsFor} onEnd={retry} /> : words}>
-        {retry && fault.status !== 403 && fault.status !== 429 && (
+        {fault.status !== 403 && fault.status !== 429 && (
           <Button icon="refresh" onClick={() => retry()}>
             {text.tryAgain}
           </Button>
@@ -46,17 +46,22 @@ export function Failure({ error, retry, missing }: Props) {
   )
 }
 
-function CountDown({ seconds, onEnd }: { seconds: number; onEnd: (() => unknown) | undefined }) {
+function CountDown({ seconds, onEnd }: { seconds: number; onEnd: () => unknown }) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
     if (left <= 0) {
-      onEnd?.()
+      onEnd()
       return
     }
     const timer = setTimeout(() => setLeft(left - 1), 1_000)
     return () => clearTimeout(timer)
   }, [left, onEnd])
-  return <span className={css.wait}>{text.failure.retryIn(Math.max(left, 0))}</span>
+  return (
+    // The role keeps screen readers from announcing the alert each second.
+    <span role="timer" className={css.wait}>
+      {text.failure.retryIn(Math.max(left, 0))}
+    </span>
+  )
 }
 
 function RequestId({ id }: { id: string }) {

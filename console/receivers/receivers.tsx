@@ -23,8 +23,11 @@ export function Receivers() {
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>
-          {id !== undefined && <ReceiverPane key={id} id={Number(id)} />}
-          {id === undefined && <Choose icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />}
+          {id === undefined ? (
+            <Choose icon="receivers" title={text.receivers.choose} text={text.receivers.intro} />
+          ) : (
+            <ReceiverPane key={id} id={Number(id)} />
+          )}
         </div>
       </div>
     </Screen>
