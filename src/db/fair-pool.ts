@@ -8,6 +8,9 @@ const callers = new AsyncLocalStorage<SlotRequest>()
 /** Runs work of a company: its statements and transactions on a fair pool wait for a slot of the company. */
 export const onBehalfOf = <T>(request: SlotRequest, work: () => T): T => callers.run(request, work)
 
+/** The request that the present work runs on behalf of; undefined outside of `onBehalfOf`. */
+export const currentRequest = (): SlotRequest | undefined => callers.getStore()
+
 /** Throws, or rejects, when the company may start no statement. */
 type RequireOpen = (companyId: number) => Promise<void> | undefined
 

@@ -1,7 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
+import { createCompanySlots } from '../../db/company-slots.ts'
 import { connect } from '../../db/connect.ts'
+import { onBehalfOf, shareFairly } from '../../db/fair-pool.ts'
 import type { ContactWrite } from '../contact-record.ts'
 import { upsertContacts } from '../contact-upsert.ts'
 
@@ -60,4 +62,44 @@ test('a contact that another process has locked does not delay the contacts that
   holder.release()
   await expect(answers[3]).resolves.toMatchObject([{ email: emailOf(3) }])
   await other.end()
+})
+
+/** Two contacts that share a transaction, which has no slot until `start`; their callers are connected as long as these are true. */
+async function waitForSlot(companyId: number, connected: [boolean, boolean]) {
+  const { run } = createCompanySlots({ slots: 1, maxWaiting: 100, maxWaitMs: 20_000, maxHeavyWaitMs: 20_000 })
+  const asked = vi.fn()
+  const fair = shareFairly(db, {
+    run: (request, work) => {
+      asked()
+      return run(request, work)
+    },
+  })
+  const as = <T>(isWanted: () => boolean, work: () => Promise<T>) =>
+    onBehalfOf({ companyId, isHeavy: false, isWanted }, work)
+  const { promise, resolve: start } = Promise.withResolvers<void>()
+  const held = as(
+    () => true,
+    () => fair.begin(() => promise),
+  )
+  const answers = connected.map((_, n) =>
+    as(
+      () => connected[n] === true,
+      () => upsertContacts(fair, companyId, [{ email: emailOf(n) }], BY),
+    ),
+  )
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(2))
+  return { start, outcomes: Promise.allSettled([...answers, held]) }
+}
+
+test.each([
+  ['runs when only the first of its callers hangs up', [false, true], 2],
+  ['is dropped when all of its callers hang up', [false, false], 0],
+])('a shared transaction that waits for its slot %s', async (_, left, written) => {
+  const companyId = await createCompany(db)
+  const connected: [boolean, boolean] = [true, true]
+  const { start, outcomes } = await waitForSlot(companyId, connected)
+  connected.splice(0, 2, ...left)
+  start()
+  await outcomes
+  expect(await db`select from contacts where company_id = ${companyId}`).toHaveLength(written)
 })

@@ -1,5 +1,7 @@
 import { type Batcher, createBatcher } from '../../batching/batch.ts'
 import type { Pool } from '../../db/connect.ts'
+import { currentRequest, onBehalfOf } from '../../db/fair-pool.ts'
+import type { SlotRequest } from '../../db/slot-queue.ts'
 import { SMALL_BATCH } from './identity-lock.ts'
 
 /** One waits for the disk while the next is computed. */
@@ -7,7 +9,8 @@ const GROUPS_AT_ONCE = 2
 /** Writes of one key that wait at most; more are refused at once. */
 const WAITING_MAX = 500
 
-type Group<Item, Result> = { readonly add: Batcher<Item, Result>; count: number }
+type Write<Item> = { readonly item: Item; readonly request: SlotRequest | undefined }
+type Group<Item, Result> = { readonly add: Batcher<Write<Item>, Result>; count: number }
 
 /** Groups of writes that share a transaction. A group exists while it has writes. */
 export function createGroups<Item, Result>() {
@@ -29,7 +32,7 @@ export function createGroups<Item, Result>() {
     groups.set(key, group)
     group.count += 1
     try {
-      return await group.add(item)
+      return await group.add({ item, request: currentRequest() })
     } finally {
       group.count -= 1
       if (group.count === 0) groups.delete(key)
@@ -38,4 +41,17 @@ export function createGroups<Item, Result>() {
 }
 
 const createGroupBatcher = <Item, Result>(run: (items: readonly Item[]) => Promise<Result[]>) =>
-  createBatcher<Item, Result>({ run, maxItems: SMALL_BATCH, maxRunning: GROUPS_AT_ONCE, maxWaiting: WAITING_MAX })
+  createBatcher<Write<Item>, Result>({
+    run: (writes) => onBehalfOfAll(writes, () => run(writes.map(({ item }) => item))),
+    maxItems: SMALL_BATCH,
+    maxRunning: GROUPS_AT_ONCE,
+    maxWaiting: WAITING_MAX,
+  })
+
+/** A group waits for its slot as long as one of its callers waits, and not only the one whose write started it. */
+function onBehalfOfAll<T>(writes: readonly Write<unknown>[], work: () => T): T {
+  const requests = writes.flatMap(({ request }) => request ?? [])
+  const [first] = requests
+  if (first === undefined) return work()
+  return onBehalfOf({ ...first, isWanted: () => requests.some(({ isWanted }) => isWanted()) }, work)
+}
