@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import type { LiveChange } from '../live-change.ts'
 import { createCollector, parseNotice } from './notice.ts'
 
@@ -53,6 +53,15 @@ test('long names and many companies fit in a notification', () => {
   const many = passed(...Array.from({ length: 499 }, (_, n) => messages(n + 1, 2)).flat())
   expect([...many]).toHaveLength(499)
   expect(passed(...Array.from({ length: 501 }, (_, n) => messages(n, 1)).flat())).toBe('all')
+})
+
+test('the changes of each company are written once, even if most do not fit', () => {
+  const stringify = vi.spyOn(JSON, 'stringify')
+  onTestFinished(() => stringify.mockRestore())
+  const changes = passed(...Array.from({ length: 400 }, (_, n) => messages(1_000_000 + n, 1)).flat())
+  expect([...changes].filter(([, changed]) => changed !== 'all').length).toBeGreaterThan(10)
+  const written = stringify.mock.results.map(({ value }) => String(value).length)
+  expect(written.reduce((sum, length) => sum + length, 0)).toBeLessThan(20_000)
 })
 
 test.each([

@@ -74,32 +74,31 @@ const isFull = (collected: Collected): boolean => countOf(collected) >= MAX_IDS
 
 /** As JSON. While changes do not fit, those of the company that has most become `all`; in the end all companies do. */
 function toText(companies: ReadonlyMap<number, Collected | 'all'>): string {
-  const left = new Map(companies)
-  let total = [...left.values()].reduce((sum, one) => sum + countOf(one), 0)
-  const largestFirst = [...left].toSorted(([, one], [, other]) => countOf(other) - countOf(one))
-  for (const [companyId, collected] of largestFirst) {
-    const text = total <= MAX_IDS ? toJson(left) : undefined
-    if (text !== undefined) return text
-    left.set(companyId, 'all')
-    total -= countOf(collected)
-  }
-  return toJson(left) ?? '"all"'
+  const members = [...companies].map(toMember).toSorted((one, other) => other.count - one.count)
+  let count = members.reduce((sum, member) => sum + member.count, 0)
+  let bytes = members.reduce((sum, member) => sum + bytesOf(member.text), 0)
+  const texts = members.map((member) => {
+    if (count <= MAX_IDS && bytes <= MAX_BYTES) return member.text
+    const short = `"${member.companyId}":"all"`
+    count -= member.count
+    bytes -= bytesOf(member.text) - bytesOf(short)
+    return short
+  })
+  return bytes <= MAX_BYTES ? `{${texts.join()}}` : '"all"'
 }
 
-/** Undefined when it does not fit in a notification. */
-function toJson(companies: ReadonlyMap<number, Collected | 'all'>): string | undefined {
-  const text = JSON.stringify(Object.fromEntries([...companies].map(toMember)))
-  return Buffer.byteLength(text) <= MAX_BYTES ? text : undefined
-}
+/** Of a member and its comma. */
+const bytesOf = (text: string): number => Buffer.byteLength(text) + 1
 
-const toMember = ([companyId, collected]: [number, Collected | 'all']): [number, unknown] => [
-  companyId,
-  collected === 'all'
-    ? collected
-    : Object.fromEntries(
-        [...collected].map(([topic, ids]) => [topic, topic === 'answering' ? [...ids] : [...ids.keys()]]),
-      ),
-]
+function toMember([companyId, collected]: [number, Collected | 'all']) {
+  const named =
+    collected === 'all'
+      ? collected
+      : Object.fromEntries(
+          [...collected].map(([topic, ids]) => [topic, topic === 'answering' ? [...ids] : [...ids.keys()]]),
+        )
+  return { companyId, count: countOf(collected), text: `"${companyId}":${JSON.stringify(named)}` }
+}
 
 /** Reads a notice. One that cannot be read, such as that of a later version, stands for any change. */
 export function parseNotice(text: string): Changes {
