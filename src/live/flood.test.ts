@@ -40,3 +40,15 @@ test('more are a flood soon, as long as they last and no longer than half a seco
   vi.advanceTimersByTime(200)
   expect(isFlood(1)).toBe(false)
 })
+
+test('a flood ends without a further change, and changes that come much later do not continue it', () => {
+  const flood = createFlood()
+  flood.add(1_000)
+  expect(flood.isOn).toBe(true)
+  vi.advanceTimersByTime(500)
+  expect(flood.isOn).toBe(false)
+  flood.add(1_000)
+  vi.advanceTimersByTime(60_000)
+  flood.add(400)
+  expect(flood.isOn).toBe(false)
+})
