@@ -17,3 +17,16 @@ test('a listener that begins again while it ends hears what is told from then on
     await vi.waitFor(() => expect(onChanges).toHaveBeenCalledTimes(times), { timeout: 1_500 })
   }
 })
+
+test('a listener that ends before it has begun hears nothing twice when it begins again', async () => {
+  const onChanges = vi.fn()
+  const listener = createListener(db, { onChanges, onGap: () => {} })
+  onTestFinished(() => listener.end())
+  const first = listener.begin()
+  await listener.end()
+  await listener.begin()
+  await notify(db, '"all"')
+  await vi.waitFor(() => expect(onChanges).toHaveBeenCalled())
+  expect(onChanges).toHaveBeenCalledOnce()
+  await first
+})

@@ -34,60 +34,75 @@ export function createListener(db: Pool, { onChanges, onGap }: Heard): Listener 
   const id = randomUUID()
   let missed = 0
   let isDeaf = true
-  /** Streams rely on notices: a notice that is missed from now on is a gap. */
-  let isReady = false
   let timer: NodeJS.Timeout | undefined
-  let begun: Promise<void> | undefined
+  let begun: Begun | undefined
   let ended: Promise<void> = Promise.resolve()
-  let heardFirst = () => {}
 
   const hear = (text: string) => {
     if (!PROCESS_ID.test(text)) onChanges(parseNotice(text))
-    if (text !== id) return
+    if (text !== id || begun === undefined) return
     missed = 0
-    if (isDeaf && isReady) onGap()
+    if (isDeaf && begun.isReady) onGap()
     isDeaf = false
-    heardFirst()
+    begun.beReady()
   }
   // After a reconnection the notices of the time between are lost.
   const connection = createSubscription(() => listen(db, hear, () => isDeaf || onGap()))
-  const round = async () => {
-    const mine = begun
+  const round = async (mine: Begun) => {
+    if (begun !== mine) return
     missed += 1
     if (missed > MISSED_ROUNDS) {
       isDeaf = true
       connection.renew()
     }
     await keepListening(db, id).catch(() => {})
-    if (begun !== undefined && begun === mine) timer = setTimeout(round, ROUND_MS).unref()
+    if (begun === mine) timer = setTimeout(round, ROUND_MS, mine).unref()
+  }
+  const start = (): Begun => {
+    const mine = createBegun()
+    missed = 0
+    // The end before would delete what this begins.
+    void ended.then(async () => {
+      if (begun === mine) await connection.begin()
+      await round(mine)
+    })
+    return mine
   }
   return {
     get isDeaf() {
       return isDeaf
     },
     begin: () => {
-      begun ??= new Promise((resolve) => {
-        heardFirst = () => {
-          isReady = true
-          resolve()
-        }
-        setTimeout(() => heardFirst(), BEGIN_MS).unref()
-        missed = 0
-        // The end before would delete what this begins.
-        void ended.then(connection.begin).then(round)
-      })
-      return begun
+      begun ??= start()
+      return begun.ready
     },
     end: async () => {
       if (begun === undefined) return
+      begun.beReady()
       begun = undefined
       isDeaf = true
-      isReady = false
       clearTimeout(timer)
       ended = connection.endAfter(endListening(db, id))
       await ended
     },
   }
+}
+
+/** From one `begin` to the next `end`. Streams rely on notices when it is ready: one that is missed from then on is a gap. */
+type Begun = { isReady: boolean; readonly ready: Promise<void>; beReady(): void }
+
+function createBegun(): Begun {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const begun = {
+    isReady: false,
+    ready: promise,
+    beReady: () => {
+      begun.isReady = true
+      resolve()
+    },
+  }
+  setTimeout(begun.beReady, BEGIN_MS).unref()
+  return begun
 }
 
 type Subscribed = Promise<{ unlisten(): Promise<void> }>
