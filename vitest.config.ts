@@ -20,6 +20,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    // A poll waits for a state; a second is little on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     coverage: {
       include: ['src/**/*.ts'],
       exclude: ['**/*.test.ts'],

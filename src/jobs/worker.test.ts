@@ -55,7 +55,9 @@ test('a job of a removed company ends without a run, and one that runs at the re
   }
   startWorker({ kind: 'work', laneCap: 5, handle }, { kind: 'long', laneCap: 5, handle: long })
   await enqueueJobs(db, jobs(1, { kind: 'long', lane: 'long', companyId: removed }))
-  await vi.waitFor(async () => expect(await db`select from jobs where claim_id is not null`).toHaveLength(1))
+  await vi.waitFor(async () => expect(await db`select from jobs where claim_id is not null`).toHaveLength(1), {
+    timeout: 10_000,
+  })
   await db`update companies set deleted_at = now() where id = ${removed}`
   await enqueueJobs(db, [
     ...jobs(30, { lane: 'removed', companyId: removed }),
@@ -194,7 +196,9 @@ test('one bad job of a batch does not take the others with it', async () => {
   })
   await enqueueJobs(db, jobs(10))
   await vi.waitFor(async () => expect(await left()).toBe(1), { timeout: 10_000 })
-  await vi.waitFor(async () => expect(await listFailedJobs(db, 10)).toMatchObject([{ subjectId: 4 }]))
+  await vi.waitFor(async () => expect(await listFailedJobs(db, 10)).toMatchObject([{ subjectId: 4 }]), {
+    timeout: 10_000,
+  })
   expect(handled).toEqual([1, 2, 3, 5, 6, 7, 8, 9, 10])
 })
 
