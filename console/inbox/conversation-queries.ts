@@ -27,7 +27,7 @@ export function filterOf({ status = 'open', channelId, unread, mine, search }: I
 }
 
 /** A page of a filtered list, and the cursor of the next one. */
-export type FilteredPage = { data: Conversation[]; next: string | null }
+type FilteredPage = { data: Conversation[]; next: string | null }
 export type ConversationPages = InfiniteData<FilteredPage>
 
 /** The conversations that match a filter, from the latest backwards. */

@@ -18,7 +18,7 @@ import { type DeliveryFilter, deliveriesQuery } from './receiver-queries.ts'
 import { RedeliverDialog } from './redeliver-dialog.tsx'
 
 const ROW_PX = 44
-export const DEFAULT_HOURS = 24
+const DEFAULT_HOURS = 24
 
 export const TONES: Record<Delivery['status'], Tone> = {
   pending: 'warn',

@@ -45,8 +45,6 @@ export async function openTestRun(root: string) {
   }
 }
 
-export type TestRun = Awaited<ReturnType<typeof openTestRun>>
-
 function failureOf(module: TestModule): Failure {
   if (module.ok()) return undefined
   for (const test of module.children.allTests('failed')) {
