@@ -3,6 +3,7 @@ import { createToken, newSecret } from '../src/emails/tracking-token.ts'
 import { createSendDeps } from '../src/wiring/send-deps.ts'
 import { openKeyStream } from './live-stream.ts'
 import { eventually, startTestService } from './service.ts'
+import { messageTo } from './world.ts'
 
 const service = await startTestService({ mirrors: true })
 const { db, deps, url } = service
@@ -54,23 +55,7 @@ test('opens and clicks in mails of a closed company lead on and are not counted,
 test('a send that reaches its batch after its company was closed is refused, and nothing is written', async () => {
   const { companyId, sender } = await service.createCompany()
   await close(companyId)
-  const send = {
-    companyId,
-    senderId: Number(sender.channelId),
-    customer: '393331',
-    phone: '393331',
-    contactSource: 'WhatsApp',
-    sourceType: 'test',
-    needsWindow: false,
-    needsConsent: false,
-    dailyLimit: null,
-    slotSeconds: null,
-    type: 'text',
-    text: 'Hello',
-    media: null,
-    senderName: 'Key',
-    idempotencyId: null,
-  }
+  const send = messageTo(companyId, Number(sender.channelId), '393331')
   await expect(createSendDeps(deps).prepareSend(send)).rejects.toEqual(MOVING)
   expect(await db`select from messages where company_id = ${companyId}`).toHaveLength(0)
 })

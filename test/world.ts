@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto'
 import type { InboundRecord } from '../src/conversations/record-store.ts'
 import type { Pool } from '../src/db/connect.ts'
+import type { SendToPrepare } from '../src/messages/message-store.ts'
 
 /** Rows that tests of single rooms start from, written straight into the tables. */
 export async function createCompany(db: Pool, name = 'Acme'): Promise<number> {
@@ -44,6 +45,25 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   opensWindow: true,
   senderName: null,
   sourceType: 'parley',
+})
+
+/** A text to a customer who is known by a phone number, without checks. */
+export const messageTo = (companyId: number, senderId: number, customer: string): SendToPrepare => ({
+  companyId,
+  senderId,
+  customer,
+  phone: customer,
+  contactSource: 'WhatsApp',
+  sourceType: 'service',
+  needsWindow: false,
+  needsConsent: false,
+  dailyLimit: null,
+  slotSeconds: null,
+  type: 'text',
+  text: 'Hello',
+  media: null,
+  senderName: 'Shop key',
+  idempotencyId: null,
 })
 
 /** A connected number, of a company of its own, as the provider's id. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { writeUnmirrored } from '../../test/mirrors.ts'
-import { createCompany, createSender, messageFrom } from '../../test/world.ts'
+import { createCompany, createSender, messageFrom, messageTo } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { recordInbound } from '../conversations/record-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
@@ -23,21 +23,7 @@ async function world() {
   const companyId = await createCompany(db)
   const senderId = await createSender(db, companyId)
   const send = (changes: Partial<SendToPrepare> = {}): SendToPrepare => ({
-    companyId,
-    senderId,
-    customer: '393331234567',
-    phone: '393331234567',
-    contactSource: 'WhatsApp',
-    sourceType: 'service',
-    needsWindow: false,
-    needsConsent: false,
-    dailyLimit: null,
-    slotSeconds: null,
-    type: 'text',
-    text: 'Hello',
-    media: null,
-    senderName: 'Shop key',
-    idempotencyId: null,
+    ...messageTo(companyId, senderId, '393331234567'),
     ...changes,
   })
   const count = async (table: string) => {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, createSender } from '../../test/world.ts'
+import { createCompany, createSender, messageTo } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { prepareSends, type SendToPrepare } from './message-store.ts'
@@ -24,24 +24,7 @@ async function world() {
   const send = (changes: Partial<SendToPrepare> = {}): SendToPrepare => {
     customers += 1
     const customer = changes.customer ?? `3933300${String(customers).padStart(5, '0')}`
-    return {
-      companyId,
-      senderId,
-      customer,
-      phone: customer,
-      contactSource: 'WhatsApp',
-      sourceType: 'service',
-      needsWindow: false,
-      needsConsent: false,
-      dailyLimit: null,
-      slotSeconds: null,
-      type: 'text',
-      text: 'Hello',
-      media: null,
-      senderName: 'Shop key',
-      idempotencyId: null,
-      ...changes,
-    }
+    return { ...messageTo(companyId, senderId, customer), ...changes }
   }
   const many = (count: number, changes: Partial<SendToPrepare> = {}) =>
     Array.from({ length: count }, () => send(changes))

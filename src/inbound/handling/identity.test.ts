@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/property-runs.ts'
-import { createCompany, createSender, messageFrom } from '../../../test/world.ts'
+import { createCompany, createSender, messageFrom, messageTo } from '../../../test/world.ts'
 import { type InboundRecord, recordInbound } from '../../conversations/record-store.ts'
 import { prepareSends } from '../../messages/message-store.ts'
 import { changeNumber, changeUserId } from './identity-change-store.ts'
@@ -158,7 +158,7 @@ test('no conversation holds messages of two customers, and contact.phone is of t
         expect(writers).toHaveLength(1)
         if (number === null) continue
         expect([number, String(holders.get(number))]).toEqual([number, last])
-        const [send] = await prepareSends(db, [sendTo(companyId, senderId, number)], now())
+        const [send] = await prepareSends(db, [messageTo(companyId, senderId, number)], now())
         if (send?.refusal !== null) throw new Error('refused')
         const [{ last: reached } = { last: undefined }] = await db<{ last: string | undefined }[]>`
           select text as last from messages
@@ -172,21 +172,3 @@ test('no conversation holds messages of two customers, and contact.phone is of t
     { numRuns: propertyRuns(40) },
   )
 }, 240_000)
-
-const sendTo = (companyId: number, senderId: number, number: string) => ({
-  companyId,
-  senderId,
-  customer: number,
-  phone: number,
-  contactSource: 'WhatsApp',
-  sourceType: 'service',
-  needsWindow: false,
-  needsConsent: false,
-  dailyLimit: null,
-  slotSeconds: null,
-  type: 'text',
-  text: 'answer',
-  media: null,
-  senderName: 'Shop key',
-  idempotencyId: null,
-})
