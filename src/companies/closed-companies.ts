@@ -1,13 +1,11 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
+import type { RequireOpen } from '../db/fair-pool.ts'
 import { companyMoving } from '../errors.ts'
 import { findClosedCompanies } from './closed-company-store.ts'
 
 /** How long the closed companies are cached: a process starts no statement of a company that was closed before. */
 const TTL_MS = 3_000
-
-/** Throws 503, or rejects with it, when the company is closed. Undefined: it is open. */
-export type RequireOpen = (companyId: number) => Promise<void> | undefined
 
 /** Asks the database at most once in three seconds, and only when there is something to do. */
 export function createRequireOpen(db: Db): RequireOpen {

@@ -11,8 +11,8 @@ export const onBehalfOf = <T>(request: SlotRequest, work: () => T): T => callers
 /** The request that the present work runs on behalf of; undefined outside of `onBehalfOf`. */
 export const currentRequest = (): SlotRequest | undefined => callers.getStore()
 
-/** Throws, or rejects, when the company may start no statement. */
-type RequireOpen = (companyId: number) => Promise<void> | undefined
+/** Throws 503, or rejects with it, when the company is closed. Undefined: it is open. */
+export type RequireOpen = (companyId: number) => Promise<void> | undefined
 
 /**
  * The pool, shared fairly among companies: within `onBehalfOf`, a statement or transaction waits for a slot of its company

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { RequireOpen } from '../db/fair-pool.ts'
 import { AppError } from '../errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'
@@ -8,8 +9,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /**
      * Whether the credential of a request that was admitted still admits it and its company is open, for answers that last: at
-     * most 3 s late.
-     * It does not count as use of a session.
+     * most 3 s late. It does not count as use of a session.
      */
     isStillAdmitted(request: FastifyRequest): Promise<boolean>
   }
@@ -18,7 +18,7 @@ declare module 'fastify' {
 type Deps = {
   keys: ApiKeys
   sessions?: Sessions | undefined
-  requireOpen?: ((companyId: number) => Promise<void> | undefined) | undefined
+  requireOpen: RequireOpen
 }
 
 /**
@@ -28,7 +28,7 @@ type Deps = {
 export function createReadmission({
   keys,
   sessions,
-  requireOpen = () => undefined,
+  requireOpen,
 }: Deps): (request: FastifyRequest) => Promise<boolean> {
   const isOpen = async (companyId: number): Promise<boolean> => {
     try {

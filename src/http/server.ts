@@ -7,6 +7,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
+import type { RequireOpen } from '../db/fair-pool.ts'
 import { badRequest, notFound } from '../errors.ts'
 import { newRequestId } from '../ids.ts'
 import type { Metrics } from '../metrics.ts'
@@ -46,7 +47,7 @@ export type ServerDeps = {
   sessions?: Sessions | undefined
   refuseAddress?: AddressRule
   /** Refuses work of companies that are closed, also after their requests were admitted. */
-  requireOpen?: (companyId: number) => Promise<void> | undefined
+  requireOpen?: RequireOpen
   stopping?: Stopping
   tracing?: Tracing
 }
@@ -66,6 +67,7 @@ const KEEP_ALIVE_TIMEOUT_MS = 65_000
  */
 export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const loggerInstance: FastifyBaseLogger = deps.log
+  const { requireOpen = () => undefined } = deps
   const app = Fastify({
     loggerInstance,
     // One line of our own stands for the server's two; lines name their request themselves, few requests have another.
@@ -84,7 +86,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
   app.decorateRequest('session', null)
-  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys }))
+  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys, requireOpen }))
   readJsonBodies(app)
   answerErrors(app)
 
@@ -109,7 +111,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     done()
   })
   keepIdempotencyKeys(app, deps)
-  actForCompanies(app, deps.requireOpen ?? (() => undefined))
+  actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)
   recordRequests(app, deps.metrics)
   if (deps.tracing) traceRequests(app, deps.tracing)
