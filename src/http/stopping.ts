@@ -52,20 +52,20 @@ export function createStopping(): StoppingServer {
 
 /** Waits for a moment when no connection waits to be accepted, and none is likely to come. */
 async function noneConnects(server: NetServer): Promise<void> {
-  const endsAtMs = performance.now() + MAX_WAIT_MS
   let accepted = 0
   const count = () => {
     accepted += 1
   }
   server.on('connection', count)
-  for (let before = -1; accepted !== before && performance.now() < endsAtMs; ) {
-    before = accepted
-    await sleep(QUIET_MS)
+  const untilNoneAfter = async (wait: () => Promise<unknown>) => {
+    const endsAtMs = performance.now() + MAX_WAIT_MS
+    for (let before = -1; accepted !== before && performance.now() < endsAtMs; ) {
+      before = accepted
+      await wait()
+    }
   }
+  await untilNoneAfter(() => sleep(QUIET_MS))
   // Each iteration of the event loop accepts one connection: after an iteration without any, none waits.
-  for (let before = -1; accepted !== before && performance.now() < endsAtMs + MAX_WAIT_MS; ) {
-    before = accepted
-    await setImmediate()
-  }
+  await untilNoneAfter(setImmediate)
   server.off('connection', count)
 }
