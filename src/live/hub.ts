@@ -178,8 +178,8 @@ type Merged = {
 
 /** The changes of several notices, each once; undefined when they are too many to be read. */
 function mergeOf(pending: readonly Changed[]): Merged | undefined {
-  const [message, conversation, contact] = [new Set<number>(), new Set<number>(), new Set<number>()]
-  const ids = { message, conversation, contact, delivery: new Set<number>(), import: new Set<number>() }
+  const noIds = () => new Set<number>()
+  const ids = { message: noIds(), conversation: noIds(), contact: noIds(), delivery: noIds(), import: noIds() }
   const answering = new Map<number, string>()
   let isReset = false
   for (const changed of pending) {

@@ -5,7 +5,7 @@ import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } fro
 import type { Caller } from '../http/caller.ts'
 import { fileContent } from '../http/shapes.ts'
 import { TOPICS, type Topic } from '../live-change.ts'
-import { eventOf, type Hub } from './hub.ts'
+import { eventOf, type Hub, type Stream } from './hub.ts'
 
 /** Bounds of open streams. */
 export const STREAM_LIMITS = {
@@ -129,11 +129,8 @@ function checkRoom(open: ReadonlySet<OpenStream>, { clientId, companyId }: Calle
   if (open.size >= limits.process) throw serviceUnavailable('Too many streams are open', RETRY_AFTER_SECONDS)
 }
 
-type OpenStream = {
-  readonly companyId: number
+type OpenStream = Stream & {
   readonly clientId: string
-  readonly topics: ReadonlySet<Topic>
-  write(text: string | Buffer): void
   /** Ends it with its credential, or when its reader is too slow. */
   recheck(): Promise<void>
   end(): void
