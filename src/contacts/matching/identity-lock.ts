@@ -88,12 +88,11 @@ async function attempt<T>(
   work: LockedWork<T>,
   { lane = 'array', ids = 0 }: LockOptions,
 ): Promise<{ value: T } | undefined> {
-  const identities = [...new Set(named.flatMap(identitiesOf))]
   const large = isLarge(named) ? lane : null
   const run = async (tx: Db, commit: Commit) => {
     // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
     const [isLocked, matches, newIds] = await Promise.all([
-      tryLockContacts(tx, companyId, identities, large),
+      tryLockContacts(tx, companyId, allIdentitiesOf(named), large),
       readMatches(tx, companyId, named),
       takeContactIds(tx, large === null ? ids : 0),
     ])
@@ -109,11 +108,13 @@ async function attempt<T>(
   }
 }
 
+const allIdentitiesOf = (named: readonly Named[]): string[] => [...new Set(named.flatMap(identitiesOf))]
+
 const isLarge = (named: readonly Named[]): boolean => named.length > SMALL_BATCH
 
 /** The keys that work of this process waits for: its identities, the contacts that it names, or the place of a large batch. */
 function queueKeysOf(named: readonly Named[], lane: BatchLane): string[] {
-  const identities = [...new Set(named.flatMap(identitiesOf))]
+  const identities = allIdentitiesOf(named)
   if (isLarge(named)) return [...identities, lane]
   return [...identities, ...named.flatMap(({ id }) => (id === undefined ? [] : [`id:${id}`]))]
 }
