@@ -71,14 +71,13 @@ export async function handleItems(
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handleCustomers(deps, tx, routed, at)
   const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
-  const changes = moved.map(({ companyId, id }): LiveChange => ({ topic: 'message', companyId, id }))
-  deps.afterwards.push(() => deps.tell(changes))
   const templateEvents = routed.flatMap(toTemplateEvent)
   await applyTemplateEvents(tx, templateEvents)
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
   const contacts = await recordPreferences(tx, routed.flatMap(toPreference))
   deps.afterwards.push(() =>
     deps.tell([
+      ...moved.map((message): LiveChange => ({ topic: 'message', ...message })),
       ...templateEvents.map(toReset),
       ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
     ]),
@@ -120,14 +119,11 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
     return record === undefined ? [] : [{ one, record }]
   })
   const changes = routed.filter(isChange)
-  const recorded = await recordInbound(
-    tx,
-    known.map(({ record }) => record),
-    at,
-  )
+  const records = known.map(({ record }) => record)
+  const recorded = await recordInbound(tx, records, at)
   const changeRecords = changes.map(toChange)
   const changed = await recordMessageChanges(tx, changeRecords, at)
-  const reactions = known.map(({ record }) => record).filter(({ kind }) => kind === 'reaction')
+  const reactions = records.filter(({ kind }) => kind === 'reaction')
   const targets = await findTargets(tx, [...reactions, ...changeRecords])
 
   deps.afterwards.push(() =>
