@@ -99,9 +99,8 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
           isArray: Array.isArray(request.body),
-          ...(request.idempotency !== undefined && {
-            alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
-          }),
+          alsoCommit:
+            request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })
         deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId: caller.companyId, id })))
         return toAnswer(contacts)

@@ -30,8 +30,11 @@ export type UpsertOptions = {
   isArray?: boolean
   /** `email` leaves the phone out of matching, as the legacy address does. */
   matchBy?: 'email' | 'email or phone'
-  /** Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. */
-  alsoCommit?: (tx: Db, contacts: readonly Contact[]) => Promise<void>
+  /**
+   * Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. Without it, a single
+   * contact may share the transaction of others.
+   */
+  alsoCommit?: ((tx: Db, contacts: readonly Contact[]) => Promise<void>) | undefined
 }
 
 /**
@@ -107,7 +110,8 @@ async function upsertGroup(
     const contactOf = new Map(accepted.map((result, place) => [result, contacts.slice(place, place + 1)]))
     return results.map((result): End => {
       const { fault } = result
-      return () => (fault === undefined ? (contactOf.get(result) ?? []) : Promise.reject(fieldsFault(fault)))
+      if (fault !== undefined) return () => Promise.reject(fieldsFault(fault))
+      return () => contactOf.get(result) ?? []
     })
   }
   const written = await tryWithMatchesLocked(db, companyId, items, write)

@@ -246,9 +246,8 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           whenFull,
           isArray,
           matchBy: 'email',
-          ...(request.idempotency !== undefined && {
-            alsoCommit: (tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted)),
-          }),
+          alsoCommit:
+            request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })
         deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
         return toAnswer(contacts)
