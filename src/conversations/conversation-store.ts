@@ -108,14 +108,18 @@ export const listMessagesByIds = (db: Db, companyId: number, ids: readonly numbe
     order by message.id
   `
 
-/** The ids of the conversations of contacts. */
+/** The ids of the conversations of contacts, at most `limit`. */
 export async function listConversationIdsOf(
   db: Db,
   companyId: number,
   contactIds: readonly number[],
+  limit: number,
 ): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
-    select id from conversations where company_id = ${companyId} and contact_id = any (${[...contactIds]}::bigint[])
+    select id
+    from conversations
+    where company_id = ${companyId} and contact_id = any (${[...contactIds]}::bigint[])
+    limit ${limit}
   `
   return rows.map(({ id }) => id)
 }

@@ -30,8 +30,8 @@ export const eventOf = (event: string, data: string): string => `event: ${event}
 /** Reads changed records of a company as they stand in the events. */
 export type ReadRecords = (companyId: number, ids: readonly number[]) => Promise<readonly object[]>
 export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords> & {
-  /** The ids of the conversations that show these contacts. */
-  conversationsOf(companyId: number, contactIds: readonly number[]): Promise<readonly number[]>
+  /** The ids of the conversations that show these contacts, at most `limit`. */
+  conversationsOf(companyId: number, contactIds: readonly number[], limit: number): Promise<readonly number[]>
 }
 
 export type Hub = {
@@ -201,7 +201,8 @@ const countOf = ({ ids }: Merged): number => READ_TOPICS.reduce((sum, topic) => 
 async function sendChanged(company: Company, readers: Readers, { ids, answering }: Merged): Promise<boolean> {
   const isTaken = (topic: Topic) => [...company.streams].some(({ topics }) => topics.has(topic))
   if (ids.contact.size > 0 && isTaken('conversation')) {
-    for (const id of await readers.conversationsOf(company.id, [...ids.contact])) ids.conversation.add(id)
+    const shown = await readers.conversationsOf(company.id, [...ids.contact], MAX_READ + 1)
+    for (const id of shown) ids.conversation.add(id)
     if (ids.conversation.size > MAX_READ) return false
   }
   const texts = new Map<Topic, string>()

@@ -15,9 +15,9 @@ import type { Deps } from './deps.ts'
 export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const { db, pool, clock, log } = deps
   const inTurn =
-    <Found>(read: (companyId: number, ids: readonly number[]) => Promise<Found>) =>
-    (companyId: number, ids: readonly number[]) =>
-      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ids))
+    <Rest extends unknown[], Found>(read: (companyId: number, ...rest: Rest) => Promise<Found>) =>
+    (companyId: number, ...rest: Rest) =>
+      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ...rest))
   return createHub({
     db: pool,
     clock,
@@ -45,7 +45,7 @@ export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
         const found = await Promise.all(ids.map((id) => findImport(db, companyId, id)))
         return found.flatMap((one) => (one === undefined ? [] : [toListedImport(one)]))
       }),
-      conversationsOf: inTurn((companyId, ids) => listConversationIdsOf(db, companyId, ids)),
+      conversationsOf: inTurn((companyId, ids, limit) => listConversationIdsOf(db, companyId, ids, limit)),
     },
   })
 }
