@@ -7,7 +7,7 @@ import { findClosedCompanies } from './closed-company-store.ts'
 /** How long the closed companies are cached: a process starts no statement of a company that was closed before. */
 const TTL_MS = 3_000
 
-/** Asks the database at most once in three seconds, and only when there is something to do. */
+/** The check of this process. It reads the closed companies at most once in three seconds, and only when it is asked. */
 export function createRequireOpen(db: Db): RequireOpen {
   let closed: ReadonlySet<number> = new Set()
   let untilMs = 0

@@ -2,8 +2,8 @@ import { type Db, jsonRows } from '../db/connect.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /**
- * Keeps the statuses of sent messages as events and moves the messages forward: any order, repeated or not, ends in
- * the same state. Statuses of other tools' messages match nothing.
+ * Stores the statuses of sent messages as events and advances the messages. Order and repetitions do not change the result: the
+ * status with the highest rank wins. Statuses of messages that another tool sent match nothing. Returns the changed messages.
  */
 export async function recordStatuses(
   tx: Db,

@@ -6,11 +6,12 @@ import { createListener } from './listener.ts'
 import { listActive } from './live-store.ts'
 import type { Changed, Changes } from './notice.ts'
 
-/** A reset goes to the streams of a company in groups, and again after this time at the earliest: clients read much after each. */
+/** Clients read much after a reset: the next one of a company starts after this time at the earliest. */
 const RESET_EVERY_MS = 2_000
-const RESET_PAUSE_MS = 200
+/** A reset goes to this number of streams, and to the next ones after this pause. */
 const RESET_STREAMS = 5
-/** While the company has more changes than are sent, reads have to wait. */
+const RESET_PAUSE_MS = 200
+/** Fewer at a time while the company has more changes than are sent. */
 const RESET_STREAMS_IN_FLOOD = 1
 const POLL_EVERY_MS = 1_000
 /** Records that are read at once; more are a reset. */
@@ -24,7 +25,7 @@ export type Stream = {
   write(text: string | Buffer): void
 }
 
-/** An event as the stream carries it; `data` is a line of JSON. */
+/** The text of an event; `data` is a line of JSON. */
 export const eventOf = (event: string, data: string): string => `event: ${event}\ndata: ${data}\n\n`
 
 /** Reads changed records of a company as they stand in the events. */

@@ -99,7 +99,7 @@ export async function exportCompany(
   return { companyId, ...(await writer.close()) }
 }
 
-/** The order matters: no new work starts, then its transactions end, then what these left on its way is over. */
+/** In this order: no process starts new work, the transactions that are open then end, and the work that they left ends. */
 async function untilQuiet(db: Pool, companyId: number, cachedSeconds: number): Promise<void> {
   const endsAtMs = performance.now() + BUSY_DEADLINE_MS
   const until = async (isOver: () => Promise<boolean>) => {

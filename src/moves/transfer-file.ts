@@ -35,7 +35,7 @@ export type TransferWriter = { write(entry: Header | Entry): Promise<void>; clos
 
 /**
  * Writes lines of JSON and, at the end, their number and SHA-256. The file must not exist; its owner alone may read it. Until
- * it is complete it is named `.partial`, and an export that begins anew replaces what a killed one left.
+ * it is complete, its name ends in `.partial`; a new export replaces the partial file of one that was killed.
  */
 export async function createTransferFile(path: string): Promise<TransferWriter> {
   const exists = await access(path).then(

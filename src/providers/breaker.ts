@@ -14,7 +14,7 @@ const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
 const MAX_SENDERS = 10_000
 
-/** A sender; companies may know the same id. */
+/** Senders of two companies may have the same id. */
 export type SenderKey = { companyId: number; id: number }
 
 export type Breaker = {

@@ -2,7 +2,7 @@ import type { Db } from '../db/connect.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
-/** A step of a walk over the deliveries of a range; `next` is the id that it ended at, undefined at the end of the walk. */
+/** A batch of the deliveries of a range; `next` is the id of its last one, undefined when no batch follows. */
 export type RedeliveryBatch = { count: number; next: number | undefined }
 
 /** Makes a finished delivery due again, with five new attempts; false when it is pending, or missing. */

@@ -35,13 +35,13 @@ export async function redeliverLog(
   onEnqueued(companyId)
 }
 
-/** How far a range has been enqueued again: the id that the next step begins after, and how many deliveries so far. */
+/** How far a range has been enqueued again: the id after which the next batch begins, and how many deliveries so far. */
 export type RangeProgress = { until: string; count: number; cursor: number | null }
 
 /**
  * Enqueues again every finished delivery of a registration made from `since` until before `until`; returns how many.
- * Each step of 1,000 is a transaction, in which `alsoCommit` runs last: a walk that broke off goes on after its last
- * step when it is given that step's progress. A null cursor says that the walk is complete.
+ * Each batch of 1,000 is a transaction, in which `alsoCommit` runs last. An interrupted call continues after its last batch when
+ * it is repeated with the progress of that batch. A null cursor says that nothing is left.
  */
 export async function redeliverRange(
   { db, onEnqueued }: RedeliveryDeps,

@@ -4,7 +4,7 @@ import { currentRequest, onBehalfOf } from '../../db/fair-pool.ts'
 import type { SlotRequest } from '../../db/slot-queue.ts'
 import { SMALL_BATCH } from './identity-lock.ts'
 
-/** One waits for the disk while the next is computed. */
+/** The statements of one group run while the other waits for the disk. */
 const GROUPS_AT_ONCE = 2
 /** Writes of one key that wait at most; more are refused at once. */
 const WAITING_MAX = 500
@@ -17,8 +17,7 @@ export function createGroups<Item, Result>() {
   const groupsOf = new WeakMap<Pool, Map<string, Group<Item, Result>>>()
   /**
    * Adds a write to those with the same key that wait: up to 25 run together, at once while fewer than two groups of the
-   * key run. `run` has to do the same for every write of a key.
-   * 503 when 500 wait.
+   * key run. `run` has to do the same for every write of a key. 503 when 500 wait.
    */
   return async (
     pool: Pool,

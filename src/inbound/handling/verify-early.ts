@@ -34,7 +34,7 @@ export async function verifyEarly<Routed extends Early>(
   return { taken: routed.filter((one) => !unverified.has(one)), unverified: [...unverified] }
 }
 
-/** Companies may know the same id. */
+/** Senders of two companies may have the same id. */
 const keyOf = ({ companyId, id }: { companyId: number; id: number }): string => `${companyId}.${id}`
 
 const isEarly = ({ event, receivedAt, sender }: Early): boolean =>
