@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import { createToken, newSecret } from '../src/emails/tracking-token.ts'
 import { createSendDeps } from '../src/wiring/send-deps.ts'
 import { openKeyStream } from './live-stream.ts'
-import { eventually, startTestService } from './service.ts'
+import { eventually, startTestService, untilClosed } from './service.ts'
 import { messageTo } from './world.ts'
 
 const service = await startTestService({ mirrors: true })
 const { db, deps, url } = service
 
-/** As an export closes a company, until every process has seen it. */
+/** As an export closes a company. */
 async function close(companyId: number): Promise<void> {
   await db`update companies set closed_at = now() where id = ${companyId}`
-  await new Promise((resume) => setTimeout(resume, 3_500))
+  await untilClosed(service, companyId)
 }
 
 const MOVING = expect.objectContaining({ status: 503, headers: { 'retry-after': '30' } })

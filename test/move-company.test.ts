@@ -15,7 +15,7 @@ import { MOVED_TABLES, SECRET_COLUMNS, UNMOVED_TABLES } from '../src/moves/moved
 import { ensureServiceSecret, SEALED_COLUMNS } from '../src/secrets/secret-store.ts'
 import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
 import { startReceiver } from './receiver.ts'
-import { eventually, startTestService, type TestService, uniquePhone } from './service.ts'
+import { eventually, startTestService, type TestService, uniquePhone, untilClosed } from './service.ts'
 
 const PASSPHRASE = 'a passphrase of the move'
 const EVENTS = ['whatsapp.message.received']
@@ -214,7 +214,7 @@ test('a request that was admitted before its company was closed, and whose body 
   // The key is cached as one of an open company.
   await new Promise((resume) => setTimeout(resume, 500))
   await source.db`update companies set closed_at = now() where id = ${companyId}`
-  await new Promise((resume) => setTimeout(resume, 3_500))
+  await untilClosed(source, companyId)
   socket.write(body.slice(5))
   const [status, ...headers] = (await answer).split('\r\n')
   expect([status, headers]).toEqual([expect.stringContaining(' 503 '), expect.arrayContaining(['retry-after: 30'])])

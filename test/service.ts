@@ -159,4 +159,15 @@ export async function eventually<T>(check: () => Promise<T | undefined | false>,
   }
 }
 
+/** Resolves when the process of the service has seen that the company is closed. It looks every 3 s. */
+export const untilClosed = ({ deps }: Pick<TestService, 'deps'>, companyId: number) =>
+  eventually(async () => {
+    try {
+      await deps.requireOpen(companyId)
+      return false
+    } catch {
+      return true
+    }
+  })
+
 export const uniquePhone = (): string => `39${randomInt(1e9, 1e10)}`
