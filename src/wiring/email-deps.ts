@@ -42,12 +42,12 @@ const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): num
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
   const { db, pool, config, log } = deps
   const unsubscribe = async (companyId: number, address: string) => {
-    const contact = await findContactByEmail(db, companyId, address)
+    const known = await findContactByEmail(db, companyId, address)
+    if (known) await recordConsent(db, companyId, known.id, 'email', false, UNSUBSCRIBED)
     // An address that is no contact becomes one, so that its opt-out can be seen and changed.
-    if (contact) await recordConsent(db, companyId, contact.id, 'email', false, UNSUBSCRIBED)
-    const change = { email: address, emailConsent: false, source: 'Email' }
-    const [changed] = contact ? [contact] : await upsertContacts(db, companyId, [change], UNSUBSCRIBED)
-    if (changed) deps.tell([{ topic: 'contact', companyId, id: changed.id }])
+    const write = { email: address, emailConsent: false, source: 'Email' }
+    const contacts = known ? [known] : await upsertContacts(db, companyId, [write], UNSUBSCRIBED)
+    deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
   }
   return {
     ...deps,
