@@ -26,7 +26,7 @@ test('a listener that ends before it has begun hears nothing twice when it begin
   await listener.end()
   await listener.begin()
   await notify(db, '"all"')
-  await vi.waitFor(() => expect(onChanges).toHaveBeenCalled())
+  await vi.waitFor(() => expect(onChanges).toHaveBeenCalled(), { timeout: 10_000 })
   expect(onChanges).toHaveBeenCalledOnce()
   await first
 })
