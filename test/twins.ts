@@ -98,3 +98,35 @@ async function identitiesOf(db: Pool, companyId: number): Promise<Identities> {
   `
   return row
 }
+
+/** All rows of a company, by table. */
+export async function rowsOf(db: Pool, companyId: number): Promise<Record<string, unknown>> {
+  const tables = await db<{ name: string }[]>`
+    select c.relname as name
+    from pg_class c
+    join pg_attribute a on a.attrelid = c.oid and a.attname = 'company_id'
+    where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
+    order by c.relname
+  `
+  const found: Record<string, unknown> = {}
+  for (const { name } of tables) {
+    const [row] = await db`
+      select jsonb_agg(to_jsonb(t) order by to_jsonb(t)) as rows from ${db(name)} t where company_id = ${companyId}
+    `
+    if (row?.rows !== null) found[name] = row?.rows
+  }
+  return found
+}
+
+/** Runs a statement for another company, and proves that no row of this one changes. */
+export async function keepsRows<Result>(
+  db: Pool,
+  companyId: number,
+  statement: () => Promise<Result>,
+): Promise<Result> {
+  const before = await rowsOf(db, companyId)
+  expect(Object.keys(before)).not.toEqual([])
+  const result = await statement()
+  expect(await rowsOf(db, companyId)).toEqual(before)
+  return result
+}

@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
-import { readPerson } from './contact-erasure-store.ts'
-import { listContactsByIds } from './contact-store.ts'
+import { blankContact, eraseConsents, eraseRefusals, hashOptOuts, readPerson } from './contact-erasure-store.ts'
+import { findContact, forgetAliases, listContactsByIds } from './contact-store.ts'
 import { readContactsAfter } from './export/contact-export-store.ts'
-import { readMatches } from './matching/identity-store.ts'
-import { readContactCount } from './search/contact-count-store.ts'
+import { expireImports } from './import/contact-import-store.ts'
+import { hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
+import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 
 // Without mirrors: the mirror's contact has the id that is looked for.
 const { db } = await createTestDatabase()
@@ -61,4 +63,117 @@ test('an alias belongs to its contact, though a contact of another company has t
     select contact_id from contact_identities where company_id = ${mine} and identity = ${ALIAS}
   `
   expect([...rows]).toEqual([{ contactId: mineId }])
+})
+
+/** Two companies whose contacts have the same id and phone, and other names. The second has one more with the phone. */
+async function createContacts() {
+  const { companyId, twinId } = await createTwins(db, {
+    contacts: [[1, PHONE, PHONE]],
+    contactAliases: [[ALIAS, 1]],
+  })
+  await db`update contacts set first_name = 'Ada', email_key = ${EMAIL} where company_id = ${companyId}`
+  await db`update contacts set first_name = 'Bob' where company_id = ${twinId}`
+  await db`
+    insert into contacts (company_id, id, phone, phone_identity, source, source_type)
+    values (${twinId}, 2, ${PHONE}, ${PHONE}, 'test', 'test')
+  `
+  return { companyId, twinId }
+}
+
+test('a contact is found by its id in its company', async () => {
+  const { companyId, twinId } = await createContacts()
+  const names = [await findContact(db, companyId, 1), await findContact(db, twinId, 1)].map((one) => one?.firstName)
+  expect(names).toEqual(['Ada', 'Bob'])
+})
+
+test('a contact has not changed since it was found, though one of another company has its id', async () => {
+  const { companyId, twinId } = await createContacts()
+  const named = [{ emailKey: null, phoneIdentity: PHONE }]
+  for (const [id, name] of [[companyId, 'Ada'] as const, [twinId, 'Bob'] as const]) {
+    const matches = await db.begin((tx) => readMatches(tx, id, named))
+    expect(matches?.map(({ firstName }) => firstName)).toEqual([name])
+  }
+})
+
+test('a contact may lose its email while only another company has one more contact with its phone', async () => {
+  const { companyId, twinId } = await createContacts()
+  expect(await hasTwinWithoutEmail(db, companyId, PHONE, 1)).toBe(false)
+  expect(await hasTwinWithoutEmail(db, twinId, PHONE, 1)).toBe(true)
+})
+
+test('an alias is forgotten in its company', async () => {
+  const { companyId, twinId } = await createContacts()
+  await keepsRows(db, twinId, () => forgetAliases(db, companyId, [{ id: 1, identity: ALIAS }]))
+  expect(await db`select from contact_aliases where company_id = ${companyId}`).toHaveLength(0)
+})
+
+test('changes are added up while another process has those of another company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  for (const id of [companyId, twinId]) {
+    await db`insert into contact_changes (company_id, id, change) overriding system value values (${id}, 1, 3)`
+  }
+  await db.begin(async (held) => {
+    await held`select from contact_changes where company_id = ${twinId} for update`
+    await db.begin(async (tx) => {
+      await tx`set local lock_timeout = '1s'`
+      await addUpChanges(tx)
+    })
+  })
+  const counts = await db`select company_id, living from contact_counts where company_id in (${companyId}, ${twinId})`
+  expect([...counts]).toEqual([{ companyId, living: 3 }])
+})
+
+test('an erasure takes the aliases of the contact, and none of a contact of another company', async () => {
+  const { companyId, twinId } = await createContacts()
+  await db`insert into contact_aliases values (${twinId}, '39777', 1)`
+  expect((await readPerson(db, companyId, 1))?.identities).toEqual([PHONE, ALIAS])
+})
+
+test('an erasure changes contacts, consents, opt-outs and refused rows of its company', async () => {
+  const { companyId, twinId } = await createContacts()
+  for (const id of [companyId, twinId]) {
+    await db`
+      insert into consent_changes (company_id, id, contact_id, channel, value, source)
+      overriding system value
+      values (${id}, 1, 1, 'email', true, 'test')
+    `
+    await db`insert into opt_outs (company_id, channel, identity) values (${id}, 'whatsapp', ${PHONE})`
+    await db`
+      insert into contact_imports (company_id, id, format, columns, size_bytes, rows, read_bytes, read_lines, status)
+      values (${id}, 1, 'csv', '{phone}', 1, 1, 1, 1, 'completed')
+    `
+    await db`insert into contact_import_refusals values (${id}, 1, 2, 'is wrong', ${[PHONE]})`
+  }
+  await keepsRows(db, twinId, async () => {
+    await blankContact(db, companyId, 1)
+    await eraseConsents(db, companyId, 1, 10)
+    await hashOptOuts(db, companyId, [PHONE])
+    await eraseRefusals(db, companyId, [PHONE], undefined, 10)
+  })
+  expect((await findContact(db, companyId, 1))?.firstName).toBe(null)
+  for (const table of ['consent_changes', 'contact_import_refusals']) {
+    expect(await db`select from ${db(table)} where company_id = ${companyId}`).toHaveLength(0)
+  }
+  const [optOut] = await db`select identity from opt_outs where company_id = ${companyId}`
+  expect(optOut).toEqual({ identity: expect.stringMatching('^hash:') })
+})
+
+test('an import is removed 90 days after its end, though another company has a newer one with its id and refused rows', async () => {
+  const companies = [await createCompany(db), await createCompany(db), await createCompany(db)]
+  for (const [place, days] of [91, 1, 91].entries()) {
+    await db`
+      insert into contact_imports (company_id, id, format, columns, size_bytes, rows, read_bytes, read_lines, status, ended_at)
+      values (
+        ${companies[place]!}, 1, 'csv', '{email}', 1, 1, 1, 1, 'completed', now() - make_interval(days => ${days})
+      )
+    `
+  }
+  const [, newer, refused] = companies
+  for (const id of [newer!, refused!]) {
+    await db`insert into contact_import_refusals values (${id}, 1, 2, 'is empty', '{}')`
+  }
+  await keepsRows(db, newer!, () => expireImports(db, 100))
+  expect([
+    ...(await db`select company_id from contact_imports where company_id = any(${companies}::bigint[])`),
+  ]).toEqual([{ companyId: newer }])
 })

@@ -1,30 +1,37 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createTwins } from '../../test/twins.ts'
+import { createTwins, keepsRows } from '../../test/twins.ts'
+import {
+  findConversation,
+  findSeq,
+  hasWrittenSince,
+  listConversationIdsOf,
+  listMessagesByIds,
+} from './conversation-store.ts'
 import { findTargets } from './message-change-store.ts'
 import { findExpiredMessages } from './message-expiry-store.ts'
 import { recordStatuses } from './status-store.ts'
-import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
+import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 const { db } = await createTestDatabase()
 const AT = new Date('2026-01-03T00:00:00Z')
 const WAMID = 'wamid.1'
 
 /** Two companies that have each a message with the same ids, and a copy of its media under a name of its own. */
-async function createMessages() {
+async function createMessages({ twinMessageId = 1 } = {}) {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[1, '39333', '39333']],
     conversations: [[1, '39333', 1, 'open']],
   })
-  for (const id of [companyId, twinId]) {
+  for (const [id, messageId] of [[companyId, 1] as const, [twinId, twinMessageId] as const]) {
     await db`
       insert into messages (company_id, id, conversation_id, seq, direction, type, status, wamid, provider_message_id)
       overriding system value
-      values (${id}, 1, 1, 1, 'outbound', 'text', 'sent', ${WAMID}, ${WAMID})
+      values (${id}, ${messageId}, 1, 1, 'outbound', 'text', 'sent', ${WAMID}, ${WAMID})
     `
     await db`
       insert into media (company_id, message_id, sender_id, provider_media_id, storage_key)
-      values (${id}, 1, 1, 'media', ${`copy of ${id}`})
+      values (${id}, ${messageId}, 1, 'media', ${`copy of ${id}`})
     `
   }
   return { companyId, twinId }
@@ -111,4 +118,111 @@ test('messages that expire are those of each company, with the files of the comp
       .toSorted((a, b) => a - b)
       .map((id) => ({ companyId: id, ids: [1], storageKeys: [`copy of ${id}`] })),
   )
+})
+
+test('a page starts before its message, of which another company has one with that id', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set seq = 7 where company_id = ${twinId}`
+  expect([await findSeq(db, companyId, 1, 1), await findSeq(db, twinId, 1, 1)]).toEqual([1, 7])
+})
+
+test('messages and conversations with some ids are those of the company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set text = 'other' where company_id = ${twinId}`
+  expect((await listMessagesByIds(db, companyId, [1])).map(({ text }) => text)).toEqual([null])
+  expect((await listMessagesByIds(db, twinId, [1])).map(({ text }) => text)).toEqual(['other'])
+  expect(await listConversationIdsOf(db, companyId, [1])).toEqual([1])
+})
+
+test('a message shows the reaction to it in its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  for (const [id, emoji] of [[companyId, 'A'] as const, [twinId, 'B'] as const]) {
+    await db`
+      insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
+      values (${id}, 'reaction', ${WAMID}, ${emoji}, ${AT})
+    `
+  }
+  const shown = async (id: number) => (await listMessagesByIds(db, id, [1])).map(({ reaction }) => reaction)
+  expect([await shown(companyId), await shown(twinId)]).toEqual([['A'], ['B']])
+})
+
+test('a customer who has written to another company has not written to this one', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update conversations set last_inbound_at = ${AT} where company_id = ${twinId}`
+  expect([await hasWrittenSince(db, companyId, '39333', AT), await hasWrittenSince(db, twinId, '39333', AT)]).toEqual([
+    false,
+    true,
+  ])
+})
+
+test('a conversation that is found through aliases shows the user id of its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  for (const [id, alias] of [[companyId, 'IT.1'] as const, [twinId, 'IT.2'] as const]) {
+    await db`update conversations set customer = '~1' where company_id = ${id}`
+    await db`insert into customer_aliases values (${id}, 1, ${alias}, '~1')`
+  }
+  const userIds = [await findConversation(db, companyId, 1), await findConversation(db, twinId, 1)]
+  expect(userIds.map((conversation) => conversation?.userId)).toEqual(['IT.1', 'IT.2'])
+})
+
+test('a status that names a message by our id changes no message of another company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set wamid = null where company_id in (${companyId}, ${twinId})`
+  await keepsRows(db, twinId, () => recordStatuses(db, [{ ...told(companyId, 'read'), messageId: 1 }], AT))
+  expect(await statusesOf(companyId)).toEqual(['read'])
+})
+
+test('a status that names a message by our id comes from the number of its conversation', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set wamid = null where company_id in (${companyId}, ${twinId})`
+  await db`
+    insert into senders (
+      company_id, id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token
+    )
+    overriding system value
+    values (${companyId}, 2, 'meta', '+2', '2', 'Acme', ${`PN2${companyId}`}, 'WABA', 'secret')
+  `
+  await db`update conversations set sender_id = 2 where company_id = ${companyId}`
+  await recordStatuses(db, [{ ...told(companyId, 'read'), messageId: 1 }], AT)
+  expect(await statusesOf(companyId)).toEqual(['sent'])
+})
+
+test('a status that names a message by the provider’s id changes no message of another company', async () => {
+  const { companyId, twinId } = await createMessages()
+  const status = { ...told(companyId, 'read'), wamid: null, providerMessageId: WAMID }
+  await keepsRows(db, twinId, () => recordStatuses(db, [status], AT))
+  expect(await statusesOf(companyId)).toEqual(['read'])
+})
+
+test('a status waits for no lock on a message of another company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db.begin(async (held) => {
+    await held`select from messages where company_id = ${twinId} for update`
+    await db.begin(async (tx) => {
+      await tx`set local lock_timeout = '1s'`
+      await recordStatuses(tx, [told(companyId, 'read')], AT)
+    })
+  })
+  expect(await statusesOf(companyId)).toEqual(['read'])
+})
+
+test('a waiting status is taken once its own company has the message', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set provider_message_id = 'new' where company_id = ${companyId}`
+  for (const id of [companyId, twinId]) {
+    await db`
+      insert into waiting_statuses (company_id, id, provider_message_id, status)
+      overriding system value
+      values (${id}, 1, 'new', 'read')
+    `
+  }
+  const taken = await keepsRows(db, twinId, () => claimWaiting(db))
+  expect(taken.map((status) => status.companyId)).toEqual([companyId])
+})
+
+test('messages expire, though another company has a newer one with a lower id', async () => {
+  const { companyId, twinId } = await createMessages({ twinMessageId: 2 })
+  await db`update messages set created_at = now() - interval '400 days' where company_id = ${twinId}`
+  const expired = await findExpiredMessages(db, 365, 100, 100)
+  expect(expired.filter((one) => [companyId, twinId].includes(one.companyId)).map(({ ids }) => ids)).toEqual([[2]])
 })

@@ -1,7 +1,21 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
-import { findImport, readWaiting, recordImportProgress } from './contact-import-store.ts'
+import {
+  endCancelled,
+  endImport,
+  findImport,
+  insertImport,
+  lockReceiving,
+  queueImport,
+  readImports,
+  readRefusals,
+  readWaiting,
+  recordImportProgress,
+  recordListGone,
+  removeImport,
+  startImport,
+} from './contact-import-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
@@ -29,4 +43,32 @@ test('lists that wait are those of the company', async () => {
     values (${companyId}, 'csv', '{email}', 100, 0, 0, 0, 'key', 'queued')
   `
   expect(await readWaiting(db, companyId)).toEqual({ lists: 1, bytes: 100 })
+})
+
+const LIST = { columns: ['email'], sizeBytes: 100, rows: 3, readBytes: 10, readLines: 1 }
+const given = { format: 'csv' as const, storageKey: 'key', clientId: null }
+
+test('an import of another company with the same id is neither read nor changed', async () => {
+  const companyId = await createCompany(db)
+  const id = await insertImport(db, companyId, given)
+  expect(await lockReceiving(db, companyId, id)).toBe(true)
+  await queueImport(db, companyId, id, LIST)
+  expect(await startImport(db, companyId, id)).toMatchObject({ storageKey: 'key' })
+  await recordImportProgress(db, companyId, id, {
+    ...{ from: 10, readBytes: 60, readLines: 3, created: 1, updated: 0, unchanged: 0 },
+    refusals: [{ line: 3, reason: 'is empty', fields: [''] }],
+  })
+  await endImport(db, companyId, id, null)
+  await recordListGone(db, companyId, id)
+  expect(await readImports(db, companyId, id + 1, 10)).toMatchObject([{ id, status: 'completed', storageKey: null }])
+  expect(await readRefusals(db, companyId, id, 0, 10)).toEqual([{ line: 3, reason: 'is empty', fields: [''] }])
+})
+
+test('an import of the company is cancelled or removed, and none of another company', async () => {
+  const companyId = await createCompany(db)
+  const [one, other] = [await insertImport(db, companyId, given), await insertImport(db, companyId, given)]
+  await queueImport(db, companyId, one, LIST)
+  expect(await endCancelled(db, companyId, one)).toBe(true)
+  await removeImport(db, companyId, other)
+  expect((await readImports(db, companyId, other + 1, 10)).map(({ id }) => id)).toEqual([one])
 })
