@@ -1,0 +1,170 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createTwins, keepsRows } from '../../test/twins.ts'
+import type { Db } from '../db/connect.ts'
+import { eraseDailyLimitEntries, expireDailyLimitEntries } from './daily-limit-store.ts'
+import { completeSends, findSentMessage, prepareSends, type SendToPrepare } from './message-store.ts'
+
+// Companies whose senders, contacts, conversations and messages have the same ids.
+const { db } = await createTestDatabase()
+const [CUSTOMER, ALIAS] = ['39333', '39444']
+const AT = new Date('2026-01-03T00:00:00Z')
+// Ids that tests give are lower.
+for (const sequence of ['contacts_id_seq', 'conversations_id_seq', 'messages_id_seq'])
+  await db`select setval(${sequence}::regclass, 1000)`
+
+const createConversations = () =>
+  createTwins(db, { contacts: [[1, CUSTOMER, CUSTOMER]], conversations: [[1, CUSTOMER, 1, 'open']] })
+
+const send = (companyId: number, changes: Partial<SendToPrepare> = {}): SendToPrepare => ({
+  companyId,
+  senderId: 1,
+  customer: CUSTOMER,
+  phone: CUSTOMER,
+  contactSource: 'WhatsApp',
+  sourceType: 'test',
+  needsWindow: false,
+  needsConsent: false,
+  dailyLimit: null,
+  slotSeconds: null,
+  type: 'text',
+  text: 'Hello',
+  media: null,
+  senderName: 'Acme',
+  idempotencyId: null,
+  ...changes,
+})
+
+const refusalsOf = async (...sends: SendToPrepare[]) =>
+  (await prepareSends(db, sends, AT)).map(({ refusal }) => refusal)
+
+async function insertMessage(companyId: number, status: string): Promise<void> {
+  await db`
+    insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+    overriding system value
+    values (${companyId}, 1, 1, 1, 'outbound', 'text', ${status})
+  `
+}
+
+/** Runs sends of a company while another transaction has locked rows of the other company. */
+const whileLocked = (lock: (held: Db) => Promise<unknown>, run: () => Promise<unknown>) =>
+  db.begin(async (held) => {
+    await lock(held)
+    await run()
+  })
+
+test('sends of two companies to the same customer write one message each', async () => {
+  const { companyId, twinId } = await createConversations()
+  const sends = [send(companyId), send(companyId, { text: 'More' }), send(twinId)]
+  expect(await refusalsOf(...sends)).toEqual([null, null, null])
+  const messages = await db`
+    select company_id, seq, text from messages where company_id in (${companyId}, ${twinId}) order by company_id, seq
+  `
+  expect([...messages]).toEqual([
+    { companyId, seq: 1, text: 'Hello' },
+    { companyId, seq: 2, text: 'More' },
+    { companyId: twinId, seq: 1, text: 'Hello' },
+  ])
+})
+
+test('an alias of a customer leads to a conversation in its company', async () => {
+  const { companyId, twinId } = await createConversations()
+  await db`insert into customer_aliases values (${companyId}, 1, ${ALIAS}, ${CUSTOMER})`
+  const sends = [companyId, twinId].map((id) => send(id, { customer: ALIAS, phone: ALIAS }))
+  expect(await refusalsOf(...sends)).toEqual([null, null])
+  const customersOf = async (id: number) =>
+    (await db`select customer from conversations where company_id = ${id} order by 1`).map(({ customer }) => customer)
+  expect(await customersOf(companyId)).toEqual([CUSTOMER])
+  expect(await customersOf(twinId)).toEqual([CUSTOMER, ALIAS])
+})
+
+test('the window of a customer is open in the company to which the customer has written', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  await prepareSends(db, [send(companyId)], AT)
+  await db`update conversations set last_inbound_at = ${AT} where company_id = ${companyId}`
+  const sends = [companyId, twinId].map((id) => send(id, { needsWindow: true }))
+  expect(await refusalsOf(...sends)).toEqual([null, 'window'])
+})
+
+test('the daily limit of a sender refuses no send of another company', async () => {
+  const { companyId, twinId } = await createConversations()
+  await prepareSends(db, [send(companyId, { customer: ALIAS, phone: ALIAS, dailyLimit: 1 })], AT)
+  const sends = [companyId, twinId].map((id) => send(id, { dailyLimit: 1 }))
+  expect(await refusalsOf(...sends)).toEqual(['limit', null])
+})
+
+test('a send holds the Idempotency-Key of its company', async () => {
+  const { companyId, twinId } = await createConversations()
+  await insertKey(twinId)
+  expect(await refusalsOf(...[companyId, twinId].map((id) => send(id, { idempotencyId: 1 })))).toEqual(['key', null])
+})
+
+test('a send waits for no Idempotency-Key and no limit of another company', async () => {
+  const { companyId, twinId } = await createConversations()
+  await insertKey(companyId)
+  await insertKey(twinId)
+  await whileLocked(
+    async (held) => {
+      await held`select from idempotency_keys where company_id = ${twinId} for update`
+      await held`select from sender_limits where company_id = ${twinId} for update`
+    },
+    async () => {
+      expect(await refusalsOf(send(companyId, { idempotencyId: 1, dailyLimit: 10 }))).toEqual([null])
+    },
+  )
+})
+
+const insertKey = (companyId: number) => db`
+  insert into idempotency_keys (company_id, id, client_id, method, path, key, digest, lease_until)
+  overriding system value
+  values (${companyId}, 1, 'client', 'POST', '/send', 'key', '', now() + interval '1 minute')
+`
+
+test('the number that the provider names is an alias, though another company has a conversation of it', async () => {
+  const { companyId, twinId } = await createConversations()
+  for (const id of [companyId, twinId]) await insertMessage(id, 'pending')
+  await prepareSends(db, [send(twinId, { customer: ALIAS, phone: ALIAS })], AT)
+  const completed = {
+    ...{ companyId, messageId: 1, status: 'sent' as const, wamid: 'w', providerMessageId: null, dialled: CUSTOMER },
+    ...{ customer: ALIAS, error: null, hasProviderMedia: false, idempotencyId: null, answer: null },
+  }
+  await keepsRows(db, twinId, () => completeSends(db, [completed], AT))
+  const aliases = await db`select alias, customer from customer_aliases where company_id = ${companyId}`
+  expect([...aliases]).toEqual([{ alias: ALIAS, customer: CUSTOMER }])
+  const known = await db`select identity, contact_id from contact_aliases where company_id = ${companyId}`
+  expect([...known]).toEqual([{ identity: ALIAS, contactId: 1 }])
+})
+
+test('a repeated request finds the message of its company', async () => {
+  const { companyId, twinId } = await createConversations()
+  await insertMessage(companyId, 'sent')
+  await insertMessage(twinId, 'failed')
+  const statuses = [await findSentMessage(db, companyId, 1), await findSentMessage(db, twinId, 1)]
+  expect(statuses.map((message) => message?.status)).toEqual(['sent', 'failed'])
+})
+
+/** A customer that the daily limit counted so many hours ago. */
+async function count(companyId: number, hours: number): Promise<void> {
+  await db`
+    insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
+    values (${companyId}, 1, 1, ${CUSTOMER}, now() - make_interval(hours => ${hours}))
+  `
+  await db`update sender_limits set last_ordinal = 1 where company_id = ${companyId}`
+}
+
+test('a customer is erased from the daily limits of the company', async () => {
+  const { companyId, twinId } = await createConversations()
+  for (const id of [companyId, twinId]) await count(id, 1)
+  await keepsRows(db, twinId, () => eraseDailyLimitEntries(db, companyId, [CUSTOMER]))
+  expect([...(await db`select customer from daily_limit_entries where company_id = ${companyId}`)]).toEqual([
+    { customer: '' },
+  ])
+})
+
+test('old entries of a daily limit are deleted, and newer ones of another company are kept', async () => {
+  const { companyId, twinId } = await createConversations()
+  await count(companyId, 26)
+  await count(twinId, 1)
+  await keepsRows(db, twinId, () => expireDailyLimitEntries(db, 100))
+  expect(await db`select from daily_limit_entries where company_id = ${companyId}`).toHaveLength(0)
+})
