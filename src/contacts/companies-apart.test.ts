@@ -5,7 +5,7 @@ import { createCompany } from '../../test/world.ts'
 import { blankContact, eraseConsents, eraseRefusals, hashOptOuts, readPerson } from './contact-erasure-store.ts'
 import { findContact, forgetAliases, listContactsByIds } from './contact-store.ts'
 import { readContactsAfter } from './export/contact-export-store.ts'
-import { expireImports } from './import/contact-import-store.ts'
+import { expireImports, recordImportProgress } from './import/contact-import-store.ts'
 import { hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
 
@@ -156,6 +156,18 @@ test('an erasure changes contacts, consents, opt-outs and refused rows of its co
   }
   const [optOut] = await db`select identity from opt_outs where company_id = ${companyId}`
   expect(optOut).toEqual({ identity: expect.stringMatching('^hash:') })
+})
+
+test('the progress of an import is that of its company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  for (const id of [companyId, twinId]) {
+    await db`
+      insert into contact_imports (company_id, id, format, columns, size_bytes, rows, read_bytes, read_lines, status)
+      values (${id}, 1, 'csv', '{email}', 100, 3, 10, 1, 'running')
+    `
+  }
+  const progress = { from: 10, readBytes: 60, readLines: 3, created: 1, updated: 0, unchanged: 0, refusals: [] }
+  expect(await keepsRows(db, twinId, () => recordImportProgress(db, companyId, 1, progress))).toBe(true)
 })
 
 test('an import is removed 90 days after its end, though another company has a newer one with its id and refused rows', async () => {

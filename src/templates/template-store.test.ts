@@ -7,6 +7,7 @@ import {
   findVersions,
   hasSender,
   listTemplates,
+  noteMissedEvent,
   readListTime,
   replaceTemplates,
   type SyncedTemplate,
@@ -94,4 +95,13 @@ test('another company’s templates are not seen, nor those of an account that i
   expect([await hasSender(db, one), await hasSender(db, two)]).toEqual([true, false])
   await db`update senders set deleted_at = now() where company_id = ${one}`
   expect([await listTemplates(db, one), await hasSender(db, one)]).toEqual([[], false])
+})
+
+test('a list is older than an event of its own company alone', async () => {
+  const [companyId, otherId] = [await createCompany(db), await createCompany(db)]
+  const listedAt = await readListTime(db)
+  await noteMissedEvent(db, otherId, 'WABA1')
+  const replace = (id: number) =>
+    db.begin(async (tx) => ({ isOlder: await replaceTemplates(tx, id, 'WABA1', { templates: [], listedAt }) }))
+  expect([await replace(companyId), await replace(otherId)]).toEqual([{ isOlder: false }, { isOlder: true }])
 })

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createTwins, keepsRows } from '../../test/twins.ts'
+import { applyNumberLimits } from './sender-event-store.ts'
+import { deleteRoute, insertRoute, markAllSendersRemoved, restoreSender } from './sender-store.ts'
+
+// Companies whose senders have the same ids, numbers and accounts.
+const { db } = await createTestDatabase()
+
+/** Two companies with a sender, to which events of a number id lead. */
+async function createRoutes() {
+  const twins = await createTwins(db)
+  for (const companyId of [twins.companyId, twins.twinId]) await insertRoute(db, companyId, 1, `PN${companyId}`)
+  return twins
+}
+
+const routesOf = (companyId: number) => db`select from sender_routes where company_id = ${companyId}`
+
+test('a limit that a provider reports is that of a sender of the company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  const limit = { companyId, wabaAccountId: 'WABA', phone: '1', dailyLimit: 250 }
+  await keepsRows(db, twinId, () => applyNumberLimits(db, [limit]))
+  expect([...(await db`select daily_limit from senders where company_id = ${companyId}`)]).toEqual([
+    { dailyLimit: 250 },
+  ])
+})
+
+test('events of a removed sender lead to it no longer, and events of other companies to theirs', async () => {
+  const { companyId, twinId } = await createRoutes()
+  await keepsRows(db, twinId, () => deleteRoute(db, companyId, 1))
+  expect(await routesOf(companyId)).toHaveLength(0)
+})
+
+test('the removal of a company removes its senders alone', async () => {
+  const { companyId, twinId } = await createRoutes()
+  await keepsRows(db, twinId, () => markAllSendersRemoved(db, companyId))
+  expect(await routesOf(companyId)).toHaveLength(0)
+})
+
+test('a sender is restored, though another company removed one with its number later', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  await db`
+    update senders set phone_number_id = 'PN', deleted_at = now() - interval '1 day' where company_id = ${companyId}
+  `
+  await db`select setval('senders_id_seq', 1000)`
+  await db`delete from sender_limits where company_id = ${twinId}`
+  await db`update senders set id = default, phone_number_id = 'PN', deleted_at = now() where company_id = ${twinId}`
+  const restored = await keepsRows(db, twinId, () => restoreSender(db, companyId, 'PN'))
+  expect(restored?.id).toBe(1)
+})

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { createTestDatabase } from '../../test/database.ts'
+import { createTwins, keepsRows } from '../../test/twins.ts'
+import { EVENT, envelope } from '../../test/webhook-fixture.ts'
+import { eraseDeliveries } from './delivery-erasure-store.ts'
+import { findDelivery, listDeliveries } from './delivery-list-store.ts'
+import { findLoggedDelivery, listLogs } from './delivery-log-store.ts'
+import { completeAttempts, enqueueDeliveries, startAttempts } from './delivery-store.ts'
+import { countFinished, renewDeliveries, renewDelivery } from './redelivery-store.ts'
+
+// Companies whose registrations, envelopes and deliveries have the same ids, as after a move between installations.
+const { db } = await createTestDatabase()
+const DAY_MS = 86_400_000
+const DAY = Math.floor(Date.now() / DAY_MS)
+const ID = DAY * 1_000_000_000 + 500_000_000
+const LOG_ID = ID + 100
+const CLAIM = { claimId: randomUUID() }
+/** A day on either side: the day may end while the tests run. */
+const RANGE = {
+  since: new Date(Date.now() - DAY_MS),
+  until: new Date(Date.now() + DAY_MS),
+  onlyDeadLettered: false,
+}
+
+async function insertDelivery(companyId: number, id: number, wamid: string, status: string): Promise<void> {
+  await db`
+    insert into envelopes (company_id, day, wamid, event, body, delivery_ids)
+    values (${companyId}, ${DAY}, ${wamid}, ${EVENT}, ${bodyOf(companyId)}, ${[id]})
+  `
+  await db`
+    insert into deliveries (company_id, id, day, registration_id, wamid, status)
+    values (${companyId}, ${id}, ${DAY}, 1, ${wamid}, ${status})
+  `
+}
+
+const bodyOf = (companyId: number) => `{"of":${companyId}}`
+const urlOf = (companyId: number) => `https://${companyId}.example/`
+
+/** Two companies with a registration, a delivery and an attempt of each. The receivers answered with other codes. */
+async function createDeliveries(status: string) {
+  const { companyId, twinId } = await createTwins(db)
+  for (const [id, code] of [[companyId, 500] as const, [twinId, 503] as const]) {
+    await db`
+      insert into registrations (company_id, id, name, url, events)
+      overriding system value
+      values (${id}, 1, 'Receiver', ${urlOf(id)}, ${[EVENT]})
+    `
+    await insertDelivery(id, ID, 'w1', status)
+    await db`
+      insert into delivery_attempts (
+        company_id, id, day, registration_id, delivery_id, round, attempt, status_code, response, duration_ms, sent_at
+      )
+      values (${id}, ${LOG_ID}, ${DAY}, 1, ${ID}, 1, 1, ${code}, 'no', 1, now())
+    `
+    if (status === 'pending') {
+      await db`
+        update deliveries set claim_id = ${CLAIM.claimId}, lease_until = now() + interval '1 minute'
+        where company_id = ${id}
+      `
+    }
+  }
+  return { companyId, twinId }
+}
+
+const heldBy = (companyId: number) => ({ companyId, deliveryId: ID, ...CLAIM })
+
+test('a message is delivered to the receivers of its company', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  const made = await enqueueDeliveries(db, [envelope(companyId, 'w2'), envelope(twinId, 'w2')])
+  expect(made.map((one) => [one.companyId, one.registrationId])).toEqual([
+    [companyId, 1],
+    [twinId, 1],
+  ])
+})
+
+test('attempts of two companies start with the receiver and the body of each', async () => {
+  const { companyId, twinId } = await createDeliveries('pending')
+  const started = await startAttempts(db, [heldBy(companyId), heldBy(twinId)])
+  const sent = started.map((one) => [one.companyId, one.url, one.body]).toSorted()
+  expect(sent).toEqual([companyId, twinId].map((id) => [id, urlOf(id), bodyOf(id)]).toSorted())
+})
+
+test('an attempt starts though another company holds a delivery with its id, and waits for no change of its receiver', async () => {
+  const { companyId, twinId } = await createDeliveries('pending')
+  const startOne = (id: number) =>
+    db.begin(async (tx) => {
+      await tx`set local lock_timeout = '1s'`
+      return { started: (await startAttempts(tx, [heldBy(id)])).map((one) => one.companyId) }
+    })
+  await db.begin(async (changing) => {
+    await changing`update registrations set name = 'New' where company_id = ${twinId}`
+    expect(await startOne(companyId)).toEqual({ started: [companyId] })
+  })
+  expect(await startOne(twinId)).toEqual({ started: [twinId] })
+})
+
+test('an attempt completes the delivery of its company', async () => {
+  const { companyId, twinId } = await createDeliveries('pending')
+  const [started] = await startAttempts(db, [heldBy(companyId)])
+  const outcome = { statusCode: 200, response: 'ok', errorMessage: null, durationMs: 1, sentAt: new Date() }
+  const record = { ...started!, ...outcome, next: 'delivered' as const }
+  await keepsRows(db, twinId, () => completeAttempts(db, [{ claim: CLAIM, record, afterMs: undefined }]))
+  expect([...(await db`select status from deliveries where company_id = ${companyId}`)]).toEqual([
+    { status: 'delivered' },
+  ])
+})
+
+test('deliveries show the attempts and the body of their company', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  for (const [id, code] of [[companyId, 500] as const, [twinId, 503] as const]) {
+    const listed = await listDeliveries(db, id, 1, { limit: 10 })
+    expect(listed.map(({ lastStatusCode }) => lastStatusCode)).toEqual([code])
+    const found = await findDelivery(db, id, 1, ID, 10)
+    expect([found?.body, found?.recorded.map(({ statusCode }) => statusCode)]).toEqual([bodyOf(id), [code]])
+  }
+})
+
+test('the log shows the attempts and the bodies of the company', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  for (const id of [companyId, twinId]) {
+    expect((await listLogs(db, id, 1)).map(({ body }) => body)).toEqual([bodyOf(id)])
+    expect((await findLoggedDelivery(db, id, 1, LOG_ID))?.companyId).toBe(id)
+  }
+})
+
+test('deliveries of the company alone are due again', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  expect(await countFinished(db, companyId, 1, RANGE)).toBe(1)
+  const renewed = await keepsRows(db, twinId, () => renewDeliveries(db, companyId, 1, RANGE, undefined, 10))
+  expect(renewed.count).toBe(1)
+  expect(await keepsRows(db, companyId, () => renewDelivery(db, twinId, ID))).toBe(true)
+})
+
+test('an erasure erases envelopes, deliveries and answers of its company', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  // The envelope of the other company names a delivery that is another message's in this one.
+  await db`update envelopes set delivery_ids = ${[ID + 1]} where company_id = ${twinId}`
+  await insertDelivery(companyId, ID + 1, 'w2', 'dead')
+  await keepsRows(db, twinId, () => eraseDeliveries(db, companyId, [{ wamid: 'w1', erased: 'erased:1' }]))
+  const deliveries = await db`select wamid from deliveries where company_id = ${companyId} order by id`
+  expect(deliveries.map(({ wamid }) => wamid)).toEqual(['erased:1', 'w2'])
+  const [attempt] = await db`select response from delivery_attempts where company_id = ${companyId}`
+  expect(attempt).toEqual({ response: null })
+})
