@@ -146,7 +146,7 @@ test('a message shows the reaction to it in its company', async () => {
   expect([await shown(companyId), await shown(twinId)]).toEqual([['A'], ['B']])
 })
 
-test('a customer who has written to another company has not written to this one', async () => {
+test('a message of a customer to another company is none to this one', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update conversations set last_inbound_at = ${AT} where company_id = ${twinId}`
   expect([await hasWrittenSince(db, companyId, '39333', AT), await hasWrittenSince(db, twinId, '39333', AT)]).toEqual([

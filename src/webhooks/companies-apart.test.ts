@@ -38,7 +38,7 @@ const bodyOf = (companyId: number) => `{"of":${companyId}}`
 const urlOf = (companyId: number) => `https://${companyId}.example/`
 
 /** Two companies with a registration, a delivery and an attempt of each. The receivers answered with other codes. */
-async function createDeliveries(status: string) {
+async function createDeliveries(status: string, wamid = 'w1') {
   const { companyId, twinId } = await createTwins(db)
   for (const [id, code] of [[companyId, 500] as const, [twinId, 503] as const]) {
     await db`
@@ -46,7 +46,7 @@ async function createDeliveries(status: string) {
       overriding system value
       values (${id}, 1, 'Receiver', ${urlOf(id)}, ${[EVENT]})
     `
-    await insertDelivery(id, ID, 'w1', status)
+    await insertDelivery(id, ID, wamid, status)
     await db`
       insert into delivery_attempts (
         company_id, id, day, registration_id, delivery_id, round, attempt, status_code, response, duration_ms, sent_at
@@ -109,9 +109,11 @@ test('an attempt completes the delivery of its company', async () => {
 test('deliveries show the attempts and the body of their company', async () => {
   const { companyId, twinId } = await createDeliveries('dead')
   for (const [id, code] of [[companyId, 500] as const, [twinId, 503] as const]) {
+    await db`update deliveries set attempts = ${code} where company_id = ${id}`
     const listed = await listDeliveries(db, id, 1, { limit: 10 })
     expect(listed.map(({ lastStatusCode }) => lastStatusCode)).toEqual([code])
     const found = await findDelivery(db, id, 1, ID, 10)
+    expect(found?.attempts).toBe(code)
     expect([found?.body, found?.recorded.map(({ statusCode }) => statusCode)]).toEqual([bodyOf(id), [code]])
   }
 })
@@ -124,20 +126,26 @@ test('the log shows the attempts and the bodies of the company', async () => {
   }
 })
 
-test('deliveries of the company alone are due again', async () => {
+test('a delivery of the company is due again', async () => {
   const { companyId, twinId } = await createDeliveries('dead')
+  expect(await keepsRows(db, twinId, () => renewDelivery(db, companyId, ID))).toBe(true)
+})
+
+test('deliveries of a receiver are due again, and none that only another company has sent to its receiver of that id', async () => {
+  const { companyId, twinId } = await createDeliveries('dead')
+  for (const id of [companyId, twinId]) await insertDelivery(id, ID + 1, 'w2', 'dead')
+  await db`update deliveries set registration_id = 2 where (company_id, id) = (${companyId}, ${ID + 1})`
   expect(await countFinished(db, companyId, 1, RANGE)).toBe(1)
-  const renewed = await keepsRows(db, twinId, () => renewDeliveries(db, companyId, 1, RANGE, undefined, 10))
+  const renewed = await keepsRows(db, twinId, () => renewDeliveries(db, companyId, 1, RANGE, undefined, 1_000))
   expect(renewed.count).toBe(1)
-  expect(await keepsRows(db, companyId, () => renewDelivery(db, twinId, ID))).toBe(true)
 })
 
 test('an erasure erases envelopes, deliveries and answers of its company', async () => {
-  const { companyId, twinId } = await createDeliveries('dead')
+  const { companyId, twinId } = await createDeliveries('dead', 'erase me')
   // The envelope of the other company names a delivery that is another message's in this one.
   await db`update envelopes set delivery_ids = ${[ID + 1]} where company_id = ${twinId}`
   await insertDelivery(companyId, ID + 1, 'w2', 'dead')
-  await keepsRows(db, twinId, () => eraseDeliveries(db, companyId, [{ wamid: 'w1', erased: 'erased:1' }]))
+  await keepsRows(db, twinId, () => eraseDeliveries(db, companyId, [{ wamid: 'erase me', erased: 'erased:1' }]))
   const deliveries = await db`select wamid from deliveries where company_id = ${companyId} order by id`
   expect(deliveries.map(({ wamid }) => wamid)).toEqual(['erased:1', 'w2'])
   const [attempt] = await db`select response from delivery_attempts where company_id = ${companyId}`
