@@ -60,7 +60,7 @@ async function createMessages() {
   return { companyId, twinId }
 }
 
-/** What is left of the message of a company. */
+/** The message of a company and the rows that belong to it. */
 async function leftOf(companyId: number) {
   const [row] = await db`
     select
