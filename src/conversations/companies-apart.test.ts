@@ -131,7 +131,7 @@ test('messages and conversations with some ids are those of the company', async 
   await db`update messages set text = 'other' where company_id = ${twinId}`
   expect((await listMessagesByIds(db, companyId, [1])).map(({ text }) => text)).toEqual([null])
   expect((await listMessagesByIds(db, twinId, [1])).map(({ text }) => text)).toEqual(['other'])
-  expect(await listConversationIdsOf(db, companyId, [1])).toEqual([1])
+  expect(await listConversationIdsOf(db, companyId, [1], 10)).toEqual([1])
 })
 
 test('a message shows the reaction to it in its company', async () => {

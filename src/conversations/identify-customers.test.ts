@@ -11,7 +11,7 @@ const SENT = AT.getTime() / 1000
 const [OLD, NEW] = ['39333', '39444']
 const [USER, OTHER_USER] = ['IT.1', 'IT.2']
 
-type Item = { customer: string; other?: string; sent?: number; wamid?: string }
+type Item = { company_id?: number; customer: string; other?: string; sent?: number; wamid?: string }
 
 /** An array of inbound_item of the sender with id 1. */
 const given = (companyId: number, items: readonly Item[]) => {
@@ -106,6 +106,19 @@ describe('rename_customer', () => {
       },
     )
   })
+
+  test('replaces the customer that the conversation has in its company', async () => {
+    const { companyId, twinId } = await createTwins(db, GIVEN)
+    await db`update conversations set customer = ${NEW} where company_id = ${twinId}`
+    await db`update customer_aliases set customer = ${NEW} where company_id = ${twinId}`
+    for (const id of [companyId, twinId]) await db`select rename_customer(${id}, 1, '~1', '~1', ${AT})`
+    const aliases = await db`
+      select company_id, alias, customer from customer_aliases
+      where company_id in (${companyId}, ${twinId})
+      order by company_id
+    `
+    expect([...aliases]).toEqual([companyId, twinId].map((id) => ({ companyId: id, alias: USER, customer: '~1' })))
+  })
 })
 
 describe('reported_numbers', () => {
@@ -183,6 +196,41 @@ describe('identify_customers', () => {
     const { companyId } = await createTwins(db, { userIds: [[OLD, USER]] })
     expect(await identify(companyId, [{ customer: OLD }, { customer: OLD, other: OTHER_USER }])).toEqual([[OLD, null]])
   })
+
+  test('goes on when the earlier item is of another company', async () => {
+    const { companyId, twinId } = await createTwins(db, { userIds: [[OLD, USER]] })
+    const items = [
+      { company_id: twinId, customer: OLD },
+      { customer: OLD, other: OTHER_USER },
+    ]
+    expect(await identify(companyId, items)).toEqual([
+      [OLD, null],
+      [OLD, OTHER_USER],
+    ])
+  })
+})
+
+test('join_identities shows the number of a contact that was known by a user id alone', async () => {
+  const { change } = await createTwins(db, { contacts: [[1, null, '']], contactAliases: [[USER, 1]] })
+  const state = await change((companyId) => {
+    const list = given(companyId, [{ customer: NEW, other: USER }])
+    return db`select join_identities(${list}, match_inbound(${list}), ${AT})`
+  })
+  expect(state.contacts).toEqual([[1, NEW, NEW]])
+})
+
+test('record_inbound_messages writes one message for each company with that customer and sender id', async () => {
+  const { companyId, twinId } = await createTwins(db, { contacts: [[1, OLD, OLD]] })
+  const list = given(companyId, [{ customer: OLD }, { company_id: twinId, customer: OLD }])
+  const recorded = await db`
+    select messages.conversation_id
+    from (
+      select record_inbound_conversations(${list}, match_inbound(${list}), 0, ${AT}) as conversations
+    ) as written
+    cross join lateral record_inbound_messages(${list}, match_inbound(${list}), written.conversations, ${AT}) as messages
+  `
+  expect(recorded).toHaveLength(2)
+  expect(new Set(recorded.map(({ conversationId }) => conversationId)).size).toBe(2)
 })
 
 describe('record_inbound_conversations', () => {
