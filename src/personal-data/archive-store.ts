@@ -65,7 +65,7 @@ export function readConversationRows(db: Db, companyId: number, ids: readonly nu
   `
 }
 
-/** Messages with their statuses, reactions, edits, and the description of their media. */
+/** Messages with their statuses, reactions, edits, and the description of their media and its copy. */
 export function readMessageRows(db: Db, companyId: number, ids: readonly number[]) {
   return db<ArchiveRow[]>`
     select
@@ -86,10 +86,15 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
           from message_changes change
           where (change.company_id, change.target_wamid) = (message.company_id, message.wamid)
         ),
-        'media', (
-          select to_jsonb(media) - array['company_id', 'message_id', 'sender_id', 'storage_key', 'attempts', 'last_error']
-          from media
-          where (media.company_id, media.message_id) = (message.company_id, message.id)
+        'media', message.media || coalesce(
+          (
+            select to_jsonb(copy) - array[
+              'company_id', 'message_id', 'sender_id', 'provider_media_id', 'filename', 'storage_key', 'attempts', 'last_error'
+            ]
+            from media copy
+            where (copy.company_id, copy.message_id) = (message.company_id, message.id)
+          ),
+          '{}'
         )
       ))::text as row
     from messages message
