@@ -7,6 +7,7 @@ import {
   companiesOfFailedJob,
   completeJobs,
   enqueueJobs,
+  hastenJobs,
   listFailedJobs,
   recoverJobs,
   releaseJobs,
@@ -311,4 +312,21 @@ test('plans made while the table was empty read no more than they need when it i
     expect(scanned - before.scanned).toBe(0)
     expect(fetched - before.fetched).toBeLessThan(1_000)
   })
+})
+
+test('jobs are due at once or removed in their company alone', async () => {
+  const late = { dueAt: new Date('2100-01-01T00:00:00Z') }
+  await enqueueJobs(
+    db,
+    [1, 2].flatMap((companyId) => [job(1, { companyId, ...late }), job(2, { companyId })]),
+  )
+  await db`update jobs set failed_at = now() where subject_id = 2`
+  await hastenJobs(db, 1, 'work', 'a', [1, 2])
+  const left =
+    await db`select company_id, subject_id, due_at <= now() as is_due from jobs order by company_id, subject_id`
+  expect([...left]).toEqual([
+    { companyId: 1, subjectId: 1, isDue: true },
+    { companyId: 2, subjectId: 1, isDue: false },
+    { companyId: 2, subjectId: 2, isDue: true },
+  ])
 })
