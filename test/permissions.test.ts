@@ -93,5 +93,6 @@ test.each(Object.entries(NEEDED))('%s is for keys with one of %j', async (operat
     const body = method === 'GET' || method === 'DELETE' ? undefined : {}
     const reply = await service.call(service.url, method, place, body, { authorization: `Bearer ${token}` })
     expect([permission, reply.status === 403]).toEqual([permission, !needed.includes(permission)])
+    expect(reply.status).toBeLessThan(500)
   }
 })

