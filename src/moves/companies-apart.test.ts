@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'
-import { isBusy } from './move-store.ts'
+import { advanceSequences, hasHashedOptOuts, isBusy, movedBlobsOf } from './move-store.ts'
 
 const { db } = await createTestDatabase()
 
@@ -45,4 +45,53 @@ test.each([
   })
   await begin(twinId)
   expect([await isBusy(db, companyId, 5), await isBusy(db, twinId, 5)]).toEqual([false, true])
+})
+
+test('the files of a move are those of the company', async () => {
+  const { companyId, twinId } = await createTwins(db, {
+    contacts: [[1, '39333', '39333']],
+    conversations: [[1, '39333', 1, 'open']],
+  })
+  for (const id of [companyId, twinId]) {
+    await db`
+      insert into messages (company_id, id, conversation_id, seq, direction, type, status)
+      overriding system value
+      values (${id}, 1, 1, 1, 'inbound', 'image', 'received')
+    `
+    await db`
+      insert into media (company_id, message_id, sender_id, provider_media_id, state, storage_key, size_bytes, sha256)
+      values (${id}, 1, 1, 'media', 'stored', ${`media of ${id}`}, 1, '')
+    `
+    await db`
+      insert into contact_imports (company_id, format, columns, storage_key, size_bytes, rows, read_bytes, read_lines)
+      values (${id}, 'csv', '{email}', ${`list of ${id}`}, 1, 1, 0, 0)
+    `
+  }
+  const keys = await db.begin(async (tx) => {
+    const found: string[] = []
+    for await (const blobs of movedBlobsOf(tx, companyId)) found.push(...blobs.map(({ key }) => key))
+    return { found }
+  })
+  expect(keys.found).toEqual([`media of ${companyId}`, `list of ${companyId}`])
+})
+
+test('ids go on after those of the company that was moved', async () => {
+  const { companyId, twinId } = await createTwins(db, { contacts: [[70, '39333', '39333']] })
+  await db`insert into contacts (company_id, id, source, source_type) values (${twinId}, 700, 'test', 'test')`
+  const day = Math.floor(Date.now() / 86_400_000)
+  for (const [id, place] of [[companyId, 70] as const, [twinId, 700] as const]) {
+    const deliveryId = (day + 1) * 1_000_000_000 + place
+    await db`insert into deliveries (company_id, id, day, registration_id, wamid) values (${id}, ${deliveryId}, ${day + 1}, 1, 'w')`
+  }
+  await db.begin((tx) => advanceSequences(tx, companyId))
+  const [next] = await db`
+    select nextval('contacts_id_seq')::integer as contact, nextval('delivery_ids')::integer as delivery
+  `
+  expect(next).toEqual({ contact: 71, delivery: 71 })
+})
+
+test('a move needs the key of opt-outs when the company has opt-outs of erased persons', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  await db`insert into opt_outs (company_id, channel, identity) values (${twinId}, 'email', 'hash:1')`
+  expect([await hasHashedOptOuts(db, companyId), await hasHashedOptOuts(db, twinId)]).toEqual([false, true])
 })

@@ -64,7 +64,8 @@ const isAssignment = (text: string, index: number): boolean => /\b(?:set|,)\s+$/
 /** The function, or the constant with a piece of SQL, that begins last before the place. */
 function functionAt(text: string, index: number): string {
   return (
-    [...text.slice(0, index).matchAll(/^(?:export )?(?:create |async )?(?:function|const|view) (\w+)/gm)].at(-1)?.[1] ??
-    ''
+    [...text.slice(0, index).matchAll(/^(?:export )?(?:create |async )?(?:function\*?|const|view) (\w+)/gm)].at(
+      -1,
+    )?.[1] ?? ''
   )
 }
