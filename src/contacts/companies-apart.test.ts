@@ -189,3 +189,32 @@ test('an import is removed 90 days after its end, though another company has a n
     ...(await db`select company_id from contact_imports where company_id = any(${companies}::bigint[])`),
   ]).toEqual([{ companyId: newer }])
 })
+
+test('a number and a user id lead to those of the company when they move', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  const at = new Date('2026-01-03T00:00:00Z')
+  for (const [id, contactId] of [[companyId, 1] as const, [twinId, 2] as const]) {
+    await db`
+      insert into contacts (company_id, id, phone, phone_identity, source, source_type)
+      values (${id}, ${contactId}, ${PHONE}, ${PHONE}, 'test', 'test')
+    `
+    await db`insert into customer_user_ids values (${id}, ${`39${contactId}`}, 'IT.1', ${at})`
+  }
+  const partnersOf = (id: number) => db`select identity from partners_of(array[row(${id}, 'IT.1')::customer_key])`
+  expect([...(await partnersOf(companyId)), ...(await partnersOf(twinId))]).toEqual([
+    { identity: '391' },
+    { identity: '392' },
+  ])
+  const move = (id: number) => db`select move_contact(${id}, ${PHONE}, '39888', '39888', ${at})::integer as contact`
+  const moved = [await keepsRows(db, twinId, () => move(companyId)), await keepsRows(db, companyId, () => move(twinId))]
+  expect(moved.map(([row]) => row?.contact)).toEqual([1, 2])
+})
+
+test('an opt-out is kept under the aliases that the contact has in its company', async () => {
+  const { companyId, twinId } = await createContacts()
+  await db`update contact_aliases set identity = '39777' where company_id = ${twinId}`
+  const refusal = [{ contact_id: 1, channel: 'whatsapp', value: false }]
+  await db`select record_consents(${companyId}, ${db.json(refusal)}, null, 'test')`
+  const kept = await db`select identity from opt_outs where company_id = ${companyId} order by identity`
+  expect(kept.map(({ identity }) => identity)).toEqual([PHONE, ALIAS])
+})

@@ -55,6 +55,15 @@ const statusesOf = async (...companies: number[]) => {
   return companies.map((id) => rows.find(({ companyId }) => companyId === id)?.status)
 }
 
+/** Another sender of a company, with the id 2. */
+const addSender = (companyId: number) => db`
+  insert into senders (
+    company_id, id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token
+  )
+  overriding system value
+  values (${companyId}, 2, 'meta', '+2', '2', 'Acme', ${`PN2${companyId}`}, 'WABA', 'secret')
+`
+
 test('statuses that come together change each the message of its own company', async () => {
   const { companyId, twinId } = await createMessages()
   const changed = await recordStatuses(db, [told(companyId, 'read'), told(twinId, 'delivered')], AT)
@@ -175,13 +184,7 @@ test('a status that names a message by our id changes no message of another comp
 test('a status that names a message by our id comes from the number of its conversation', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update messages set wamid = null where company_id in (${companyId}, ${twinId})`
-  await db`
-    insert into senders (
-      company_id, id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token
-    )
-    overriding system value
-    values (${companyId}, 2, 'meta', '+2', '2', 'Acme', ${`PN2${companyId}`}, 'WABA', 'secret')
-  `
+  await addSender(companyId)
   await db`update conversations set sender_id = 2 where company_id = ${companyId}`
   await recordStatuses(db, [{ ...told(companyId, 'read'), messageId: 1 }], AT)
   expect(await statusesOf(companyId)).toEqual(['sent'])
@@ -225,4 +228,50 @@ test('messages expire, though another company has a newer one with a lower id', 
   await db`update messages set created_at = now() - interval '400 days' where company_id = ${twinId}`
   const expired = await findExpiredMessages(db, 365, 100, 100)
   expect(expired.filter((one) => [companyId, twinId].includes(one.companyId)).map(({ ids }) => ids)).toEqual([[2]])
+})
+
+/** A change of the message of a company; by the business, unless writers are given. */
+const insertChange = (companyId: number, { senderId = 1, writers = [] as string[] } = {}) => db`
+  insert into message_changes (company_id, wamid, sender_id, direction, writers, target_wamid, kind, occurred_at)
+  values (
+    ${companyId}, 'c', ${senderId}, ${writers.length > 0 ? 'inbound' : 'outbound'}, ${writers}, ${WAMID}, 'revoke', ${AT}
+  )
+`
+
+const applyChanges = (companyId: number) =>
+  db`select apply_message_changes(array[row(${companyId}, ${WAMID})::message_key], ${AT})`
+
+const isRevoked = async (companyId: number) =>
+  (await db`select from messages where company_id = ${companyId} and revoked_at is not null`).count === 1
+
+test('a revoke changes message, media and conversation of its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`
+    update conversations set message_count = 1, last_text = 'Hello' where company_id in (${companyId}, ${twinId})
+  `
+  await insertChange(companyId)
+  await keepsRows(db, companyId, () => applyChanges(twinId))
+  await keepsRows(db, twinId, () => applyChanges(companyId))
+  expect([await isRevoked(companyId), await isRevoked(twinId)]).toEqual([true, false])
+})
+
+test('a revoke comes from the number of the conversation of its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await addSender(twinId)
+  await db`update conversations set sender_id = 2 where company_id = ${twinId}`
+  await insertChange(companyId)
+  await insertChange(twinId, { senderId: 2 })
+  for (const id of [companyId, twinId]) await applyChanges(id)
+  expect([await isRevoked(companyId), await isRevoked(twinId)]).toEqual([true, true])
+})
+
+test('a customer under another number revokes messages in the company that knows the number', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`insert into customer_aliases values (${twinId}, 1, '39555', '39333')`
+  for (const id of [companyId, twinId]) {
+    await db`update messages set direction = 'inbound' where company_id = ${id}`
+    await insertChange(id, { writers: ['39555'] })
+    await applyChanges(id)
+  }
+  expect([await isRevoked(companyId), await isRevoked(twinId)]).toEqual([false, true])
 })

@@ -154,6 +154,30 @@ describe('reported_numbers', () => {
   })
 })
 
+test('reported_numbers leaves out what its own company has recorded', async () => {
+  const { companyId, twinId } = await createTwins(db, {
+    contacts: [[1, NEW, NEW]],
+    conversations: [[1, NEW, 1, 'open']],
+  })
+  await db`
+    insert into messages (company_id, conversation_id, seq, direction, type, status, wamid)
+    values (${twinId}, 1, 1, 'inbound', 'text', 'received', 'm')
+  `
+  await db`
+    insert into message_reactions (company_id, wamid, target_wamid, occurred_at) values (${twinId}, 'r', 'm', ${AT})
+  `
+  const items = ['m', 'r'].map((wamid) => ({ customer: OLD, other: USER, wamid }))
+  const report = (company: number) => db`select ord from reported_numbers(${given(company, items)}) order by ord`
+  expect(await report(companyId)).toHaveLength(2)
+  expect(await report(twinId)).toHaveLength(0)
+})
+
+test('match_inbound matches items of each company by both identities', async () => {
+  const { companyId, twinId } = await createTwins(db, { contacts: [[1, OLD, OLD]], contactAliases: [[USER, 1]] })
+  const items = [companyId, twinId].map((id) => ({ company_id: id, customer: OLD, other: USER }))
+  expect(await db`select * from unnest(match_inbound(${given(companyId, items)}))`).toHaveLength(2)
+})
+
 describe('identify_customers', () => {
   const identify = async (companyId: number, items: readonly Item[]) => {
     const rows = await db`select customer, other from unnest(identify_customers(${given(companyId, items)}, ${AT}))`

@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { markSubmitted, readEmailsToSend } from './email-delivery-store.ts'
 import { eraseEmails, expireEmails } from './email-removal-store.ts'
+import { insertEmails } from './email-store.ts'
 import { findEmailTemplateCounts, markEmailTemplateRemoved } from './email-template-store.ts'
 import { findMailed } from './tracking-store.ts'
 import { createToken, newSecret, parseToken } from './tracking-token.ts'
@@ -114,4 +115,22 @@ test('a template shows the counts of its company, and is removed in its company'
   const counts = [await findEmailTemplateCounts(db, companyId, 1), await findEmailTemplateCounts(db, twinId, 1)]
   expect(counts.map((one) => one?.sent)).toEqual([1, 2])
   expect(await keepsRows(db, twinId, () => markEmailTemplateRemoved(db, companyId, 'tmpl_1'))).toBe(true)
+})
+
+test('a mail is accepted with the Idempotency-Key of its company', async () => {
+  const { companyId, twinId } = await createTwins(db)
+  await db`
+    insert into idempotency_keys (company_id, id, client_id, method, path, key, digest, lease_until)
+    overriding system value
+    values (${twinId}, 1, 'client', 'POST', '/emails', 'key', '', now() + interval '1 minute')
+  `
+  const mail = {
+    ...{ uid: 'eml_1', templateId: null, recipient: ADDRESS, subject: 'Hi', messageId: '<1@a>', secret: SECRET },
+    ...{ isMarketing: false, fromAddress: 'a@b.c', fromName: null, replyTo: null, html: 'Hi', text: null, headers: {} },
+    ...{ trackOpens: false, trackClicks: false, tracking: { places: [], targets: [] } },
+    answer: { idempotencyId: 1, status: 201, body: '{}' },
+  }
+  const mails = [companyId, twinId].map((id) => ({ ...mail, companyId: id }))
+  await insertEmails(db, mails)
+  expect([await mailsOf(companyId), await mailsOf(twinId)].map(({ length }) => length)).toEqual([0, 1])
 })
