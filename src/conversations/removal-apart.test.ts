@@ -86,7 +86,10 @@ test('old messages are deleted with their own reactions, changes, statuses and m
 
 test('old reactions are deleted, though newer ones of another company have their wamids', async () => {
   const { companyId, twinId } = await createMessages()
-  await db`update message_reactions set occurred_at = now() where company_id <> ${companyId}`
+  await db`
+    update message_reactions
+    set occurred_at = now() - make_interval(days => case company_id when ${companyId} then 31 else 1 end)
+  `
   await keepsRows(db, twinId, () => expireReactions(db, 30, 100))
   expect(await leftOf(companyId)).toMatchObject({ reactions: [] })
 })
