@@ -4,7 +4,7 @@ import { createTwins, keepsRows } from '../../test/twins.ts'
 import { createCompany } from '../../test/world.ts'
 import { blankContact, eraseConsents, eraseRefusals, hashOptOuts, readPerson } from './contact-erasure-store.ts'
 import { findContact, forgetAliases, listContactsByIds } from './contact-store.ts'
-import { readContactsAfter } from './export/contact-export-store.ts'
+import { readContactsAfter, readCustomKeys } from './export/contact-export-store.ts'
 import { expireImports, recordImportProgress } from './import/contact-import-store.ts'
 import { hasTwinWithoutEmail, readMatches } from './matching/identity-store.ts'
 import { addUpChanges, readContactCount } from './search/contact-count-store.ts'
@@ -217,4 +217,11 @@ test('an opt-out is kept under the aliases that the contact has in its company',
   await db`select record_consents(${companyId}, ${db.json(refusal)}, null, 'test')`
   const kept = await db`select identity from opt_outs where company_id = ${companyId} order by identity`
   expect(kept.map(({ identity }) => identity)).toEqual([PHONE, ALIAS])
+})
+
+test('an export has a column for each custom field of contacts of its company', async () => {
+  const { companyId, twinId } = await createContacts()
+  await db`update contacts set custom_fields = '{"size": "M"}' where company_id = ${companyId}`
+  await db`update contacts set custom_fields = '{"colour": "red"}' where company_id = ${twinId}`
+  expect(await readCustomKeys(db, companyId, 10)).toEqual(['size'])
 })
