@@ -133,3 +133,14 @@ test('a pipelined transaction whose session is ended fails, writes nothing, and 
   await expect(work).rejects.toThrow()
   expect(await sql`select words from notes`).toEqual([])
 })
+
+test('a null within an array is null, and the text NULL is text', async () => {
+  const [row] = await open()`select array[null, 'NULL', 'a b', null] as texts, array[[1, null], [null, 2]] as numbers`
+  expect(row).toEqual({
+    texts: [null, 'NULL', 'a b', null],
+    numbers: [
+      [1, null],
+      [null, 2],
+    ],
+  })
+})

@@ -302,18 +302,21 @@ function arrayParserLoop(s, x, parser, typarray) {
       xs.push(arrayParserLoop(s, x, parser, typarray))
     } else if (s.char === '}') {
       s.quoted = false
-      s.last < s.i && xs.push(parser ? parser(x.slice(s.last, s.i)) : x.slice(s.last, s.i))
+      s.last < s.i && xs.push(unquoted(x.slice(s.last, s.i), parser))
       s.last = s.i + 1
       break
     } else if (s.char === delimiter && s.p !== '}' && s.p !== '"') {
-      xs.push(parser ? parser(x.slice(s.last, s.i)) : x.slice(s.last, s.i))
+      xs.push(unquoted(x.slice(s.last, s.i), parser))
       s.last = s.i + 1
     }
     s.p = s.char
   }
-  s.last < s.i && xs.push(parser ? parser(x.slice(s.last, s.i + 1)) : x.slice(s.last, s.i + 1))
+  s.last < s.i && xs.push(unquoted(x.slice(s.last, s.i + 1), parser))
   return xs
 }
+
+// PostgreSQL quotes the text NULL, and never the null.
+const unquoted = (text, parser) => text === 'NULL' ? null : parser ? parser(text) : text
 
 export const toCamel = x => {
   let str = x[0]
