@@ -70,3 +70,19 @@ test('the runtime role, which owns no table, gathers statistics; a role without 
   await owner.unsafe(`revoke insert on deliveries from ${role.name}`)
   await expect(analyzeGrownTables(runtime)).rejects.toThrow('The role may not write deliveries')
 })
+
+test('a table that another session has locked is left to the next call, and the others get their statistics', async () => {
+  const { ownerUrl } = await createRoles()
+  const [owner, other] = [connect(ownerUrl, { max: 1 }), connect(ownerUrl, { max: 1 })]
+  onTestFinished(async () => void (await Promise.all([owner.end(), other.end()])))
+  await migrate(owner)
+  await owner`alter table contacts set (autovacuum_enabled = false)`
+  await owner`alter table companies set (autovacuum_enabled = false)`
+  await addContacts(owner, await createCompany(owner), 0, ROWS)
+  await owner`insert into companies (name) select 'a company' from generate_series(1, ${ROWS}::int)`
+  await owner.begin(async (tx) => {
+    await tx`lock table contacts in access exclusive mode`
+    expect(await analyzeGrownTables(other)).toBe(1)
+  })
+  expect(await analyzeGrownTables(other)).toBe(1)
+})
