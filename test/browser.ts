@@ -1,13 +1,16 @@
 import chromium from '@sparticuz/chromium'
 import { type Browser, chromium as playwright } from 'playwright-core'
 
+/** Unpacks Chromium when that has not been done. One process at a time may: another would start an unfinished program. */
+export const browserPath = (): Promise<string> => chromium.executablePath()
+
 /**
  * The Chromium that the packages carry, without a window and without calls home. The flags that its package proposes turn
  * the rules about origins off.
  */
 export async function launchBrowser(): Promise<Browser> {
   return playwright.launch({
-    executablePath: await chromium.executablePath(),
+    executablePath: await browserPath(),
     args: [
       '--no-sandbox',
       '--disable-gpu',

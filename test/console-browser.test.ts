@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
-import chromium from '@sparticuz/chromium'
 import { chromium as playwright } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
+import { browserPath } from './browser.ts'
 import { startConsole } from './console-client.ts'
 
 /** Not the default flags of the package: these turn off the rules about origins that the tests are about. */
 const browser = await playwright.launch({
-  executablePath: await chromium.executablePath(),
+  executablePath: await browserPath(),
   args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
   headless: true,
 })

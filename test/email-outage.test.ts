@@ -1,5 +1,4 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { systemClock } from '../src/clock.ts'
@@ -12,9 +11,10 @@ import type { Mailer } from '../src/mailers/mailer.ts'
 import { createSmtpMailer } from '../src/mailers/smtp/smtp-mailer.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { startMailServer } from './mail-server.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 import { createCompany } from './world.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-email-outage-'))
+const folder = mkdtempSync(join(temporaryFolder(), 'parley-email-outage-'))
 let database = await startEmbedded(folder)
 const db = connect(database.url, { max: 2 })
 const mailer = createSmtpMailer()

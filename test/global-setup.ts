@@ -1,12 +1,13 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { connect } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { makeDeliveryDays } from '../src/webhooks/delivery-day-store.ts'
+import { browserPath } from './browser.ts'
 import { installMirrors } from './mirrors.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,7 +32,7 @@ const SETTINGS = {
 
 /** One real PostgreSQL for the run of a project, without fsync, in a folder that goes with it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'))
+  const folder = await mkdtemp(join(temporaryFolder(), 'parley-test-'))
   let server = await startEmbedded(folder, SETTINGS)
   const db = connect(server.url)
   await migrate(db)
@@ -39,6 +40,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await db.end()
   const cluster = join(folder, 'cluster')
   if (project.name === 'process') {
+    await browserPath()
     await server.stop()
     await cp(join(folder, 'postgres'), join(cluster, 'postgres'), { recursive: true })
     server = await startEmbedded(folder, SETTINGS)

@@ -1,5 +1,4 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,6 +9,7 @@ import { startCutProxy } from './cut-proxy.ts'
 import { startParley, until } from './parley-process.ts'
 import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
 import { startReceiver } from './receiver.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 /** How long each outage lasts at least: longer than the longest answer. */
 const OUTAGE_MS = Number(process.env.OUTAGE_MS ?? 6_000)
@@ -21,7 +21,7 @@ const LONGEST_RETURN_MS = 10_000
 const ADMIN = 'operator-token-for-tests-0123456789'
 const TIMEOUT = OUTAGE_MS + 80_000
 
-const folder = mkdtempSync(join(tmpdir(), 'parley-outage-'))
+const folder = mkdtempSync(join(temporaryFolder(), 'parley-outage-'))
 // Commits survive the killing of the server without fsync.
 const options = { fsync: 'off' }
 let server: Awaited<ReturnType<typeof startEmbedded>>

@@ -1,10 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { chmodSync, existsSync, globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { freePort } from '../bench/free-port.ts'
 import { connect } from '../src/db/connect.ts'
 import { until } from './parley-process.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export type OwnServer = {
   /** The folder of psql, pg_dump and pg_restore of the server's version. */
@@ -19,7 +19,7 @@ export async function startOwnServer(): Promise<OwnServer | undefined> {
   const initdb = globSync('/usr/lib/postgresql/*/bin/initdb').sort().at(-1)
   if (initdb === undefined || !existsSync(join(dirname(initdb), 'pg_dump'))) return undefined
   const programs = dirname(initdb)
-  const folder = mkdtempSync(join(tmpdir(), 'parley-own-'))
+  const folder = mkdtempSync(join(temporaryFolder(), 'parley-own-'))
   chmodSync(folder, 0o777)
   const data = join(folder, 'data')
   const password = join(folder, 'password')

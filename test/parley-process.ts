@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
@@ -23,7 +23,10 @@ export type ParleyProcess = {
 }
 
 /** A folder for one test. When the test ends, processes on it are ended and the folder is removed. */
-export function dataFolder(parent: string = tmpdir(), whenDone: (clean: () => void) => void = onTestFinished): string {
+export function dataFolder(
+  parent: string = temporaryFolder(),
+  whenDone: (clean: () => void) => void = onTestFinished,
+): string {
   const path = mkdtempSync(join(parent, 'parley-process-'))
   whenDone(() => {
     for (const { pid } of processesOn(path)) kill(pid)

@@ -1,10 +1,10 @@
 import { cpSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { createCertificate } from '../../test/certificate.ts'
 import { dataFolder } from '../../test/parley-process.ts'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import { openDatabase, openPool } from './database.ts'
@@ -21,7 +21,10 @@ let ca: string
 /** A primary and a standby made of the same data, both on TCP as a database of the operator's own is. */
 beforeAll(async () => {
   const cleanups: (() => void)[] = []
-  const [first, second] = [1, 2].map(() => dataFolder(tmpdir(), (clean) => cleanups.push(clean))) as [string, string]
+  const [first, second] = [1, 2].map(() => dataFolder(temporaryFolder(), (clean) => cleanups.push(clean))) as [
+    string,
+    string,
+  ]
   const hba = join(first, 'hba.conf')
   const rules = ['local all all trust', 'host all stranger all scram-sha-256', 'hostnossl all secret all reject']
   writeFileSync(hba, `${[...rules, 'host all all all trust'].join('\n')}\n`)

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { connect } from '../db/connect.ts'
 import { startEmbedded } from '../db/embedded.ts'
 import { migrate } from '../db/migrate.ts'
@@ -61,7 +61,7 @@ test('no job is lost or finished twice, however often workers are killed', { tim
 })
 
 test('a worker outlives its database and goes on when it is back', { timeout: 120_000 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-outage-'))
+  const folder = await mkdtemp(join(temporaryFolder(), 'parley-outage-'))
   const settings = { fsync: 'off', synchronous_commit: 'off' }
   let server = await startEmbedded(folder, settings)
   const pool = connect(server.url, { max: 4 })

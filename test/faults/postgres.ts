@@ -1,9 +1,9 @@
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../../bench/free-port.ts'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { until } from './wait.ts'
 
 type Node = { folder: string; port: number; server: EmbeddedServer }
@@ -98,7 +98,7 @@ export async function startPostgres(): Promise<Postgres> {
   }
 }
 
-const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'parley-faults-'))
+const makeFolder = (): string => mkdtempSync(join(temporaryFolder(), 'parley-faults-'))
 
 async function startNode(folder: string, port: number, settings: Record<string, string> = {}): Promise<Node> {
   return { folder, port, server: await startEmbedded(folder, { ...SETTINGS, ...settings, port: String(port) }) }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Sandbox, startSandbox } from '../../sandbox/sandbox.ts'
+import { temporaryFolder } from '../temporary-folder.ts'
 import { type Company, createCompany } from './company.ts'
 import { type Postgres, startPostgres } from './postgres.ts'
 import { type Processes, startProcesses } from './processes.ts'
@@ -29,7 +29,7 @@ export async function onStage<Result>(
   random: Random,
   act: (stage: Stage, undo: (() => unknown)[]) => Promise<Result>,
 ): Promise<Result> {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-faults-'))
+  const folder = mkdtempSync(join(temporaryFolder(), 'parley-faults-'))
   const undo: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 })]
   try {
     const postgres = await startPostgres()
