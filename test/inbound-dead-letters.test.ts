@@ -95,7 +95,7 @@ describe('an event that fails', () => {
   })
 
   test('names no customer: it is kept, not lost', async () => {
-    const message = { id: newWamid(), timestamp: String(secondsNow()), type: 'text', text: { body: 'nobody' } }
+    const message = { id: newWamid(), timestamp: String(secondsNow()), type: 'text', text: { body: 'no sender' } }
     await provider.messages(company.phoneNumberId, message)
     const [failed] = await provider.deadLetters('failed')
     expect(failed).toMatchObject({ reason: 'it names no customer' })

@@ -133,7 +133,7 @@ describe('the identity of a customer', () => {
     expect([await found(before), await found(after)]).toEqual([[], [contact.id]])
     expect((await sendTo(after)).chatId).toBe(chatId)
 
-    await provider.messages(company.phoneNumberId, textFrom(before, 'somebody else'))
+    await provider.messages(company.phoneNumberId, textFrom(before, 'another person'))
     const other = await inbox.find(before)
     expect([other.chatId === chatId, other.contact.id === contact.id]).toEqual([false, false])
     // The provider repeats events for days.
@@ -213,7 +213,7 @@ describe('the identity of a customer', () => {
     await provider.messages(company.phoneNumberId, asUser(userId, 'one', before), asUser(userId, 'two', after))
     const { conversationId, phone } = await conversationOf(userId)
     expect([await textsOf(conversationId), phone]).toEqual([['one', 'two'], after])
-    await provider.messages(company.phoneNumberId, textFrom(before, 'somebody else'))
+    await provider.messages(company.phoneNumberId, textFrom(before, 'another person'))
     expect((await inbox.find(before)).chatId).not.toBe(conversationId)
   })
 

@@ -16,10 +16,10 @@ describe('echoes', () => {
     const [echo] = await inbox.messages(conversation.chatId)
     expect(echo).toMatchObject({ direction: 'outbound', status: 'sent', senderName: 'Acme', text: 'Yes' })
 
-    const stranger = uniquePhone()
-    await provider.echoes(company.phoneNumberId, { ...textFrom('390000000', 'Hello'), to: stranger })
-    expect(await inbox.find(stranger)).toMatchObject({ unreadMessages: 0, contact: { name: null } })
-    const send = await company.api('POST', '/templates/whatsapp/send', { recipient: stranger, type: 'text', text: 'x' })
+    const customer = uniquePhone()
+    await provider.echoes(company.phoneNumberId, { ...textFrom('390000000', 'Hello'), to: customer })
+    expect(await inbox.find(customer)).toMatchObject({ unreadMessages: 0, contact: { name: null } })
+    const send = await company.api('POST', '/templates/whatsapp/send', { recipient: customer, type: 'text', text: 'x' })
     expect([send.status, send.body.error.code]).toEqual([422, 'session_window_closed'])
   })
 

@@ -12,7 +12,7 @@ describe('refusals', () => {
     ['"text"'],
     ['null'],
     ['7'],
-  ])('400 for %j, which names nobody', async (body) => {
+  ])('400 for %j, which names no contact', async (body) => {
     const reply = await call('POST', '/contacts', body)
     expect([reply.status, reply.body.error.code]).toEqual([400, 'bad_request'])
   })
@@ -99,8 +99,8 @@ describe('refusals', () => {
       '2.status',
     ])
     expect((await call('GET', '/contacts/by-email/ok@batch.org')).status).toBe(404)
-    const nobody = await call('POST', '/contacts', [{ email: 'ok@batch.org' }, {}])
-    expect([nobody.status, nobody.body.error.details.fields[0].path]).toEqual([400, '1'])
+    const unnamed = await call('POST', '/contacts', [{ email: 'ok@batch.org' }, {}])
+    expect([unnamed.status, unnamed.body.error.details.fields[0].path]).toEqual([400, '1'])
   })
 
   test('an item that outgrows the limits in the middle of an array takes the rest back', async () => {

@@ -1,7 +1,7 @@
 import { monotonicMs } from '../clock.ts'
 import type { DirectDispatch } from './job.ts'
 import { type JobKind, limitsOf } from './job-kind.ts'
-import type { LeasedBatch } from './lease.ts'
+import { type LeasedBatch, renewalMs } from './lease.ts'
 
 /**
  * The jobs of a kind that a worker with these batches in flight takes without a claim; undefined when it takes none.
@@ -20,8 +20,9 @@ export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[], leaseMs
   return { kind: kind.kind, fullLanes, fullCompanies, leaseMs, madeAtMs: monotonicMs() }
 }
 
-/** Whether the leases of jobs that were enqueued for this dispatch may soon expire: after a third of their time. */
-export const isTooLate = ({ madeAtMs, leaseMs }: DirectDispatch): boolean => monotonicMs() - madeAtMs > leaseMs / 3
+/** Whether the leases of jobs that were enqueued for this dispatch should have been renewed by now: they may soon expire. */
+export const isTooLate = ({ madeAtMs, leaseMs }: DirectDispatch): boolean =>
+  monotonicMs() - madeAtMs > renewalMs(leaseMs)
 
 const lanesOf = (batches: readonly LeasedBatch[], least: number): string[] =>
   keysOf(batches, least, ({ jobs: [job] }) => job?.lane)

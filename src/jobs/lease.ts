@@ -8,9 +8,10 @@ import { withStatementTimeout } from './statement-timeout.ts'
 
 /** A lease ends this long after its last renewal. */
 export const LEASE_MS = 15_000
-/** A lease is renewed after a third of its time; a renewal that failed is repeated after a fifteenth. */
-const RENEWALS = 3
-const RETRIES = 15
+/** A lease is renewed after a third of its time. */
+export const renewalMs = (leaseMs: number): number => leaseMs / 3
+/** A renewal that failed is repeated after a fifteenth. */
+const retryMs = (leaseMs: number): number => leaseMs / 15
 
 /** The reason of a signal: the lease ran out, or another worker has the job. Outcomes that are known are still written. */
 export class LeaseLost extends Error {}
@@ -36,7 +37,7 @@ type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void };
 
 /** Work whose lease is lost, or could not be renewed before it expired, is told to end by its signal: another may have it. */
 export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
-  const renewEveryMs = leaseMs / RENEWALS
+  const renewEveryMs = renewalMs(leaseMs)
   const batches = createUnorderedList<LeasedBatch>()
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -66,7 +67,7 @@ export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
       await renew()
     } catch (error) {
       log.warn({ err: error }, 'job.renewal_failed')
-      waitMs = leaseMs / RETRIES
+      waitMs = retryMs(leaseMs)
       for (const batch of batches) if (monotonicMs() - batch.leasedAtMs >= leaseMs) endWork(batch)
     }
     if (!stopped) timer = setTimeout(() => void tick(), waitMs)

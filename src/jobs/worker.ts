@@ -77,9 +77,9 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   }
 
   for (const kind of kinds) {
-    const inFlightOf = () => counts.get(kind.kind) ?? 0
+    const countInFlight = () => counts.get(kind.kind) ?? 0
     const runClaimed = (jobs: Job[], leasedAtMs: number) => take(kind, jobs, leasedAtMs)
-    loops.set(kind.kind, startClaimLoop({ db, log, leaseMs, recover, inFlight: inFlightOf, run: runClaimed }, kind))
+    loops.set(kind.kind, startClaimLoop({ db, log, leaseMs, recover, inFlight: countInFlight, run: runClaimed }, kind))
   }
   leases.start()
 

@@ -42,17 +42,20 @@ export function createRelated(root: string): (file: string) => string[] {
   const mirrored = new Set(database.filter((one) => HAS_MIRRORS.test(readFileSync(join(root, one), 'utf8'))))
   const isOf = (room: string, test: string) =>
     test.startsWith(`src/${room}/`) || (test.startsWith('test/') && OUTSIDE[room]?.test(basename(test)))
-  const likeness = (file: string, test: string) =>
-    Number(mirrored.has(test)) + [...wordsOf(test)].filter((word) => wordsOf(file).has(word)).length
+  const likenessTo = (file: string) => {
+    const words = wordsOf(file)
+    return (test: string) => Number(mirrored.has(test)) + [...wordsOf(test)].filter((word) => words.has(word)).length
+  }
   return (file) => {
     const levels = [[file]]
     for (let depth = 0; depth < DEPTH; depth++)
       levels.push(levels.at(-1)?.flatMap((one) => importers.get(one) ?? []) ?? [])
+    const likeness = likenessTo(file)
     const rooms = [...new Set(levels.flat().map(roomOf))]
     const importing = levels.flat().filter((one) => runnable.has(one))
     const ofRooms = database
       .filter((one) => runnable.has(one) && rooms.some((room) => isOf(room, one)))
-      .toSorted((a, b) => likeness(file, b) - likeness(file, a))
+      .toSorted((a, b) => likeness(b) - likeness(a))
     return [...new Set([...importing.slice(0, IMPORTING), ...ofRooms.slice(0, OF_ROOMS), CROSS_COMPANY])]
   }
 }
@@ -62,6 +65,7 @@ const wordsOf = (file: string): Set<string> => {
   const words = file.match(/[a-z]+/g)?.map((word) => word.replace(/s$/, '')) ?? []
   return new Set(words.filter((word) => !/^(?:src|test|store|sql|t)$/.test(word)))
 }
+
 const roomOf = (file: string): string => file.split('/')[1] ?? ''
 
 /** The files that import each file; app and wiring are left out, since they lead to every room. */
