@@ -263,7 +263,7 @@ test('a worker that stops claims nothing more and ends what it has started', asy
     },
   })
   await enqueueJobs(db, jobs(20))
-  await vi.waitFor(() => expect(started).toBe(5))
+  await vi.waitFor(() => expect(started).toBe(5), 10_000)
   const stopped = worker.stop()
   await sleep(100)
   work.open()
@@ -286,7 +286,7 @@ test('jobs that have not ended by the deadline of a stop are told to end, and fr
     },
   })
   await enqueueJobs(db, jobs(2))
-  await vi.waitFor(() => expect(seen).toHaveLength(2))
+  await vi.waitFor(() => expect(seen).toHaveLength(2), 10_000)
   await worker.stop(50)
   expect(seen.map(({ aborted }) => aborted)).toEqual([true, true])
   const waiting = await db`select attempts from jobs where claim_id is null and due_at <= now()`
