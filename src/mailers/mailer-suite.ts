@@ -66,6 +66,15 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
       return server
     }
 
+    test('is closed a second time without an error', async () => {
+      const { url } = await start()
+      const other = create({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
+      expect(await other.send(url, mail(), yes)).toMatchObject({ kind: 'accepted' })
+      other.close()
+      await sleep(50)
+      other.close()
+    })
+
     test('a mail that the server takes is accepted, in its words', async () => {
       const { url, mails } = await start()
       const words = expect.stringContaining('taken')

@@ -55,6 +55,6 @@ export type Mailer = {
    * could deliver, whatever happens to this process.
    */
   send(serverUrl: string, mail: Mail, confirmSubmission: () => Promise<boolean>): Promise<MailOutcome>
-  /** Closes all connections. */
+  /** Closes all connections; a second call changes nothing. */
   close(): void
 }

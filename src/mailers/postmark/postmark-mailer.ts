@@ -65,7 +65,9 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
   return {
     send: (serverUrl, mail, confirmSubmission) =>
       slots.execute(() => send(new URL(serverUrl), mail, confirmSubmission)),
-    close: () => void agent.close(),
+    close: () => {
+      if (!agent.closed) void agent.close()
+    },
   }
 }
 
