@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../test/api.ts'
 import { createTestDatabase } from '../test/database.ts'
+import { createTestFolder } from '../test/temporary-folder.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
 import { readConfig } from './config.ts'
@@ -27,7 +25,7 @@ beforeAll(async () => {
     ENCRYPTION_KEY: key,
   })
   const log = pino({ level: 'silent' })
-  const blobStore = await openFolderBlobStore(mkdtempSync(join(tmpdir(), 'parley-app-')), systemClock.now())
+  const blobStore = await openFolderBlobStore(await createTestFolder(), systemClock.now())
   app = await buildApp(
     createDeps({
       config,

@@ -1,7 +1,8 @@
 import { Agent, request } from 'undici'
-import { afterAll, expect } from 'vitest'
+import { expect } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { ADMIN_TOKEN } from './api.ts'
+import { atFileEnd } from './file-end.ts'
 import { startTestService } from './service.ts'
 
 type Headers = Record<string, string | undefined>
@@ -13,7 +14,7 @@ export async function startConsole(options: Options = {}) {
   const origin = `http://127.0.0.1:${port}`
   const service = await startTestService({ ...options, config: { port, baseUrl: origin, ...options.config } })
   const agents = new Map<string, Agent>()
-  afterAll(async () => {
+  atFileEnd(async () => {
     for (const agent of agents.values()) await agent.destroy()
   })
 

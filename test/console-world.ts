@@ -1,8 +1,9 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, expect, onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { startConsole } from './console-client.ts'
 import { buildConsole, openPage } from './console-page.ts'
+import { atFileEnd } from './file-end.ts'
 import { eventually } from './service.ts'
 
 /** The built console on a service of its own, with a company that has a number, and a browser: for all tests of a file. */
@@ -10,7 +11,7 @@ export async function startConsoleWorld() {
   buildConsole()
   const service = await startConsole({ config: { webhookAllowPrivate: true } })
   const browser = await launchBrowser()
-  afterAll(() => browser.close())
+  atFileEnd(() => browser.close())
   const { origin, control } = service
   const company = await service.createCompany()
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { connect, type Db, type Pool } from '../src/db/connect.ts'
+import { atFileEnd } from './file-end.ts'
 
 export type TestDatabase = { db: Pool; url: string }
 
@@ -18,7 +19,7 @@ export async function createTestDatabase({ mirrors = false } = {}): Promise<Test
   await server.unsafe(`create database ${name} template ${template} strategy file_copy`)
   const url = templateUrl.replace('/parley?', `/${name}?`)
   const db = connect(url, { optOutKey: 'key-of-the-tests' })
-  afterAll(async () => {
+  atFileEnd(async () => {
     await db.end()
     await server.unsafe(`drop database if exists ${name} with (force)`)
     await server.end()

@@ -1,18 +1,13 @@
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { eventually } from './service.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: what a test reads from an event is what it asserts
 type LiveEvent = { event: string; data: any }
 
-const opened: AbortController[] = []
-afterEach(() => {
-  for (const one of opened.splice(0)) one.abort()
-})
-
 /** An open live stream and the events that it got; the end of the test closes it. `url` names the stream. */
 export async function openStream(url: string, headers: Record<string, string>) {
   const stop = new AbortController()
-  opened.push(stop)
+  onTestFinished(() => stop.abort())
   const response = await fetch(url, { headers, signal: stop.signal })
   const events: LiveEvent[] = []
   let hasEnded = false

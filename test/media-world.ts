@@ -1,17 +1,6 @@
 import { randomInt } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import type { Pool } from '../src/db/connect.ts'
 import { createCompany, createSender } from './world.ts'
-
-/** A folder of the test file's own, gone when it ends. */
-export async function createTestFolder(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-media-test-'))
-  afterAll(() => rm(folder, { recursive: true, force: true }))
-  return folder
-}
 
 export type TestMessage = { companyId: number; senderId: number; messageId: number }
 

@@ -1,7 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { connect as connectTo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import {
@@ -16,13 +14,13 @@ import { ensureServiceSecret, SEALED_COLUMNS } from '../src/secrets/secret-store
 import { bodyOf, changeOf, textFrom, WEBHOOK } from './provider-webhook.ts'
 import { startReceiver } from './receiver.ts'
 import { eventually, startTestService, type TestService, uniquePhone, untilClosed } from './service.ts'
+import { createTestFolder } from './temporary-folder.ts'
 
 const PASSPHRASE = 'a passphrase of the move'
 const EVENTS = ['whatsapp.message.received']
 const source = await startTestService()
 const target = await startTestService()
-const folder = await mkdtemp(join(tmpdir(), 'parley-move-'))
-afterAll(() => rm(folder, { recursive: true, force: true }))
+const folder = await createTestFolder()
 
 const moveOf = ({ deps }: TestService): MoveDeps => ({ ...deps, ...deps.config, db: deps.pool })
 const given = (name: string) => ({ file: join(folder, name), passphrase: PASSPHRASE, cachedSeconds: 4 })

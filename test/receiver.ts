@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from 'node:https'
 import { type AddressInfo, createServer as createTcpServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
+import { atFileEnd } from './file-end.ts'
 
 export type Received = { method: string; url: string; headers: IncomingHttpHeaders; rawHeaders: string[]; body: Buffer }
 export type Receiver = {
@@ -69,7 +69,7 @@ async function listen(server: Server, scheme: string, received: Received[]): Pro
       server.close(() => resolve())
       for (const socket of open) socket.destroy()
     })
-  afterAll(close)
+  atFileEnd(close)
   return { url: `${scheme}://localhost:${port}/`, received, open, opened: () => opened, close }
 }
 

@@ -1,9 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { launchBrowser } from './browser.ts'
 import { startTestService } from './service.ts'
+import { createTestFolder } from './temporary-folder.ts'
 
 test('the reference is read in a browser, without a request to another host', async () => {
   const service = await startTestService()
@@ -28,8 +28,7 @@ test('the reference is read in a browser, without a request to another host', as
 }, 120_000)
 
 test('the reference leads from the first call to a verified webhook, with the demo key filled in', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'parley-demo-'))
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }))
+  const dataDir = await createTestFolder()
   await writeFile(join(dataDir, 'demo-token'), 'PARLEY-demo-token\n')
   const service = await startTestService({ config: { dataDir, sandbox: true } })
   const browser = await launchBrowser()

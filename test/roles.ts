@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { afterAll, inject } from 'vitest'
+import { inject } from 'vitest'
 import { connect } from '../src/db/connect.ts'
+import { atFileEnd } from './file-end.ts'
 
 export const ROLES = new URL('../deploy/roles.sql', import.meta.url)
 
@@ -16,7 +17,9 @@ export async function createRoles(): Promise<{ ownerUrl: string; runtimeUrl: str
   const [before = '', after = ''] = text.replaceAll(/:'(\w+)'/g, "'$1'").split(`\\connect ${name}`)
   await run(server, before)
   await run(adminUrl, after)
-  afterAll(() => run(server, `drop database ${name} with (force); drop role ${name}_owner; drop role ${name}_runtime;`))
+  atFileEnd(() =>
+    run(server, `drop database ${name} with (force); drop role ${name}_owner; drop role ${name}_runtime;`),
+  )
   const as = (role: string) => adminUrl.replace(/^postgres:\/\/[^/]*/, `postgres://${name}_${role}:secret@localhost`)
   return { ownerUrl: as('owner'), runtimeUrl: as('runtime'), adminUrl }
 }

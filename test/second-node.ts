@@ -1,8 +1,8 @@
-import { afterAll } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { connect } from '../src/db/connect.ts'
 import { createDeps } from '../src/wiring/deps.ts'
+import { atFileEnd } from './file-end.ts'
 import type { TestService } from './service.ts'
 
 /** Another node that answers requests on the database of a service, with connections and caches of its own. */
@@ -13,7 +13,7 @@ export async function startSecondNode({ deps, databaseUrl }: TestService): Promi
   const config = { ...deps.config, port, baseUrl: origin }
   const app = await buildApp(createDeps({ ...deps, config, db, workerDb: db }))
   await app.listen({ port, host: '127.0.0.1' })
-  afterAll(async () => {
+  atFileEnd(async () => {
     await app.close()
     await db.end()
   })

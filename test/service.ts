@@ -1,9 +1,6 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
-import { afterAll } from 'vitest'
 import { startSandbox } from '../sandbox/sandbox.ts'
 import { buildApp } from '../src/app.ts'
 import { type Clock, systemClock } from '../src/clock.ts'
@@ -15,6 +12,8 @@ import { createDeps, type Deps } from '../src/wiring/deps.ts'
 import { startWorkers } from '../src/wiring/workers.ts'
 import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
+import { atFileEnd } from './file-end.ts'
+import { createTestFolder } from './temporary-folder.ts'
 
 export const VERIFY_TOKEN = 'verify-token-for-tests'
 
@@ -37,7 +36,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const environment = { ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0', ENCRYPTION_KEY: key }
   const sandbox = await startSandbox({ autoStatus: false })
   const settings = { ...readConfig(environment), smtpUrl: sandbox.smtpUrl, ...config }
-  const folder = await mkdtemp(join(tmpdir(), 'parley-service-'))
+  const folder = await createTestFolder()
   const deps = createDeps({
     config: settings,
     db,
@@ -52,11 +51,13 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
   const app = await buildApp(deps)
   const url = await app.listen({ port: settings.port, host: '127.0.0.1' })
   const workers = startWorkers(deps)
-  afterAll(async () => {
-    await app.close()
+  atFileEnd(async () => {
+    const closed = app.close()
+    // A test may have left a stream open, or a body that was refused before its end.
+    app.server.closeAllConnections()
+    await closed
     await workers.stop()
     await sandbox.stop()
-    await rm(folder, { recursive: true, force: true })
   })
 
   const call = async (

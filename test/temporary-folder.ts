@@ -1,5 +1,8 @@
 import { readFileSync, statfsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { atFileEnd } from './file-end.ts'
 
 const IN_MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 4 * 1024 ** 3
@@ -10,6 +13,13 @@ const ENOUGH_BYTES = 4 * 1024 ** 3
  */
 export function temporaryFolder(): string {
   return process.platform === 'linux' && mayHoldPrograms() && freeBytes() >= ENOUGH_BYTES ? IN_MEMORY : tmpdir()
+}
+
+/** A folder of the test file's own, gone when it ends. */
+export async function createTestFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-files-'))
+  atFileEnd(() => rm(folder, { recursive: true, force: true }))
+  return folder
 }
 
 /** In many containers they may not. */

@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { request as httpsRequest } from 'node:https'
 import { connect as connectSocket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestApi, createTestKey } from '../../test/api.ts'
 import { createCertificate } from '../../test/certificate.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 import { type Config, readConfig } from '../config.ts'
 import { createMetrics } from '../metrics.ts'
 import { healthRoutes } from './health-routes.ts'
@@ -199,13 +199,12 @@ describe('behind a proxy', () => {
 
 describe('on a real socket', () => {
   test('the server speaks HTTPS itself with a certificate', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'parley-tls-'))
+    const folder = await createTestFolder()
     const { cert, key: privateKey } = createCertificate()
     const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
     await writeFile(tls.certFile, cert)
     await writeFile(tls.keyFile, privateKey)
     const app = await open({ tls, plainHttp: 'reject' })
-    await rm(folder, { recursive: true })
     const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
 
     const reply = await new Promise<{ status: number | undefined; body: string }>((resolve, reject) => {
@@ -335,8 +334,7 @@ describe('settings that let no request in', () => {
 })
 
 test('a certificate that cannot be used is told by its setting', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-tls-'))
-  afterAll(() => rm(folder, { recursive: true }))
+  const folder = await createTestFolder()
   const [own, other] = [createCertificate(), createCertificate()]
   const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
   await expect(open({ tls })).rejects.toThrow(`TLS_CERT_FILE=${tls.certFile} can't be read (ENOENT)`)

@@ -1,10 +1,8 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 import { fixedClock } from '../clock.ts'
 import { connect } from '../db/connect.ts'
 import { createRequestLimiter, type RequestLimiter, type Standing } from './rate-limit.ts'
@@ -114,13 +112,12 @@ const hasRedis = (() => {
 })()
 
 describe.skipIf(!hasRedis)('counting in Redis', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'parley-redis-'))
   let redis: ChildProcess
   let redisUrl: string
   let limiters: RequestLimiter[]
 
   beforeAll(async () => {
-    const port = await freePort()
+    const [port, folder] = [await freePort(), await createTestFolder()]
     redisUrl = `redis://127.0.0.1:${port}`
     redis = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder])
     await new Promise<void>((resolve) => {
@@ -133,7 +130,6 @@ describe.skipIf(!hasRedis)('counting in Redis', () => {
   afterAll(async () => {
     for (const limiter of limiters) await limiter.close()
     redis.kill('SIGKILL')
-    rmSync(folder, { recursive: true, force: true })
   })
 
   /** Until its connection stands, a limiter counts in the database. */

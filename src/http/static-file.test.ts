@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { connect as connectSocket, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect as connectTls } from 'node:tls'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -11,6 +10,7 @@ import { createTestApi } from '../../test/api.ts'
 import { createCertificate } from '../../test/certificate.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { eventually } from '../../test/service.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 import type { Config } from '../config.ts'
 import { createFileSender, type FileLimits, toStaticFile } from './static-file.ts'
 
@@ -121,8 +121,7 @@ const connectionsOf = (app: FastifyInstance): Promise<number> =>
   )
 
 async function withTls(): Promise<Partial<Config>> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-tls-'))
-  closing.push(() => rm(folder, { recursive: true }))
+  const folder = await createTestFolder()
   const { cert, key } = createCertificate()
   const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
   await Promise.all([writeFile(tls.certFile, cert), writeFile(tls.keyFile, key)])

@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { Command } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../test/operator-deps.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 import { createCompany } from '../../test/world.ts'
 import { operatorCommands } from './command-line.ts'
 
@@ -14,11 +14,8 @@ const deps = operatorDeps(db)
 const { call, close } = await createOperatorApi(db, deps)
 const companyId = await createCompany(db)
 const base = `/companies/${companyId}`
-const folder = await mkdtemp(join(tmpdir(), 'parley-emails-'))
-afterAll(async () => {
-  await close()
-  await rm(folder, { recursive: true })
-})
+const folder = await createTestFolder()
+afterAll(close)
 
 const TEMPLATE = {
   name: 'Order',

@@ -1,10 +1,8 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterAll, expect, test } from 'vitest'
 import { createTestCompany } from '../../test/api.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { createTestFolder } from '../../test/temporary-folder.ts'
 import { readConfig } from '../config.ts'
 import { receiveImport } from '../contacts/import/contact-import.ts'
 import { connect } from '../db/connect.ts'
@@ -13,16 +11,13 @@ import { createMetrics } from '../metrics.ts'
 import { importKind } from './import-deps.ts'
 
 const { db, url } = await createTestDatabase()
-const folder = await mkdtemp(join(tmpdir(), 'parley-import-'))
+const folder = await createTestFolder()
 const impatient = connect(url, {
   max: 2,
   optOutKey: 'key-of-the-tests',
   limits: { statementMs: 5_000, lockMs: 50, idleInTransactionMs: 5_000 },
 })
-afterAll(async () => {
-  await impatient.end()
-  await rm(folder, { recursive: true, force: true })
-})
+afterAll(() => impatient.end())
 
 test('an import that meets locks ten times and more is not given up', async () => {
   const blobStore = await openFolderBlobStore(folder, new Date())
