@@ -6,12 +6,12 @@ const STANDARD_OUTPUT = 1
 const WAIT_MS = 200
 const MOST_WAITING = 16_000
 /** A start that takes longer, such as one that waits for a lock, says why. */
-const MOST_HELD_MS = 30_000
+const MOST_HELD_MS = 300_000
 
 type LogOptions = {
   /** Lines are for a person: words instead of JSON. */
   isTerminal?: boolean
-  /** Lines wait until `release` is called, for 30 s and up to 16,000 characters of them at most. */
+  /** Lines wait until `release` is called, for 5 minutes and up to 16,000 characters of them at most. */
   isHeld?: boolean
 }
 

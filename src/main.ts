@@ -14,6 +14,7 @@ import { runUntilStopped } from './process/lifecycle.ts'
 import { migrateCommand } from './process/migrate-command.ts'
 import type { Build } from './process/serve.ts'
 import { type Running, start } from './process/start.ts'
+import { createStepDisplay, type StepDisplay } from './process/step-display.ts'
 import { startSupervised } from './process/supervised.ts'
 import { startSupervisor } from './process/supervisor.ts'
 import { messageOf, StartError } from './start-error.ts'
@@ -34,18 +35,25 @@ program
   .action(async () => {
     const config = readConfig(process.env)
     const isTerminal = process.stdout.isTTY
-    const { log, release } = createLog(config.logLevel, { isTerminal, isHeld: isTerminal && cluster.isPrimary })
+    // The greeting comes before the log.
+    const { log, release } = createLog(config.logLevel, { isTerminal, isHeld: true })
     const { build, openOwnOperator } = createBuild(config)
+    const steps = createStepDisplay({ isTTY: isTerminal, write: (text) => process.stdout.write(text) })
     process.exitCode = await runUntilStopped(async () => {
-      if (cluster.isWorker) return await startSupervised(config, log, build)
+      if (cluster.isWorker) return await startSupervised(config, { log, release }, build)
       const isSupervisor = config.processes > 1
-      const running = isSupervisor ? await startSupervisor(config, log) : await start(config, log, build)
+      const running = await (isSupervisor
+        ? startSupervisor(config, log, steps.step)
+        : start(config, log, build, steps.step)
+      ).finally(steps.end)
       console.log(greeting(running, config))
       // Lines to paste are a courtesy: without them the service serves all the same.
-      await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator).catch((error) =>
-        log.warn({ error: messageOf(error) }, 'demo.failed'),
+      await greetNewcomer(config, running, isSupervisor ? () => openOperator(config) : openOwnOperator, steps).catch(
+        (error) => log.warn({ error: messageOf(error) }, 'demo.failed'),
       )
+      steps.end()
       release()
+      running.greeted?.()
       return running
     }, log)
   })
@@ -82,14 +90,21 @@ function greeting({ address, adminTokenFile }: Running, config: Config): string 
 }
 
 /** On the embedded default: the demo company, and lines to paste. */
-async function greetNewcomer(config: Config, { address, sandboxUrl }: Running, open: OpenOperator): Promise<void> {
+async function greetNewcomer(
+  config: Config,
+  { address, sandboxUrl }: Running,
+  open: OpenOperator,
+  steps: StepDisplay,
+): Promise<void> {
   if (config.databaseUrl !== undefined || sandboxUrl === undefined || config.role === 'worker') return
+  steps.step('Preparing the demo')
   const operator = await open()
   try {
     const demo = await openDemo(operator, { dataDir: config.dataDir, sandboxUrl })
     if (demo === undefined) return
     await letCustomerWrite(operator, demo.companyId, sandboxUrl)
     const links = await openConsoleLinks(operator, demo.companyId)
+    steps.end()
     console.log(`\n${greetingOf(address, sandboxUrl, { token: demo.token, links })}`)
   } finally {
     await operator.close()

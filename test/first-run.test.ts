@@ -12,6 +12,13 @@ const hasScript = spawnSync('script', ['--version']).status === 0
 const hasCurl = spawnSync('curl', ['--version']).status === 0
 const SANDBOXED = { SANDBOX: 'on', SANDBOX_PORT: '0', LOG_LEVEL: 'silent' }
 
+/** The lines that are left on a terminal: a step erases its line when it is painted again. */
+const shownLines = (output: string): string[] =>
+  output
+    .trim()
+    .split('\r\n')
+    .map((line) => line.split('\r\u001b[2K').at(-1) ?? '')
+
 /** The lines that a newcomer would paste. */
 const linesOf = (parley: ParleyProcess): string[] =>
   parley
@@ -28,7 +35,7 @@ async function startWithDemo(folder: string, env: Record<string, string> = {}): 
   return parley
 }
 
-describe.skipIf(!hasScript)('a terminal', { timeout: 120_000 }, () => {
+describe.skipIf(!hasScript)('a terminal', { timeout: 300_000 }, () => {
   /** As closing the window does. The process ends after its last lines, which are written to nothing. */
   async function close(parley: ParleyProcess): Promise<void> {
     const [pid] = readFileSync(`/proc/${parley.pid}/task/${parley.pid}/children`, 'utf8').split(' ')
@@ -41,8 +48,12 @@ describe.skipIf(!hasScript)('a terminal', { timeout: 120_000 }, () => {
     const parley = await runParley(env, { terminal: true })
     await parley.says('WEBHOOK_ALLOW_PRIVATE is on')
     expect((await fetch(`${parley.address}/docs`)).status).toBe(200)
-    const lines = parley.output().trim().split('\r\n')
-    expect(lines[0]).toBe(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
+    const lines = shownLines(parley.output())
+    const greetingAt = lines.indexOf(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
+    for (const line of lines.slice(0, greetingAt)) expect(line).toMatch(/^[A-Z][a-z ]+ … \(\d+ s\)$/)
+    for (const title of ['Starting the database', 'Preparing the tables', 'Starting the service']) {
+      expect(parley.output()).toContain(`\r\u001b[2K${title} … (`)
+    }
     expect(lines.findLast((line) => /^\w+: /.test(line))).toMatch(/^Console: {2}http/)
     expect(lines.at(-1)).toMatch(/^\d\d:\d\d:\d\d WARN WEBHOOK_ALLOW_PRIVATE is on: [^{}"]+$/)
     await close(parley)
@@ -56,18 +67,26 @@ describe.skipIf(!hasScript)('a terminal', { timeout: 120_000 }, () => {
   })
 })
 
-test('the log of a service is JSON, from its first line on', async () => {
-  const parley = await runParley({ DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0' })
-  await parley.says('request.answered')
-  const [warning, listening] = parley
-    .output()
-    .split('\n')
-    .filter((line) => line.startsWith('{'))
-    .map((line) => JSON.parse(line))
-  expect(warning).toMatchObject({ level: 40, msg: expect.stringContaining('WEBHOOK_ALLOW_PRIVATE is on') })
-  expect(listening).toMatchObject({ level: 30, msg: expect.stringContaining('Server listening') })
+test.each([
+  '1',
+  '2',
+])('the log of a service of %s processes is JSON and begins after the greeting', async (PROCESSES) => {
+  const parley = await runParley({ DATA_DIR: await readyFolder(), SANDBOX: 'on', SANDBOX_PORT: '0', PROCESSES })
+  for (const text of ['request.answered', 'WEBHOOK_ALLOW_PRIVATE']) await parley.says(text)
+  // The last line may be half there.
+  const lines = parley.output().split('\n').slice(0, -1)
+  expect(lines[0]).toBe(`Parley listens on ${parley.address}; stop it with Ctrl-C.`)
+  const logAt = lines.findIndex((line) => line.startsWith('{'))
+  expect(lines[logAt - 1]).toMatch(/^Console: {2}http/)
+  const messages = lines.slice(logAt).map((line) => JSON.parse(line))
+  expect(messages).toContainEqual(
+    expect.objectContaining({ level: 40, msg: expect.stringContaining('WEBHOOK_ALLOW_PRIVATE is on') }),
+  )
+  expect(messages).toContainEqual(
+    expect.objectContaining({ level: 30, msg: expect.stringContaining('Server listening') }),
+  )
   expect(await parley.signal('SIGTERM')).toBe(0)
-}, 120_000)
+}, 300_000)
 
 test.skipIf(!hasCurl)(
   'a newcomer pastes the printed lines, again and again, also after a restart and after kill -9',
@@ -116,14 +135,14 @@ test.skipIf(!hasCurl)(
     expect(await last.signal('SIGTERM')).toBe(0)
     expect(processesOn(folder)).toEqual([])
   },
-  120_000,
+  600_000,
 )
 
 test.skipIf(!hasCurl)(
   'the printed lines register one receiver and show a signed delivery, each time that they are pasted',
   async () => {
     const parley = await startWithDemo(await readyFolder(), { LOG_LEVEL: 'warn' })
-    expect(parley.output()).toContain('WEBHOOK_ALLOW_PRIVATE is on')
+    await parley.says('WEBHOOK_ALLOW_PRIVATE is on')
     const lines = linesOf(parley)
     const register = lines.find((line) => line.includes('/webhooks/registrations'))!
     const show = lines.find((line) => line.includes('/requests?limit=1'))!
@@ -141,7 +160,7 @@ test.skipIf(!hasCurl)(
     expect(registrations.map(({ name }: { name: string }) => name)).toEqual(['Demo receiver', 'Shop'])
     expect(await parley.signal('SIGTERM')).toBe(0)
   },
-  120_000,
+  600_000,
 )
 
 test('the events of the sandbox arrive although the service refuses plain HTTP', async () => {
@@ -165,7 +184,7 @@ test('the events of the sandbox arrive although the service refuses plain HTTP',
   onTestFinished(() => db.end())
   const isThere = async () => (await db`select from messages where text = 'Hello'`).length === 1
   await until('the message is recorded', isThere)
-}, 120_000)
+}, 300_000)
 
 /** Asks below /console/api as a page of the console does. */
 const askConsole = (address: string, method: string, path: string, given: { body?: object; cookie?: string } = {}) =>
@@ -215,4 +234,4 @@ test('the printed links sign in once, to the demo company and as the operator, a
     })
   }
   expect(await second.signal('SIGTERM')).toBe(0)
-}, 120_000)
+}, 300_000)

@@ -136,8 +136,8 @@ export async function openConsoleLinks(
 ): Promise<ConsoleLinks | undefined> {
   if (createConsoleLink === undefined) return undefined
   return {
-    company: await createConsoleLink(companyId, 'Demo agent', '/console/phone'),
-    operator: await createConsoleLink(null, 'Operator'),
+    company: await createConsoleLink(companyId, { name: 'Demo agent', role: 'admin', path: '/console/phone' }),
+    operator: await createConsoleLink(null, { name: 'Operator', role: 'admin' }),
   }
 }
 

@@ -32,13 +32,24 @@ export type Prepared = {
 const WARNING_PRIVATE =
   'WEBHOOK_ALLOW_PRIVATE is on: deliveries may go to private addresses and over plain http. Only for local work'
 
-/** Prepares what an installation needs once, however many processes serve: database, schema, secrets, sandbox. */
-export async function prepare(config: Config, log: Log, components: Components): Promise<Prepared> {
-  const database = await components.add('database', () => openDatabase(config))
+/**
+ * Prepares what an installation needs once, however many processes serve: database, schema, secrets, sandbox. `onStep` gets the
+ * title of each step.
+ */
+export async function prepare(
+  config: Config,
+  log: Log,
+  components: Components,
+  onStep: (title: string) => void,
+): Promise<Prepared> {
+  onStep(config.databaseUrl === undefined ? 'Preparing the data folder' : 'Connecting to the database')
+  const database = await components.add('database', () => openDatabase(config, onStep))
+  onStep('Preparing the tables')
   await prepareSchema(database.url, config, log)
   const { adminToken, adminTokenFile, encryptionKeys } = await readSecrets(config)
   const optOutKey = await prepareSecrets(database.url, createCipher(encryptionKeys))
   if (config.webhookAllowPrivate) log.warn({}, WARNING_PRIVATE)
+  if (config.sandbox) onStep('Starting the sandbox')
   const sandbox = config.sandbox
     ? await components.add('sandbox', () => startSandboxProcess(config.sandboxPort))
     : undefined

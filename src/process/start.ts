@@ -19,6 +19,8 @@ export type Running = {
   failed: Promise<Error>
   /** The exit code after a stop in order; absent: 0. */
   exitCode?: () => number
+  /** To be called after the greeting; absent: there are no other processes whose logs wait for it. */
+  greeted?: () => void
 }
 
 /**
@@ -27,10 +29,16 @@ export type Running = {
  *
  * @throws StartError when the environment does not allow it: the message says what to do.
  */
-export async function start(config: Config, log: Logger, build: Build): Promise<Running> {
+export async function start(
+  config: Config,
+  log: Logger,
+  build: Build,
+  onStep: (title: string) => void,
+): Promise<Running> {
   const components = createComponents(log)
   try {
-    const { shared, adminTokenFile, sandbox, ended } = await prepare(config, log, components)
+    const { shared, adminTokenFile, sandbox, ended } = await prepare(config, log, components, onStep)
+    onStep('Starting the service')
     const { address } = await serve(config, shared, { log, build, components })
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
     return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: components.stop, failed: ended }

@@ -20,8 +20,12 @@ const METRICS_DEADLINE_MS = 3_000
  * Serves as one of the workers of a supervisor, which sends what it prepared and stops this process. When the supervisor
  * ends, however that happens, Node ends this process too, unless it is stopping already.
  */
-export async function startSupervised(config: Config, log: Logger, build: Build): Promise<Stoppable> {
-  const supervisor = listenToSupervisor()
+export async function startSupervised(
+  config: Config,
+  { log, release }: { log: Logger; release: () => void },
+  build: Build,
+): Promise<Stoppable> {
+  const supervisor = listenToSupervisor(release)
   const components = createComponents(log)
   try {
     const shared = await supervisor.shared
@@ -39,7 +43,7 @@ export async function startSupervised(config: Config, log: Logger, build: Build)
   }
 }
 
-function listenToSupervisor() {
+function listenToSupervisor(onGreeted: () => void) {
   const shared = Promise.withResolvers<Shared>()
   const stopped = Promise.withResolvers<string>()
   let turn: Promise<void> = Promise.resolve()
@@ -48,6 +52,7 @@ function listenToSupervisor() {
   let lastId = 0
   process.on('message', (message: ToWorker) => {
     if (message.type === 'serve') shared.resolve(message.shared)
+    else if (message.type === 'greeted') onGreeted()
     else if (message.type === 'stop') {
       if (message.waits) turn = disconnection()
       stopped.resolve('supervisor')

@@ -22,14 +22,16 @@ const RESTARTS_KEPT = 20
  *
  * @throws StartError when a worker can't start: the message says what to do.
  */
-export async function startSupervisor(config: Config, log: Logger): Promise<Running> {
+export async function startSupervisor(config: Config, log: Logger, onStep: (title: string) => void): Promise<Running> {
   const components = createComponents(log)
   try {
-    const { shared, adminTokenFile, sandbox, ended } = await prepare(config, log, components)
+    const { shared, adminTokenFile, sandbox, ended } = await prepare(config, log, components, onStep)
+    onStep(`Starting ${config.processes} processes`)
     const workers = await components.add('workers', () => startWorkers(config, shared, log))
-    const { address, exitCode } = workers
+    const { address, exitCode, greeted } = workers
     await sandbox?.postTo(`${address}/public/v1/webhooks/whatsapp`)
-    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop: components.stop, failed: ended, exitCode }
+    const { stop } = components
+    return { address, adminTokenFile, sandboxUrl: sandbox?.url, stop, failed: ended, exitCode, greeted }
   } catch (error) {
     await components.stop()
     throw startErrorOf(error)
@@ -42,6 +44,8 @@ type Workers = {
   stop(): Promise<void>
   /** After the stop: 0, or the code of a worker that did not end in order. */
   exitCode(): number
+  /** Makes the workers write their logs. */
+  greeted(): void
 }
 
 async function startWorkers(config: Config, shared: Shared, log: Log): Promise<Workers> {
@@ -49,6 +53,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
   const metrics = createWorkerMetrics()
   const planRestart = createRestarts(log)
   let isStopping = false
+  let isGreeted = false
   let exitCode = 0
 
   const launch = (): WorkerHandle => {
@@ -57,6 +62,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
       readMetrics: () => metrics.read([...living]),
     })
     living.add(worker)
+    if (isGreeted) worker.greeted()
     void worker.ended.then((end) => {
       living.delete(worker)
       void metrics.ended(worker.id)
@@ -79,7 +85,11 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
     const address = await launch().ready
     await Promise.all(Array.from({ length: config.processes - 1 }, () => launch().ready))
     isServing = true
-    return { address, stop, exitCode: () => exitCode }
+    const greeted = (): void => {
+      isGreeted = true
+      for (const worker of living) worker.greeted()
+    }
+    return { address, stop, exitCode: () => exitCode, greeted }
   } catch (error) {
     await stop()
     throw error

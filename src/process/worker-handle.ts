@@ -19,6 +19,8 @@ export type WorkerHandle = {
   /** Closes the supervisor's share of the listener, if no other worker has one, then lets the worker close its own. */
   disconnect(): void
   kill(): void
+  /** Makes it write its log. */
+  greeted(): void
   /** Asks for its metrics. */
   collect(): void
 }
@@ -41,14 +43,17 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
   const ready = Promise.withResolvers<string>()
   const ended = Promise.withResolvers<WorkerEnd>()
   const drained = Promise.withResolvers<void>()
+  let isGreeted = false
   // The end of a worker that was ready is reported by `ended` alone.
   ready.promise.catch(() => {})
   const tell = (message: ToWorker): void => {
     if (worker.isConnected()) worker.send(message, () => {})
   }
   worker.on('message', (message: FromWorker) => {
-    if (message.type === 'hello') tell({ type: 'serve', shared })
-    else if (message.type === 'ready') ready.resolve(message.address)
+    if (message.type === 'hello') {
+      tell({ type: 'serve', shared })
+      if (isGreeted) tell({ type: 'greeted' })
+    } else if (message.type === 'ready') ready.resolve(message.address)
     else if (message.type === 'drained') drained.resolve()
     else if (message.type === 'failed') ready.reject(new StartError(message.message))
     else if (message.type === 'collected') listener.collected(worker.id, message.snapshot)
@@ -68,6 +73,10 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
     stop: (waits) => tell({ type: 'stop', waits }),
     disconnect: () => worker.isConnected() && worker.process.disconnect(),
     kill: () => worker.process.kill('SIGKILL'),
+    greeted: () => {
+      isGreeted = true
+      tell({ type: 'greeted' })
+    },
     collect: () => tell({ type: 'collect' }),
   }
 }

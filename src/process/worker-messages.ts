@@ -8,6 +8,8 @@ export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 export type ToWorker =
   /** The answer to `hello`. */
   | { type: 'serve'; shared: Shared }
+  /** The greeting is printed: the log may be written. */
+  | { type: 'greeted' }
   /** Stop in order; with `waits` the listener stays open until the supervisor disconnects. */
   | { type: 'stop'; waits: boolean }
   /** Asks for the worker's own metrics. */
