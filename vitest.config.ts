@@ -8,8 +8,6 @@ process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cach
 const onDatabase = {
   /** One real PostgreSQL for a run of a project; each file clones its own database from a template. */
   globalSetup: ['test/global-setup.ts'],
-  /** Closes what the helpers of a test file opened. */
-  setupFiles: ['test/setup-file.ts'],
   /** More than a machine has cores: tests of processes wait for much of their time. */
   maxWorkers: 5,
   ...order(1),
@@ -22,12 +20,14 @@ const onDatabase = {
  */
 export default defineConfig({
   test: {
+    /** Closes what the helpers of a test file opened. */
+    setupFiles: ['test/setup-file.ts'],
     pool: 'forks',
     isolate: false,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    // A poll waits for a state; a second is little on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
+    // Deadlines end a run that hangs. A busy machine takes many times as long as an idle one.
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
+    expect: { poll: { timeout: 90_000 } },
     coverage: {
       include: ['src/**/*.ts'],
       exclude: ['**/*.test.ts'],
@@ -37,7 +37,7 @@ export default defineConfig({
     projects: [
       { extends: true, test: { name: 'unit', include: files.unit, maxWorkers: 1, ...order(0) } },
       { extends: true, test: { name: 'database', include: files.database, ...onDatabase } },
-      { extends: true, test: { name: 'process', include: files.process, testTimeout: 60_000, ...onDatabase } },
+      { extends: true, test: { name: 'process', include: files.process, ...onDatabase } },
     ],
   },
 })

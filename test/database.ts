@@ -8,10 +8,13 @@ export type TestDatabase = { db: Pool; url: string }
 /**
  * A database of this test file's own: a clone of the migrated template, dropped when the file ends.
  * Call it at the top of a file or in `beforeAll`. With `mirrors`, in the project `database`, every company has a mirror
- * (mirrors.ts): the tests of the file notice each statement that does not compare the company.
+ * (mirrors.ts): the tests of the file notice each statement that does not compare the company. A program that is no test names
+ * the template that it started itself.
  */
-export async function createTestDatabase({ mirrors = false } = {}): Promise<TestDatabase> {
-  const templateUrl = inject('databaseUrl')
+export async function createTestDatabase({
+  mirrors = false,
+  templateUrl = inject('databaseUrl'),
+} = {}): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString('hex')}`
   const server = connect(templateUrl.replace('/parley?', '/postgres?'), { max: 1 })
   const template = mirrors ? inject('template') : 'parley'

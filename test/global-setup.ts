@@ -2,11 +2,12 @@ import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { connect } from '../src/db/connect.ts'
-import { startEmbedded } from '../src/db/embedded.ts'
+import { type EmbeddedServer, startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
 import { makeDeliveryDays } from '../src/webhooks/delivery-day-store.ts'
 import { browserPath } from './browser.ts'
 import { installMirrors } from './mirrors.ts'
+import { openRunFolder } from './run-folder.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 declare module 'vitest' {
@@ -32,12 +33,9 @@ const SETTINGS = {
 
 /** One real PostgreSQL for the run of a project, without fsync, in a folder that goes with it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  await openRunFolder()
   const folder = await mkdtemp(join(temporaryFolder(), 'parley-test-'))
-  let server = await startEmbedded(folder, SETTINGS)
-  const db = connect(server.url)
-  await migrate(db)
-  await makeDeliveryDays(db)
-  await db.end()
+  let server = await startTemplate(folder)
   const cluster = join(folder, 'cluster')
   if (project.name === 'process') {
     await browserPath()
@@ -52,6 +50,16 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop()
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+/** A server in the folder whose database `parley` is migrated. */
+export async function startTemplate(folder: string): Promise<EmbeddedServer> {
+  const server = await startEmbedded(folder, SETTINGS)
+  const db = connect(server.url)
+  await migrate(db)
+  await makeDeliveryDays(db)
+  await db.end()
+  return server
 }
 
 /** A copy of the template in which every company has a mirror (mirrors.ts). */

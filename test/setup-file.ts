@@ -1,4 +1,13 @@
-import { afterAll } from 'vitest'
+import { afterAll, vi } from 'vitest'
 import { endFile } from './file-end.ts'
+
+/** The deadline of a poll for a state ends a run that hangs, and says nothing about speed: a busy machine takes long. */
+const PATIENCE_MS = 90_000
+
+const waitFor = vi.waitFor.bind(vi)
+vi.waitFor = (callback, options = {}) => {
+  const { timeout = 0, interval } = typeof options === 'number' ? { timeout: options } : options
+  return waitFor(callback, { timeout: Math.max(timeout, PATIENCE_MS), ...(interval !== undefined && { interval }) })
+}
 
 afterAll(endFile)

@@ -2,16 +2,20 @@ import { readFileSync, statfsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { RUN_VARIABLE } from './clean-run.ts'
 import { atFileEnd } from './file-end.ts'
 
-const IN_MEMORY = '/dev/shm'
+export const IN_MEMORY = '/dev/shm'
 const ENOUGH_BYTES = 4 * 1024 ** 3
 
+/** Where tests make folders with databases: the folder of the test run (run-folder.ts). */
+export const temporaryFolder = (): string => process.env[RUN_VARIABLE] || roomyFolder()
+
 /**
- * Where tests make folders with databases, of 1,500 files each: the folder that Linux keeps in memory when it has 4 GiB to
- * spare and programs may run there, else that of the system.
+ * A place for databases, of 1,500 files each: the folder that Linux keeps in memory when it has 4 GiB to spare and programs may
+ * run there, else that of the system.
  */
-export function temporaryFolder(): string {
+export function roomyFolder(): string {
   return process.platform === 'linux' && mayHoldPrograms() && freeBytes() >= ENOUGH_BYTES ? IN_MEMORY : tmpdir()
 }
 
