@@ -1,5 +1,26 @@
 -- The tables that all migrations create together. Generated: npm run generate
 
+create table account_events (
+  company_id bigint not null,
+  id bigint not null generated always as identity,
+  waba_account_id text,
+  sender_id bigint,
+  field text not null,
+  event text,
+  severity text not null,
+  details jsonb,
+  digest bytea not null,
+  occurred_at timestamp with time zone,
+  received_at timestamp with time zone not null default now(),
+  constraint account_events_by_digest UNIQUE (company_id, digest),
+  constraint account_events_pkey PRIMARY KEY (company_id, id),
+  constraint account_events_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint account_events_severity_check CHECK ((severity = ANY (ARRAY['info'::text, 'warning'::text, 'critical'::text])))
+);
+CREATE INDEX account_events_by_age ON public.account_events USING btree (received_at);
+CREATE INDEX account_events_by_hour ON public.account_events USING btree (company_id, received_at);
+CREATE INDEX account_events_by_id ON public.account_events USING btree (id);
+
 create table api_keys (
   client_id text not null,
   company_id bigint not null,
@@ -10,8 +31,14 @@ create table api_keys (
   expires_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   revoked_at timestamp with time zone,
+  key_limit_per_minute integer,
+  address_limit_per_minute integer,
+  writable_fields text[],
+  identity_secret text,
   constraint api_keys_pkey PRIMARY KEY (client_id),
   constraint api_keys_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint api_keys_address_limit_per_minute_check CHECK ((address_limit_per_minute > 0)),
+  constraint api_keys_key_limit_per_minute_check CHECK ((key_limit_per_minute > 0)),
   constraint api_keys_permissions_check CHECK ((permissions <> '{}'::text[]))
 );
 CREATE INDEX api_keys_by_company ON public.api_keys USING btree (company_id, created_at);
@@ -30,21 +57,27 @@ create table companies (
 );
 CREATE INDEX companies_closed ON public.companies USING btree (id) WHERE (closed_at IS NOT NULL);
 
-create table consent_changes (
+create table consents (
   company_id bigint not null,
   id bigint not null generated always as identity,
-  contact_id bigint not null,
   channel text not null,
+  identity text,
+  contact_id bigint,
   value boolean not null,
-  client_id text,
+  said_at timestamp with time zone not null,
+  first_said_at timestamp with time zone,
   source text not null,
-  at timestamp with time zone not null default now(),
-  constraint consent_changes_pkey PRIMARY KEY (company_id, id),
-  constraint consent_changes_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
-  constraint consent_changes_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'whatsapp'::text])))
+  client_id text,
+  event_id text,
+  constraint consents_pkey PRIMARY KEY (company_id, id),
+  constraint consents_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
+  constraint consents_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint consents_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'whatsapp'::text]))),
+  constraint consents_has_person CHECK (((identity IS NOT NULL) OR (contact_id IS NOT NULL)))
 );
-CREATE INDEX consent_changes_by_age ON public.consent_changes USING btree (at);
-CREATE INDEX consent_changes_by_contact ON public.consent_changes USING btree (company_id, contact_id, id);
+CREATE INDEX consents_by_contact ON public.consents USING btree (company_id, contact_id, channel, said_at DESC, id DESC);
+CREATE INDEX consents_by_identity ON public.consents USING btree (company_id, identity, channel, said_at DESC, id DESC);
+CREATE UNIQUE INDEX consents_by_event ON public.consents USING btree (company_id, event_id, channel, identity) WHERE (event_id IS NOT NULL);
 
 create table console_sessions (
   id bigint not null generated always as identity,
@@ -58,21 +91,14 @@ create table console_sessions (
   seen_at timestamp with time zone not null default now(),
   idle_until timestamp with time zone not null,
   ends_at timestamp with time zone not null,
+  role text not null default 'agent'::text,
   constraint console_sessions_by_digest UNIQUE (digest),
   constraint console_sessions_pkey PRIMARY KEY (id),
-  constraint console_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+  constraint console_sessions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint console_sessions_role_check CHECK ((role = ANY (ARRAY['agent'::text, 'developer'::text, 'admin'::text])))
 );
 CREATE INDEX console_sessions_by_company ON public.console_sessions USING btree (company_id, id);
 CREATE INDEX console_sessions_by_end ON public.console_sessions USING btree (idle_until);
-
-create table contact_aliases (
-  company_id bigint not null,
-  identity text not null,
-  contact_id bigint not null,
-  constraint contact_aliases_pkey PRIMARY KEY (company_id, identity),
-  constraint contact_aliases_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id)
-);
-CREATE INDEX contact_aliases_by_contact ON public.contact_aliases USING btree (contact_id, company_id);
 
 create table contact_changes (
   company_id bigint not null,
@@ -189,8 +215,6 @@ create table conversations (
   company_id bigint not null,
   id bigint not null generated always as identity,
   sender_id bigint not null,
-  customer text not null,
-  contact_id bigint not null,
   profile_name text,
   status text not null default 'open'::text,
   unread_messages integer not null default 0,
@@ -203,14 +227,19 @@ create table conversations (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   next_message_at timestamp with time zone,
-  constraint conversations_by_customer UNIQUE (company_id, sender_id, customer),
+  customer_id bigint not null,
+  user_id text,
+  controlled_by text,
+  controlled_at timestamp with time zone,
+  constraint conversations_by_customer UNIQUE (company_id, sender_id, customer_id),
   constraint conversations_pkey PRIMARY KEY (company_id, id),
-  constraint conversations_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
+  constraint conversations_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
   constraint conversations_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id),
+  constraint conversations_controlled_by_check CHECK ((controlled_by = ANY (ARRAY['business'::text, 'agent'::text]))),
   constraint conversations_last_direction_check CHECK ((last_direction = ANY (ARRAY['inbound'::text, 'outbound'::text]))),
   constraint conversations_status_check CHECK ((status = ANY (ARRAY['open'::text, 'closed'::text, 'snoozed'::text])))
 );
-CREATE INDEX conversations_by_contact ON public.conversations USING btree (company_id, contact_id);
+CREATE INDEX conversations_of_customer ON public.conversations USING btree (company_id, customer_id);
 
 create table custom_fields (
   company_id bigint not null,
@@ -230,36 +259,52 @@ create table custom_fields (
   constraint custom_fields_type_check CHECK ((type = ANY (ARRAY['text'::text, 'number'::text, 'boolean'::text, 'date'::text, 'datetime'::text, 'select'::text, 'json'::text])))
 );
 
-create table customer_aliases (
+create table customer_identities (
   company_id bigint not null,
-  sender_id bigint not null,
-  alias text not null,
-  customer text not null,
-  constraint customer_aliases_pkey PRIMARY KEY (company_id, sender_id, alias),
-  constraint customer_aliases_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
-);
-CREATE INDEX customer_aliases_by_customer ON public.customer_aliases USING btree (customer, company_id, sender_id);
-
-create table customer_user_ids (
-  company_id bigint not null,
-  phone_identity text not null,
-  user_id text not null,
+  customer_id bigint not null,
+  identity text not null,
+  account text,
   reported_at timestamp with time zone not null,
-  constraint customer_user_ids_by_user UNIQUE (company_id, user_id),
-  constraint customer_user_ids_pkey PRIMARY KEY (company_id, phone_identity),
-  constraint customer_user_ids_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+  retired_at timestamp with time zone,
+  left_at timestamp with time zone,
+  constraint customer_identities_pkey PRIMARY KEY (company_id, customer_id, identity),
+  constraint customer_identities_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  constraint customer_identities_left CHECK (((retired_at IS NULL) = (left_at IS NULL)))
 );
+CREATE UNIQUE INDEX customer_identities_by_identity ON public.customer_identities USING btree (company_id, identity) WHERE ((retired_at IS NULL) OR (identity !~ '^[0-9]'::text));
+
+create table customers (
+  company_id bigint not null,
+  id bigint not null generated by default as identity,
+  contact_id bigint not null,
+  phone text,
+  created_at timestamp with time zone not null default now(),
+  constraint customers_pkey PRIMARY KEY (company_id, id),
+  constraint customers_company_id_contact_id_fkey FOREIGN KEY (company_id, contact_id) REFERENCES contacts(company_id, id),
+  constraint customers_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE INDEX customers_by_contact ON public.customers USING btree (company_id, contact_id);
 
 create table daily_limit_entries (
   company_id bigint not null,
-  sender_id bigint not null,
-  ordinal bigint not null,
-  customer text not null,
+  scope text not null,
+  customer_id bigint not null,
+  message_id bigint not null,
   counted_at timestamp with time zone not null,
-  constraint daily_limit_entries_pkey PRIMARY KEY (company_id, sender_id, ordinal),
-  constraint daily_limit_entries_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
+  constraint daily_limit_entries_pkey PRIMARY KEY (company_id, scope, customer_id),
+  constraint daily_limit_entries_company_id_customer_id_fkey FOREIGN KEY (company_id, customer_id) REFERENCES customers(company_id, id),
+  constraint daily_limit_entries_company_id_scope_fkey FOREIGN KEY (company_id, scope) REFERENCES daily_limits(company_id, scope)
 );
-CREATE INDEX daily_limit_entries_by_customer ON public.daily_limit_entries USING btree (company_id, sender_id, customer, counted_at DESC);
+CREATE INDEX daily_limit_entries_by_age ON public.daily_limit_entries USING btree (company_id, scope, counted_at);
+CREATE INDEX daily_limit_entries_by_message ON public.daily_limit_entries USING btree (company_id, message_id);
+
+create table daily_limits (
+  company_id bigint not null,
+  scope text not null,
+  used integer not null default 0,
+  constraint daily_limits_pkey PRIMARY KEY (company_id, scope),
+  constraint daily_limits_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
 
 create table deliveries (
   company_id bigint not null,
@@ -267,7 +312,7 @@ create table deliveries (
   day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
   registration_id bigint not null,
   lane text not null generated always as ((((company_id)::text || '.'::text) || (registration_id)::text)) stored,
-  wamid text not null,
+  event_id text not null,
   status text not null default 'pending'::text,
   round integer not null default 1,
   attempts integer not null default 0,
@@ -284,6 +329,10 @@ create table deliveries (
   duration_ms integer,
   sent_at timestamp with time zone,
   logged_at timestamp with time zone,
+  event text not null,
+  renewed_at timestamp with time zone,
+  conversation_id bigint,
+  waits_for bigint,
   constraint deliveries_pkey PRIMARY KEY (id, company_id, day),
   constraint deliveries_failed_without_claim CHECK (((failed_at IS NULL) OR (claim_id IS NULL))),
   constraint deliveries_id_has_day CHECK (((id / 1000000000) = day)),
@@ -293,10 +342,11 @@ create table deliveries (
 ) partition by range (day);
 CREATE INDEX deliveries_by_status ON ONLY public.deliveries USING btree (company_id, registration_id, status, id);
 CREATE INDEX deliveries_failed ON ONLY public.deliveries USING btree (failed_at) WHERE (failed_at IS NOT NULL);
+CREATE INDEX deliveries_held_back ON ONLY public.deliveries USING btree (waits_for) WHERE (waits_for IS NOT NULL);
+CREATE INDEX deliveries_in_order ON ONLY public.deliveries USING btree (company_id, registration_id, conversation_id, id) WHERE ((status = 'pending'::text) AND (conversation_id IS NOT NULL));
 CREATE INDEX deliveries_leased ON ONLY public.deliveries USING btree (lease_until) WHERE (lease_until IS NOT NULL);
-CREATE INDEX deliveries_logged ON ONLY public.deliveries USING btree (company_id, registration_id, id) WHERE (sent_at IS NOT NULL);
-CREATE INDEX deliveries_not_logged ON ONLY public.deliveries USING btree (company_id, registration_id, id) WHERE ((sent_at IS NULL) AND (status <> 'pending'::text));
-CREATE INDEX deliveries_waiting ON ONLY public.deliveries USING btree (lane, due_at, id) WHERE ((status = 'pending'::text) AND (failed_at IS NULL) AND (claim_id IS NULL));
+CREATE INDEX deliveries_logged ON ONLY public.deliveries USING btree (company_id, registration_id, sent_at, id) WHERE (sent_at IS NOT NULL);
+CREATE INDEX deliveries_waiting ON ONLY public.deliveries USING btree (lane, LEAST(attempts, 1) DESC, due_at, id) WHERE ((status = 'pending'::text) AND (failed_at IS NULL) AND (claim_id IS NULL) AND (waits_for IS NULL));
 
 create table delivery_attempts (
   company_id bigint not null,
@@ -315,7 +365,9 @@ create table delivery_attempts (
   created_at timestamp with time zone not null default now(),
   constraint delivery_attempts_pkey PRIMARY KEY (company_id, registration_id, id, day)
 ) partition by range (day);
-CREATE INDEX delivery_attempts_failed ON ONLY public.delivery_attempts USING btree (company_id, registration_id, id) WHERE (error_message IS NOT NULL);
+CREATE INDEX delivery_attempts_dead ON ONLY public.delivery_attempts USING btree (company_id, registration_id, sent_at, id) WHERE dead_lettered;
+CREATE INDEX delivery_attempts_delivered ON ONLY public.delivery_attempts USING btree (company_id, registration_id, sent_at, id) WHERE (error_message IS NULL);
+CREATE INDEX delivery_attempts_failed ON ONLY public.delivery_attempts USING btree (company_id, registration_id, sent_at, id) WHERE (error_message IS NOT NULL);
 CREATE INDEX delivery_attempts_of_delivery ON ONLY public.delivery_attempts USING btree (company_id, delivery_id);
 
 create table email_clicks (
@@ -423,14 +475,23 @@ CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower
 create table envelopes (
   company_id bigint not null,
   day integer not null default (((now() AT TIME ZONE 'UTC'::text))::date - '1970-01-01'::date),
-  wamid text not null,
+  event_id text not null,
   event text not null,
   message_id bigint,
   body text not null,
   delivery_ids bigint[] not null default '{}'::bigint[],
   created_at timestamp with time zone not null default now(),
-  constraint envelopes_pkey PRIMARY KEY (company_id, wamid, day)
+  constraint envelopes_pkey PRIMARY KEY (company_id, event, event_id, day)
 ) partition by range (day);
+
+create table erased_keys (
+  company_id bigint not null,
+  hash text not null,
+  erased_at timestamp with time zone not null default statement_timestamp(),
+  constraint erased_keys_pkey PRIMARY KEY (company_id, hash),
+  constraint erased_keys_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+);
+CREATE INDEX erased_keys_by_age ON public.erased_keys USING btree (erased_at);
 
 create table erasures (
   company_id bigint not null,
@@ -609,6 +670,22 @@ create table message_status_events (
 );
 CREATE INDEX message_status_events_by_age ON public.message_status_events USING btree (created_at);
 
+create table message_usage (
+  company_id bigint not null,
+  day date not null,
+  sender_id bigint not null,
+  category text not null,
+  template text not null,
+  writer smallint not null default (pg_backend_pid() % 16),
+  sent bigint not null,
+  delivered bigint not null,
+  read bigint not null,
+  failed bigint not null,
+  billable bigint not null,
+  constraint message_usage_pkey PRIMARY KEY (company_id, day, sender_id, category, template, writer),
+  constraint message_usage_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
+);
+
 create table messages (
   company_id bigint not null,
   id bigint not null generated always as identity,
@@ -629,6 +706,10 @@ create table messages (
   revoked_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
+  template text,
+  category text,
+  pricing jsonb,
+  counted smallint,
   constraint messages_by_seq UNIQUE (company_id, conversation_id, seq),
   constraint messages_pkey PRIMARY KEY (company_id, id),
   constraint messages_company_id_conversation_id_fkey FOREIGN KEY (company_id, conversation_id) REFERENCES conversations(company_id, id),
@@ -655,14 +736,10 @@ create table missed_template_events (
   constraint missed_template_events_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 
-create table opt_outs (
+create table moving_files (
   company_id bigint not null,
-  channel text not null,
-  identity text not null,
-  at timestamp with time zone not null default now(),
-  constraint opt_outs_pkey PRIMARY KEY (company_id, channel, identity),
-  constraint opt_outs_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
-  constraint opt_outs_channel_check CHECK ((channel = ANY (ARRAY['email'::text, 'whatsapp'::text])))
+  storage_key text not null,
+  constraint moving_files_pkey PRIMARY KEY (company_id, storage_key)
 );
 
 create unlogged table rate_limits (
@@ -686,19 +763,28 @@ create table registrations (
   created_at timestamp with time zone not null default now(),
   updated_at timestamp with time zone not null default now(),
   deleted_at timestamp with time zone,
+  channel_ids bigint[],
+  active_since timestamp with time zone not null default now(),
+  paused_reason text,
+  paused_at timestamp with time zone,
+  last_success_at timestamp with time zone,
+  last_failure_at timestamp with time zone,
+  ordered boolean not null default false,
   constraint registrations_pkey PRIMARY KEY (company_id, id),
   constraint registrations_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint registrations_channel_ids_check CHECK ((channel_ids <> '{}'::bigint[])),
   constraint registrations_events_check CHECK ((events <> '{}'::text[])),
   constraint registrations_method_check CHECK ((method = ANY (ARRAY['POST'::text, 'GET'::text]))),
+  constraint registrations_paused_are_inactive CHECK ((((paused_at IS NULL) = (paused_reason IS NULL)) AND ((paused_at IS NULL) OR (status = 'inactive'::text)))),
+  constraint registrations_paused_reason_check CHECK ((paused_reason = 'no_success'::text)),
   constraint registrations_status_check CHECK ((status = ANY (ARRAY['active'::text, 'inactive'::text])))
 );
 CREATE INDEX registrations_living ON public.registrations USING btree (company_id, id) WHERE (deleted_at IS NULL);
+CREATE INDEX registrations_of_record_events ON public.registrations USING btree (company_id) WHERE ((status = 'active'::text) AND (deleted_at IS NULL) AND (events <> '{whatsapp.message.received}'::text[]));
 
 create table sender_limits (
   company_id bigint not null,
   sender_id bigint not null,
-  last_ordinal bigint not null default 0,
-  expired_ordinal bigint not null default 0,
   next_slot_at timestamp with time zone,
   constraint sender_limits_pkey PRIMARY KEY (company_id, sender_id),
   constraint sender_limits_company_id_sender_id_fkey FOREIGN KEY (company_id, sender_id) REFERENCES senders(company_id, id)
@@ -736,6 +822,8 @@ create table senders (
   connected_at timestamp with time zone not null default now(),
   throughput_per_second integer,
   is_shared_with_app boolean not null default false,
+  limit_at timestamp with time zone,
+  portfolio_id text,
   constraint senders_pkey PRIMARY KEY (company_id, id),
   constraint senders_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint senders_daily_limit_check CHECK ((daily_limit > 0)),
@@ -763,8 +851,10 @@ create table sign_in_links (
   permissions text[] not null,
   created_at timestamp with time zone not null default now(),
   expires_at timestamp with time zone not null,
+  role text not null default 'agent'::text,
   constraint sign_in_links_pkey PRIMARY KEY (digest),
-  constraint sign_in_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
+  constraint sign_in_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint sign_in_links_role_check CHECK ((role = ANY (ARRAY['agent'::text, 'developer'::text, 'admin'::text])))
 );
 CREATE INDEX sign_in_links_by_company ON public.sign_in_links USING btree (company_id, expires_at);
 CREATE INDEX sign_in_links_by_expiry ON public.sign_in_links USING btree (expires_at);
@@ -807,6 +897,10 @@ create table templates (
   created_at timestamp with time zone not null default now(),
   modified_at timestamp with time zone not null default now(),
   event_at timestamp with time zone,
+  status_at timestamp with time zone,
+  category_at timestamp with time zone,
+  quality_at timestamp with time zone,
+  components_at timestamp with time zone,
   constraint templates_pkey PRIMARY KEY (company_id, family_id, language),
   constraint templates_company_id_family_id_fkey FOREIGN KEY (company_id, family_id) REFERENCES template_families(company_id, id),
   constraint templates_parameter_format_check CHECK ((parameter_format = ANY (ARRAY['POSITIONAL'::text, 'NAMED'::text]))),
@@ -834,6 +928,7 @@ create table waiting_statuses (
   error jsonb,
   occurred_at timestamp with time zone,
   created_at timestamp with time zone not null default now(),
+  pricing jsonb,
   constraint waiting_statuses_pkey PRIMARY KEY (company_id, id),
   constraint waiting_statuses_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );

@@ -1,13 +1,16 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Db } from '../db/connect.ts'
+import { NO_EVENTS, type RecordChange, type RecordEvents } from '../record-change.ts'
 import { emailKey } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
-import type { ChangedBy, Channel, Contact, ContactWrite, CustomFields } from './contact-record.ts'
+import { appendConsents, type NewConsent, repeatConsents } from './consent/consent-store.ts'
+import type { Saying } from './consent/contact-sayings.ts'
+import { refreshContacts } from './consent/shown-consent.ts'
+import { STATE_MEMBERS } from './contact-members.ts'
+import type { ChangedBy, Contact, ContactWrite, CustomFields } from './contact-record.ts'
 import {
-  type ConsentSet,
   type ContactRow,
   type ContactState,
-  forgetAliases,
-  insertConsents,
   insertContacts,
   releaseEmails,
   toContactRow,
@@ -72,16 +75,39 @@ export function customFieldsFault(fields: CustomFields): string | undefined {
   return undefined
 }
 
-/** A contact before, unless it is new, and after, with the changes of consent in between. */
-export type Change = {
-  readonly known: Contact | undefined
-  readonly state: ContactState
-  readonly consents: readonly ConsentSet[]
-  /** Phone identities that the contact had and gave up; it is no longer known by them. */
-  readonly releasedPhones: readonly string[]
+/** A contact before, unless it is new, and after. */
+export type Change = { readonly known: Contact | undefined; readonly state: ContactState }
+
+/** The effect of a write: contacts, each once, and what they say about marketing. */
+export type ContactChanges = {
+  readonly contacts: readonly Change[]
+  readonly sayings: readonly Saying[]
+  /** Other contacts for which this may count, because they have the same number or customer. */
+  readonly others: readonly number[]
 }
 
-/** Changes as statements take them. */
+/** Whether two states of a contact are equal, of all members or of all but consent. */
+export const isSame = (
+  before: ContactState,
+  after: ContactState,
+  members: readonly Member[] = STATE_MEMBERS,
+): boolean => members.every((member) => isDeepStrictEqual(before[member], after[member]))
+
+const CONSENTS = ['emailConsent', 'whatsappConsent'] as const
+const OWN_MEMBERS = STATE_MEMBERS.filter((member) => !CONSENTS.some((consent) => consent === member))
+type Member = (typeof STATE_MEMBERS)[number]
+
+/** A change as receivers of events want it: of a new contact, of its members, of its consent. */
+function toRecordChanges(companyId: number, { known, state }: Change, hasSaid: boolean): RecordChange[] {
+  const event = { event: 'contact.changed', companyId, id: state.id } as const
+  if (known === undefined) return [{ ...event, change: 'created' }]
+  return [
+    ...(isSame(known, state, OWN_MEMBERS) ? [] : [{ ...event, change: 'updated' } as const]),
+    ...(hasSaid || !isSame(known, state, CONSENTS) ? [{ ...event, change: 'consent' } as const] : []),
+  ]
+}
+
+/** ContactChanges as statements take them. */
 export const rowsOf = (changes: readonly Change[]): ContactRow[] => changes.map(({ state }) => toContactRow(state))
 
 export type WriteOptions = {
@@ -89,42 +115,68 @@ export type WriteOptions = {
   addedRows?: readonly ContactRow[] | undefined
   /** Commits the transaction: sent right behind the statements. */
   commit?: (() => Promise<unknown>) | undefined
+  events?: RecordEvents | undefined
 }
 
 /** Writes changes of different contacts; returns them as stored. The caller holds the locks. */
 export async function writeChanges(
   tx: Db,
   companyId: number,
-  changes: readonly Change[],
+  { contacts, sayings, others }: ContactChanges,
   by: ChangedBy,
-  { addedRows, commit }: WriteOptions = {},
+  { addedRows, commit, events = NO_EVENTS }: WriteOptions = {},
 ): Promise<Contact[]> {
-  const [added, updated] = [changes.filter(({ known }) => !known), changes.filter(({ known }) => known)]
-  const consents = changes.flatMap((change) => change.consents)
-  const released = updated.flatMap(({ state, releasedPhones }) =>
-    releasedPhones.map((identity) => ({ id: state.id, identity })),
-  )
+  const [added, updated] = [contacts.filter(({ known }) => !known), contacts.filter(({ known }) => known)]
   const changed = changedEmails(updated)
+  const repeated = sayings.flatMap(({ repeats }) => repeats ?? [])
+  const said = sayings.filter(({ repeats }) => repeats === null)
+  // Events are read from what was written, and belong to the same transaction.
+  const isReported = events.areWanted('contact.changed', [companyId])
+  const isLast = others.length === 0 && !isReported
   // All statements are sent at once; the server runs them in this order.
-  const [, updates, additions] = await Promise.all([
+  const [, updatedAt, addedAt] = await Promise.all([
     changed.length > 0 && releaseEmails(tx, companyId, changed),
-    updated.length > 0 && updateContacts(tx, companyId, rowsOf(updated), consents),
-    added.length > 0 && insertContacts(tx, companyId, addedRows ?? rowsOf(added)),
-    consents.length > 0 && insertConsents(tx, companyId, consents, by),
-    released.length > 0 && forgetAliases(tx, companyId, released),
-    commit !== undefined && inOrder(commit),
+    updated.length > 0 ? updateContacts(tx, companyId, rowsOf(updated)) : undefined,
+    added.length > 0 ? insertContacts(tx, companyId, addedRows ?? rowsOf(added)) : undefined,
+    // Each statement of SQL has a later time than the one before: a new entry has to be later than a repeated one.
+    repeated.length > 0 && repeatConsents(tx, companyId, repeated, by.clientId),
+    said.length > 0 &&
+      appendConsents(
+        tx,
+        said.map((one) => toEntry(companyId, one, by)),
+      ),
+    isLast && commit !== undefined && inOrder(commit),
   ])
-  const optedOut = [updates, additions].flatMap((written) => (written ? written.optedOut : []))
-  const consentsOf = new Map(optedOut.map(({ id, ...kept }) => [id, kept]))
-  return changes.flatMap(({ known, state }) => {
-    const written = known ? updates : additions
-    if (!written) return []
-    const { externalId, externalConnectionId, createdAt = written.at } = known ?? NEW_CONTACT
-    return [
-      { ...state, ...consentsOf.get(state.id), externalId, externalConnectionId, createdAt, updatedAt: written.at },
-    ]
+  if (!isLast) {
+    const refreshed =
+      others.length === 0
+        ? []
+        : await refreshContacts(
+            tx,
+            others.map((contactId) => ({ companyId, contactId })),
+            { waits: false },
+          )
+    const saying = new Set(said.map(({ contactId }) => contactId))
+    await events.publish(tx, [
+      ...contacts.flatMap((change) => toRecordChanges(companyId, change, saying.has(change.state.id))),
+      ...refreshed.map(
+        ({ contactId: id }) => ({ event: 'contact.changed', companyId, id, change: 'consent' }) as const,
+      ),
+    ])
+    await commit?.()
+  }
+  return contacts.flatMap(({ known, state }) => {
+    const at = known ? updatedAt : addedAt
+    if (at === undefined) return []
+    const { externalId, externalConnectionId, createdAt = at } = known ?? NEW_CONTACT
+    return [{ ...state, externalId, externalConnectionId, createdAt, updatedAt: at }]
   })
 }
+
+const toEntry = (companyId: number, { channel, identity, contactId, value }: Saying, by: ChangedBy): NewConsent => ({
+  ...{ companyId, channel, identity, contactId, value, ...by },
+  ...{ saidAt: null, eventId: null },
+})
 
 /** Awaits as a store does, so that the commit is sent after the statements of the stores that were called before. */
 async function inOrder(commit: () => Promise<unknown>): Promise<void> {
@@ -150,27 +202,3 @@ function changedEmails(updated: readonly Change[]): number[] {
 const keyOf = ({ email }: Pick<ContactState, 'email'>): string | null => (email === null ? null : emailKey(email))
 
 const NEW_CONTACT = { createdAt: undefined, externalId: null, externalConnectionId: null }
-
-/**
- * Only what changes something is a change of consent: a channel's consent, or, where the write gives it again, the
- * address or number that it is for.
- */
-export function consentChanges(
-  before: ContactState | undefined,
-  after: ContactState,
-  write: ContactWrite,
-): ConsentSet[] {
-  const change = (channel: Channel, from: boolean | null | undefined, to: boolean | null, isAnew: boolean) =>
-    to === null || (to === (from ?? null) && !isAnew) ? [] : [{ contact_id: after.id, channel, value: to }]
-  const hasNewEmail = before !== undefined && keyOf(before) !== keyOf(after)
-  const hasNewPhone = before !== undefined && before.phoneIdentity !== after.phoneIdentity
-  return [
-    ...change('email', before?.emailConsent, after.emailConsent, hasNewEmail && write.emailConsent !== undefined),
-    ...change(
-      'whatsapp',
-      before?.whatsappConsent,
-      after.whatsappConsent,
-      hasNewPhone && write.whatsappConsent !== undefined,
-    ),
-  ]
-}

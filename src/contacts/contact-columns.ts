@@ -2,26 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { parseId } from '../ids.ts'
 import { parseJsonText } from '../text/json-text.ts'
 import { formToWriteBody } from './contact-form.ts'
+import { CONTACT_MEMBERS, LIST_COLUMNS } from './contact-members.ts'
 import type { Contact } from './contact-record.ts'
 
-/**
+/*
  * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an
  * object, or a text that begins like that itself, goes out and comes back unharmed. An empty cell says nothing.
  */
-const COLUMNS = [
-  'id',
-  'email',
-  'phone',
-  'first_name',
-  'last_name',
-  'status',
-  'source',
-  'source_type',
-  'tags',
-  'marketing_consent.email',
-  'marketing_consent.whatsapp',
-] as const
-
 const CUSTOM_FIELD = 'custom_fields.'
 const JSON_MARK = 'json:'
 const TAG_SEPARATOR = ';'
@@ -52,7 +39,7 @@ function formName(column: string): string {
 
 /** The first part of each column in lower case, with and without underscores, and its name in a form. */
 const FORM_HEADS = new Map(
-  [...COLUMNS, CUSTOM_FIELD].flatMap((column) => {
+  [...LIST_COLUMNS, CUSTOM_FIELD].flatMap((column) => {
     const [head = ''] = column.split('.')
     const name = BODY_NAMES.get(head) ?? head
     return [
@@ -62,7 +49,7 @@ const FORM_HEADS = new Map(
   }),
 )
 
-const FORM_NAMES = new Set<string>(COLUMNS.map(formName))
+const FORM_NAMES = new Set<string>(LIST_COLUMNS.map(formName))
 const isKnown = (name: string): boolean => FORM_NAMES.has(name) || /^customFields\../s.test(name)
 
 /** The header of a list, or what is wrong with it; `ignored` are columns that mean nothing here. */
@@ -142,27 +129,29 @@ export function lineToBody(line: string): RowBody | { reason: string } {
 
 /** The columns of an export: the fixed ones, then one for each custom field. */
 export const exportColumns = (customKeys: readonly string[]): string[] => [
-  ...COLUMNS,
+  ...LIST_COLUMNS,
   ...customKeys.map((key) => `${CUSTOM_FIELD}${key}`),
 ]
 
 /** A contact as the cells of its row; absent values are empty. */
 export function toCells(contact: Contact, customKeys: readonly string[]): string[] {
   const own = new Map(Object.entries(contact.customFields))
+  const cells = new Map<string, string>(
+    Object.entries(CONTACT_MEMBERS).flatMap(([name, { wire }]) =>
+      wire === null ? [] : [[wire, writeMember(name, Reflect.get(contact, name))]],
+    ),
+  )
   return [
-    String(contact.id),
-    contact.email ?? '',
-    contact.phone === null ? '' : `+${contact.phone}`,
-    contact.firstName ?? '',
-    contact.lastName ?? '',
-    contact.status,
-    contact.source,
-    contact.sourceType,
-    writeTags(contact.tags),
-    String(contact.emailConsent ?? ''),
-    String(contact.whatsappConsent ?? ''),
+    ...LIST_COLUMNS.map((column) => cells.get(column) ?? ''),
     ...customKeys.map((key) => (own.has(key) ? writeCell(own.get(key)) : '')),
   ]
+}
+
+/** Absent values are empty. */
+function writeMember(name: string, value: unknown): string {
+  if (value === null) return ''
+  if (name === 'phone') return `+${value}`
+  return Array.isArray(value) ? writeTags(value) : String(value)
 }
 
 const writeJson = (value: unknown): string => `${JSON_MARK}${JSON.stringify(value)}`

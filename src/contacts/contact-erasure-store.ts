@@ -1,13 +1,16 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
+import { ERASURE } from './consent/consent.ts'
+import { ERASING_ASSIGNMENTS } from './contact-members.ts'
+import type { Channel } from './contact-record.ts'
 
-/** The identities of a contact, without those of other living contacts. */
+/** The identities of a contact and its customers, without those of other living contacts and of other customers. */
 export type Person = {
   readonly email: string | null
   readonly emailKey: string | null
   readonly phone: string | null
   readonly phoneIdentity: string | null
   readonly isLiving: boolean
-  /** Phone identities and user ids; without those of other living contacts. */
+  /** Phone identities and user ids. */
   readonly identities: readonly string[]
 }
 
@@ -19,18 +22,19 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
       from contacts
       where (company_id, id) = (${companyId}, ${id}) and erased_at is null
     ),
-    known as materialized (
-      select phone_identity as identity from person where phone_identity is not null
-      union
-      select identity from contact_aliases where (company_id, contact_id) = (${companyId}, ${id})
+    customer as materialized (
+      select customers.id from customers where (customers.company_id, customers.contact_id) = (${companyId}, ${id})
     ),
     identity as (
-      select known.identity from known
+      select phone_identity as identity, deleted_at is null as is_own from person where phone_identity is not null
       union
-      select partner.identity
-      from partners_of(
-        array(select row(${companyId}, known.identity)::customer_key from known order by known.identity)
-      ) as partner
+      select known.identity, false
+      from customer
+      cross join lateral (
+        select customer_identities.identity
+        from customer_identities
+        where (customer_identities.company_id, customer_identities.customer_id) = (${companyId}, customer.id)
+      ) as known
     )
     select
       email, phone, phone_identity, deleted_at is null as is_living,
@@ -45,7 +49,7 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
         ) then email_key
       end as email_key,
       array(
-        select identity.identity
+        select distinct identity.identity
         from identity
         where not exists (
             select
@@ -54,10 +58,14 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
               and other.deleted_at is null
               and other.id <> person.id
           )
-          and not exists (
-            select
-            from contact_aliases other
-            where (other.company_id, other.identity) = (${companyId}, identity.identity) and other.contact_id <> person.id
+          -- A number that was retired may be another customer's by now.
+          and (
+            identity.is_own
+            or not exists (
+              select
+              from find_customer(${companyId}, identity.identity) as other
+              where other.customer_id not in (select customer.id from customer)
+            )
           )
         order by identity.identity
       ) as identities
@@ -70,46 +78,79 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
 export async function blankContact(tx: Db, companyId: number, id: number): Promise<void> {
   await tx`
     update contacts
-    set
-      email = null, email_key = null, phone = null, phone_identity = null, first_name = null, last_name = null,
-      status = 'erased', source = '', custom_fields = '{}', tags = '{}', email_consent = null, whatsapp_consent = null,
-      external_id = null, external_connection_id = null, search_text = '',
-      erased_at = statement_timestamp(), updated_at = statement_timestamp()
+    set ${tx.unsafe(ERASING_ASSIGNMENTS)}
     where (company_id, id) = (${companyId}, ${id})
   `
 }
 
+/** An opt-out that outlives its person. */
+export type KeptOptOut = { readonly channel: Channel; readonly identity: string; readonly saidAt: Date }
+
 /**
- * Replaces identities in opt-outs by their keyed hash.
- * @throws PostgresError 23502 when the session has no key for it
+ * Keeps opt-outs under the keyed hash of their identities.
+ * @throws PostgresError 23514 when the session has no key for it
  */
-export async function hashOptOuts(tx: Db, companyId: number, identities: readonly string[]): Promise<void> {
+export async function keepOptOuts(tx: Db, companyId: number, kept: readonly KeptOptOut[]): Promise<void> {
+  const rows = kept.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))
   await tx`
-    with plain as (
-      delete from opt_outs
-      where company_id = ${companyId} and identity = any(${[...identities]}::text[])
-      returning channel, identity, at
-    )
-    insert into opt_outs (company_id, channel, identity, at)
-    select ${companyId}, channel, opt_out_hash(${companyId}, identity), at
-    from plain
-    on conflict do nothing
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    select ${companyId}, channel, keyed_hash(${companyId}, identity), false, said_at, ${ERASURE}
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (channel text, identity text, said_at timestamptz)
   `
 }
 
-/** Deletes up to `limit` rows of a contact's consent history; returns how many. */
-export async function eraseConsents(db: Db, companyId: number, contactId: number, limit: number): Promise<number> {
-  const erased = await db`
-    delete from consent_changes
-    where (company_id, id) in (
-      select company_id, id
-      from consent_changes
-      where (company_id, contact_id) = (${companyId}, ${contactId})
-      order by id
+/** The id of the last entry of the company's ledger; 0: there is none. */
+export async function lastConsentId(tx: Db, companyId: number): Promise<number> {
+  const [row] = await tx<{ id: number | null }[]>`select max(id) as id from consents where company_id = ${companyId}`
+  return row?.id ?? 0
+}
+
+/**
+ * Erases up to `limit` entries of the ledger, up to an id: those under the identities, and those that were said through the
+ * contact, of which entries under an identity of others stay without it. Returns how many.
+ */
+export async function eraseConsents(
+  db: Db,
+  companyId: number,
+  contactId: number,
+  identities: readonly string[],
+  lastId: number,
+  limit: number,
+): Promise<number> {
+  const [row] = await db<{ count: number }[]>`
+    with target as materialized (
+      select company_id, id, identity is null or identity = any(${[...identities]}::text[]) as is_own
+      from (
+        (
+          select company_id, id, identity
+          from consents
+          where company_id = ${companyId} and identity = any(${[...identities]}::text[]) and id <= ${lastId}
+          limit ${limit}
+        )
+        union
+        (
+          select company_id, id, identity
+          from consents
+          where (company_id, contact_id) = (${companyId}, ${contactId})
+          limit ${limit}
+        )
+      ) as found
       limit ${limit}
+    ),
+    deleted as (
+      delete from consents
+      using target
+      where (consents.company_id, consents.id) = (target.company_id, target.id) and target.is_own
+    ),
+    detached as (
+      update consents
+      set contact_id = null, client_id = null
+      from target
+      where (consents.company_id, consents.id) = (target.company_id, target.id) and not target.is_own
     )
+    select count(*)::integer as count from target
   `
-  return erased.count
+  return row?.count ?? 0
 }
 
 export type RefusalPlace = { importId: number; line: number }

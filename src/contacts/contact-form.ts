@@ -1,4 +1,4 @@
-const TEXTS = ['email', 'phone', 'firstName', 'lastName', 'status', 'source', 'source_type']
+const TEXTS = ['email', 'phone', 'firstName', 'lastName', 'status', 'source', 'source_type', 'identityProof']
 const CHANNELS = ['email', 'whatsapp']
 const FLAGS = new Map<unknown, boolean>([
   ['true', true],

@@ -39,6 +39,8 @@ export type ContactWrite = {
   readonly tags?: readonly string[]
   readonly emailConsent?: boolean
   readonly whatsappConsent?: boolean
+  /** Of a key of a browser: an HMAC of the email or the phone, see `readProofs`. It is not stored. */
+  readonly identityProof?: string
 }
 
 export type Channel = 'email' | 'whatsapp'

@@ -10,6 +10,26 @@ const Fields = Type.Unsafe<Record<string, unknown>>({
   description: 'Custom fields by key.',
 })
 
+export const CONTACT_EXAMPLE = {
+  id: 4127,
+  email: 'ada.rossi@example.com',
+  phone: '+393331234567',
+  first_name: 'Ada',
+  last_name: 'Rossi',
+  status: 'active',
+  source: 'API',
+  source_type: 'database',
+  created_at: '2026-02-27T16:04:11.000Z',
+  updated_at: '2026-03-02T09:30:00.000Z',
+  custom_fields: { LOYALTY_TIER: 'gold' },
+  tags: ['newsletter'],
+  marketing_consent: { email: true, whatsapp: null },
+  company: 1,
+  deleted: false,
+  external_id: null,
+  external_connection_id: null,
+}
+
 /** The contact record (spec: Contact record), with its additive members. Absent values are null. */
 export const ContactReplyShape = Type.Object(
   {
@@ -30,31 +50,13 @@ export const ContactReplyShape = Type.Object(
       { description: 'Whether the contact wants marketing on a channel; null when it is not known.' },
     ),
     company: Type.Integer({ description: 'The id of the company.' }),
-    deleted: Type.Boolean({ description: 'Always false: deleted contacts are not returned.' }),
+    deleted: Type.Boolean({ description: 'False in answers: only the event of a deletion shows a deleted contact.' }),
     external_id: nullableText('The id in an external system.'),
     external_connection_id: nullableInteger('The id of the connection to that system.'),
   },
   {
     title: 'Contact',
-    example: {
-      id: 4127,
-      email: 'ada.rossi@example.com',
-      phone: '+393331234567',
-      first_name: 'Ada',
-      last_name: 'Rossi',
-      status: 'active',
-      source: 'API',
-      source_type: 'database',
-      created_at: '2026-02-27T16:04:11.000Z',
-      updated_at: '2026-03-02T09:30:00.000Z',
-      custom_fields: { LOYALTY_TIER: 'gold' },
-      tags: ['newsletter'],
-      marketing_consent: { email: true, whatsapp: null },
-      company: 1,
-      deleted: false,
-      external_id: null,
-      external_connection_id: null,
-    },
+    example: CONTACT_EXAMPLE,
   },
 )
 
@@ -101,6 +103,7 @@ export const OwnFieldsShape = Type.Object(
   },
   {
     description: 'The members of a contact that the request itself carried.',
+    additionalProperties: false,
     example: { email: 'ada.rossi@example.com', first_name: 'Ada' },
   },
 )

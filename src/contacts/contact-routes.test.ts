@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { caller, startContacts } from '../../test/contacts-app.ts'
-import { listConsentChanges } from './consent/consent-store.ts'
+import { listConsents } from './consent/consent-store.ts'
 
 const { db, keyOf, companyId, call, upsert, post, form } = await startContacts()
 
@@ -137,7 +137,7 @@ describe('200', () => {
     await upsert({ email: 'c@x.org' })
     const [last] = await upsert({ email: 'c@x.org', marketingConsent: { email: false } })
     expect(last.marketing_consent).toEqual({ email: false, whatsapp: false })
-    const changes = await listConsentChanges(db, companyId, id)
+    const changes = await listConsents(db, companyId, id)
     const { clientId } = await keyOf(caller(companyId))
     expect(changes.map(({ channel, value, clientId, source }) => [channel, value, clientId, source])).toEqual([
       ['email', true, clientId, 'api'],

@@ -8,12 +8,15 @@ import { completeKey } from '../http/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import type { Tell } from '../live-change.ts'
+import type { RecordEvents } from '../record-change.ts'
+import type { Cipher } from '../secrets/secrets.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
 import { formToWriteBody } from './contact-form.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
-import { ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
+import { CONTACT_EXAMPLE, ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
 import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
-import { ContactWriteShape, parseContactUpserts, parseContactWrite } from './contact-write.ts'
+import { ContactWriteShape, parseContactWrite } from './contact-write.ts'
+import { BROWSER_MAX_CONTACTS, readUpserts } from './read-upserts.ts'
 import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
 
@@ -22,19 +25,22 @@ const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024
 
 export type ContactRoutesDeps = {
   db: Pool
+  cipher: Pick<Cipher, 'decrypt'>
   /** Erases a contact and everything about its person; 404 `Contact not found`. */
   erase(companyId: number, contactId: number): Promise<void>
   tell: Tell
+  recordEvents: RecordEvents
 }
 
 const TAGS = ['Contacts']
-const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+const READS = { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ['agent'] } as const
 // A thousand contacts may take longer than one answer of the database should.
 const UPSERTS = {
   errors: ['invalid_phone_number', 'duplicate_resource'],
   takesLong: true,
   surface: 'api-key',
   permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],
+  roles: ['agent'],
 } as const
 
 const OneContact = Type.Object({ data: ContactReplyShape }, { title: 'OneContact', description: 'The contact.' })
@@ -46,20 +52,40 @@ export const UpsertBody = Type.Union(
   [ContactWriteShape, Type.Array(ContactWriteShape, { minItems: 1, maxItems: UPSERT_MAX_CONTACTS })],
   {
     title: 'ContactWrites',
-    description:
-      'One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag.',
+    description: `One contact, or up to 1,000 (${BROWSER_MAX_CONTACTS} with a key that holds only \`ContactsUpsert\`), of which all are written or none. A form has fields such as \`customFields.<key>\` and \`marketingConsent.email\` (\`true\`, \`false\`, \`1\`, \`0\`), and \`tags\` once for each tag.`,
   },
 )
 
-// The reference shows the answer to keys of servers: otherwise no generated client could rely on an id.
+const UPSERT_DESCRIPTION =
+  'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.'
+
+/** The reference shows both answers apart, so that a program with a key of a server can rely on an id. */
 const UpsertReply = Type.Object(
   { data: Type.Array(Type.Union([ContactReplyShape, OwnFieldsShape])) },
   {
-    description:
-      'The contacts in the order of the request. A key that holds only `ContactsUpsert` gets of each contact the fields that its request carried, and no id.',
-    'x-shown-as': Type.Object(
-      { data: Type.Array(ContactReplyShape) },
-      { 'x-contacts-upsert': Type.Object({ data: Type.Array(OwnFieldsShape) }) },
+    description: UPSERT_DESCRIPTION,
+    'x-shown-as': Type.Union(
+      [
+        Type.Object(
+          { data: Type.Array(ContactReplyShape) },
+          { title: 'UpsertedContacts', example: { data: [CONTACT_EXAMPLE] } },
+        ),
+        Type.Object(
+          { data: Type.Array(OwnFieldsShape) },
+          {
+            title: 'WrittenFields',
+            description: `The answer to a key that holds only \`ContactsUpsert\`. Its arrays have at most ${BROWSER_MAX_CONTACTS} contacts; longer ones are answered 422 \`validation_error\`, and nothing is written.`,
+            'x-permissions': ['ContactsUpsert'],
+            example: {
+              data: [
+                { email: 'ada.rossi@example.com', first_name: 'Ada' },
+                { phone: '+393337654321', marketing_consent: { whatsapp: true } },
+              ],
+            },
+          },
+        ),
+      ],
+      { description: UPSERT_DESCRIPTION },
     ),
   },
 )
@@ -81,7 +107,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           operationId: 'upsertContacts',
           summary: 'Create or update contacts',
           description:
-            'A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created.',
+            'A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created. Without a proof of identity, a key that holds only `ContactsUpsert` changes neither email nor phone of a contact that exists, and ends no opt-out: these members are ignored.',
           consumes: ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded'],
           body: Type.Optional(UpsertBody),
           response: { 200: UpsertReply },
@@ -89,8 +115,8 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
       },
       async (request, reply) => {
         const { caller } = request
-        const writes = parseContactUpserts(request.body)
-        const isOwnOnly = isClientSide(caller)
+        const isOwnOnly = caller.browser !== undefined
+        const { writes, browser } = readUpserts(deps, caller, request.body)
         const toAnswer = (contacts: readonly Contact[]) => ({
           data: isOwnOnly
             ? writes.map(toOwnFields)
@@ -99,6 +125,8 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const contacts = await upsertContacts(deps.db, caller.companyId, writes, changedBy(caller), {
           whenFull: isOwnOnly ? 'keep' : 'refuse',
           isArray: Array.isArray(request.body),
+          events: deps.recordEvents,
+          browser,
           alsoCommit:
             request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })
@@ -188,7 +216,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const { caller } = request
         const write = parseContactWrite(request.body, 'update')
         const id = contactId(request.params.id)
-        const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller))
+        const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller), deps.recordEvents)
         deps.tell([{ topic: 'contact', companyId: caller.companyId, id }])
         return { data: toContactReply(caller.companyId, contact) }
       },
@@ -217,7 +245,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const id = contactId(request.params.id)
         if (request.query.erase) await deps.erase(companyId, id)
         else {
-          await removeContact(deps.db, companyId, id)
+          await removeContact(deps.db, companyId, id, deps.recordEvents)
           deps.tell([{ topic: 'contact', companyId, id }])
         }
         return { success: true as const }
@@ -225,10 +253,6 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
     )
   }
 }
-
-/** Whether the key may only create and update contacts: it is used in browsers, where every visitor can read it. */
-const isClientSide = (caller: Caller): boolean =>
-  caller.permissions.every((permission) => permission === 'ContactsUpsert')
 
 const changedBy = (caller: Caller): ChangedBy => ({ clientId: caller.clientId, source: 'api' })
 

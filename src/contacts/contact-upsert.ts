@@ -1,11 +1,22 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
+import type { RecordEvents } from '../record-change.ts'
 import { emailKey } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
+import type { BrowserRights } from './browser-write.ts'
 import { rowsOf, writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type ContactRow, type ContactState, takeContactIds } from './contact-store.ts'
-import { applyItems, changesOf, type Item, type ItemResult, type WhenFull } from './matching/contact-batch.ts'
+import { type ContactRow, takeContactIds } from './contact-store.ts'
+import { applyLocked } from './matching/apply-locked.ts'
+import {
+  applyItems,
+  type Batch,
+  changesOf,
+  type Item,
+  type ItemFault,
+  type ItemResult,
+  type WhenFull,
+} from './matching/contact-batch.ts'
 import { createGroups } from './matching/contact-group.ts'
 import { isFree } from './matching/contact-queue.ts'
 import {
@@ -15,7 +26,6 @@ import {
   tryWithMatchesLocked,
   withMatchesLocked,
 } from './matching/identity-lock.ts'
-import type { Match } from './matching/identity-store.ts'
 
 /** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000
@@ -30,11 +40,15 @@ export type UpsertOptions = {
   isArray?: boolean
   /** `email` leaves the phone out of matching, as the legacy address does. */
   matchBy?: 'email' | 'email or phone'
+  /** Of a key of a browser: what each of the writes may write. */
+  browser?: readonly BrowserRights[] | undefined
   /**
    * Runs at the end of the transaction that writes the contacts; when it throws, nothing is written. Without it, a single
    * contact may share the transaction of others.
    */
   alsoCommit?: ((tx: Db, contacts: readonly Contact[]) => Promise<void>) | undefined
+  /** Gets the changes of the contacts. */
+  events?: RecordEvents | undefined
 }
 
 /**
@@ -52,13 +66,16 @@ export async function upsertContacts(
   options: UpsertOptions = {},
 ): Promise<Contact[]> {
   const { isArray = false, matchBy = 'email or phone', alsoCommit } = options
-  const items = writes.map((write) => withMatchBy(toItem(write), matchBy))
+  const items = writes.map((write, place) => ({
+    ...withMatchBy(toItem(write), matchBy),
+    browser: options.browser?.[place],
+  }))
   const [item] = items
   const mayShare = item !== undefined && items.length === 1 && !isArray && alsoCommit === undefined
   if (!mayShare || !isFree(db, companyId, identitiesOf(item))) return upsertAlone(db, companyId, items, by, options)
-  const { whenFull = 'refuse' } = options
+  const { whenFull = 'refuse', events } = options
   const key = JSON.stringify([companyId, by.clientId, by.source, whenFull])
-  const end = await upsertInGroup(db, key, item, (group) => upsertGroup(db, companyId, group, by, whenFull))
+  const end = await upsertInGroup(db, key, item, (group) => upsertGroup(db, companyId, group, by, { whenFull, events }))
   return end()
 }
 
@@ -70,22 +87,26 @@ async function upsertAlone(
   companyId: number,
   items: readonly Item[],
   by: ChangedBy,
-  { whenFull = 'refuse', isArray = false, alsoCommit }: UpsertOptions,
+  { whenFull = 'refuse', isArray = false, alsoCommit, events }: UpsertOptions,
 ): Promise<Contact[]> {
-  const write: LockedWork<Contact[]> = async (tx, matches, ids, commit) => {
-    const results = applyItems(items, matches, whenFull)
-    for (const [index, { fault }] of results.entries()) {
-      if (fault !== undefined) throw fieldsFault(fault, isArray ? `${index}.` : '')
+  const write: LockedWork<Contact[]> = async (tx, locked, commit) => {
+    const batch = await applyLocked(tx, companyId, items, locked, (facts) =>
+      applyItems(items, locked.matches, { whenFull, source: by.source, facts }),
+    )
+    for (const [index, { fault }] of batch.results.entries()) {
+      if (fault !== undefined) throw faultOf(fault, isArray ? `${index}` : '')
     }
-    await giveIds(tx, results, ids)
-    const contacts = await writeResults(tx, companyId, results, by, alsoCommit === undefined ? commit : undefined)
+    await giveIds(tx, batch.results, locked.ids)
+    const options = { commit: alsoCommit === undefined ? commit : undefined, events }
+    const contacts = await writeBatch(tx, companyId, batch, by, options)
     await alsoCommit?.(tx, contacts)
     return contacts
   }
   return withMatchesLocked(db, companyId, items, write, { ids: items.length })
 }
 
-const fieldsFault = (message: string, path = '') => validationError([{ path: `${path}customFields`, message }])
+const faultOf = ({ path, message }: ItemFault, at = '') =>
+  validationError([{ path: [at, path].filter((part) => part !== '').join('.'), message }])
 
 /** How a write of a group ends: with its contact, or with an error of its own. */
 type End = () => Contact[] | Promise<Contact[]>
@@ -100,32 +121,37 @@ async function upsertGroup(
   companyId: number,
   items: readonly Item[],
   by: ChangedBy,
-  whenFull: WhenFull,
+  options: { whenFull: WhenFull; events: RecordEvents | undefined },
 ): Promise<End[]> {
-  const write: LockedWork<End[]> = async (tx, matches, ids, commit) => {
-    const results = applyItems(items, matches, whenFull)
-    await giveIds(tx, results, ids)
-    const accepted = results.filter(({ fault }) => fault === undefined)
-    const contacts = await writeResults(tx, companyId, accepted, by, commit)
+  const write: LockedWork<End[]> = async (tx, locked, commit) => {
+    const { whenFull, events } = options
+    const batch = await applyLocked(tx, companyId, items, locked, (facts) =>
+      applyItems(items, locked.matches, { whenFull, source: by.source, facts }),
+    )
+    await giveIds(tx, batch.results, locked.ids)
+    const accepted = batch.results.filter(({ fault }) => fault === undefined)
+    const contacts = await writeBatch(tx, companyId, { ...batch, results: accepted }, by, { commit, events })
     const contactOf = new Map(accepted.map((result, place) => [result, contacts.slice(place, place + 1)]))
-    return results.map((result): End => {
+    return batch.results.map((result): End => {
       const { fault } = result
-      if (fault !== undefined) return () => Promise.reject(fieldsFault(fault))
+      if (fault !== undefined) return () => Promise.reject(faultOf(fault))
       return () => contactOf.get(result) ?? []
     })
   }
   const written = await tryWithMatchesLocked(db, companyId, items, write)
-  return written?.value ?? items.map((item) => () => upsertAlone(db, companyId, [item], by, { whenFull }))
+  return written?.value ?? items.map((item) => () => upsertAlone(db, companyId, [item], by, options))
 }
 
-export type RowOutcome = { readonly kind: ItemResult['kind']; readonly fault?: string | undefined }
+export type RowOutcome = { readonly kind: ItemResult['kind']; readonly fault?: ItemFault | undefined }
 
 /** Rows of a list, ready to be written: `ifNew` is computed beforehand and holds when no contact matches. */
 export type PreparedRows = {
   readonly items: readonly Item[]
-  readonly ifNew: readonly ItemResult[]
+  readonly ifNew: Batch
   readonly newRows: readonly ContactRow[]
 }
+
+const IMPORTED = { whenFull: 'refuse', source: 'import' } as const
 
 /** Takes the ids of new contacts here, so that the transaction waits for nothing; those of matched rows are not used. */
 export async function prepareRows(
@@ -133,9 +159,9 @@ export async function prepareRows(
   rows: readonly { write: ContactWrite; id?: number | undefined }[],
 ): Promise<PreparedRows> {
   const items = rows.map(({ write, id }) => toItem(write, id))
-  const ifNew = applyItems(items, [], 'refuse')
-  await giveIds(db, ifNew)
-  return { items, ifNew, newRows: rowsOf(changesOf(ifNew)) }
+  const ifNew = applyItems(items, [], IMPORTED)
+  await giveIds(db, ifNew.results)
+  return { items, ifNew, newRows: rowsOf(changesOf(ifNew).contacts) }
 }
 
 /**
@@ -146,18 +172,23 @@ export async function upsertRows(
   db: Pool,
   companyId: number,
   { items, ifNew, newRows }: PreparedRows,
-  by: ChangedBy,
+  clientId: string | null,
   keep: (tx: Db, outcomes: readonly RowOutcome[]) => Promise<void>,
-  signal: AbortSignal,
+  { signal, events }: { signal: AbortSignal; events?: RecordEvents | undefined },
 ): Promise<void> {
-  const write = async (tx: Db, matches: readonly Match[]) => {
-    const areNew = matches.length === 0
-    const results = areNew ? ifNew : applyItems(items, matches, 'refuse')
-    if (!areNew) await giveIds(tx, results)
-    await writeChanges(tx, companyId, changesOf(results), by, { addedRows: areNew ? newRows : undefined })
+  const write: LockedWork<void> = async (tx, locked) => {
+    const areNew = locked.matches.length === 0 && !locked.areKnown
+    const batch = areNew
+      ? ifNew
+      : await applyLocked(tx, companyId, items, locked, (facts) =>
+          applyItems(items, locked.matches, { ...IMPORTED, facts }),
+        )
+    if (!areNew) await giveIds(tx, batch.results)
+    const by = { clientId, source: IMPORTED.source }
+    await writeChanges(tx, companyId, changesOf(batch), by, { addedRows: areNew ? newRows : undefined, events })
     await keep(
       tx,
-      results.map(({ kind, fault }) => ({ kind, fault })),
+      batch.results.map(({ kind, fault }) => ({ kind, fault })),
     )
   }
   await withMatchesLocked(db, companyId, items, write, { lane: 'import', signal })
@@ -178,30 +209,17 @@ async function giveIds(db: Db, results: readonly ItemResult[], taken: readonly n
 }
 
 /** Writes each contact once; returns each result's contact as it was after that result. */
-async function writeResults(
+async function writeBatch(
   tx: Db,
   companyId: number,
-  results: readonly ItemResult[],
+  batch: Batch,
   by: ChangedBy,
-  commit: Commit | undefined,
+  options: { commit: Commit | undefined; events: RecordEvents | undefined },
 ): Promise<Contact[]> {
-  const written = await writeChanges(tx, companyId, changesOf(results, { all: true }), by, { commit })
+  const written = await writeChanges(tx, companyId, changesOf(batch, { all: true }), by, options)
   const byId = new Map(written.map((contact) => [contact.id, contact]))
-  return results.flatMap(({ target, state }) => {
+  return batch.results.flatMap(({ target, state }) => {
     const contact = byId.get(target.id)
-    return contact === undefined ? [] : [target.state === state ? contact : afterItem(contact, target.state, state)]
+    return contact === undefined ? [] : [{ ...contact, ...state, id: target.id }]
   })
-}
-
-/** A contact after a result that others follow. The opt-out of an email or phone that it keeps was found by the write. */
-function afterItem(written: Contact, last: ContactState | undefined, state: ContactState): Contact {
-  const keepsEmail = last?.email === state.email && last.emailConsent === state.emailConsent
-  const keepsPhone = last?.phone === state.phone && last.whatsappConsent === state.whatsappConsent
-  return {
-    ...written,
-    ...state,
-    id: written.id,
-    ...(keepsEmail && { emailConsent: written.emailConsent }),
-    ...(keepsPhone && { whatsappConsent: written.whatsappConsent }),
-  }
 }

@@ -54,6 +54,13 @@ export const ContactWriteShape = Type.Object(
         { description: 'True opts in and false opts out; a channel that is left out keeps its consent.' },
       ),
     ),
+    identityProof: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-fA-F]{64}$',
+        description:
+          'For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs.',
+      }),
+    ),
   },
   {
     title: 'ContactWrite',
@@ -77,21 +84,22 @@ const MISSING = 'must have an email or a phone'
 const shape = Compile(ContactWriteShape)
 
 /**
- * The operation of a body: `upsert` needs an email or a phone and takes no null there, `update` removes them by null.
+ * The operation of a body: `upsert` needs an email or a phone and takes no null there, nor does the `row` of a list that names
+ * its contact by id; `update` removes them by null.
  */
-export type WriteKind = 'upsert' | 'update'
+export type WriteKind = 'upsert' | 'row' | 'update'
 
 type Faults = { missing: FieldFault[]; shape: FieldFault[]; email: FieldFault[]; phone: FieldFault[] }
 
 /**
- * Untrusted body → what is to be written: one contact, or an array of 1 to 1,000. All faults at once, an item's named
+ * Untrusted body → what is to be written: one contact, or an array of 1 to `most`. All faults at once, an item's named
  * by its index. 400 when the body is no object or has neither email nor phone, 422 `validation_error` or
  * `invalid_phone_number` when a value is not allowed.
  */
-export function parseContactUpserts(body: unknown): ContactWrite[] {
+export function parseContactUpserts(body: unknown, most = UPSERT_MAX_CONTACTS): ContactWrite[] {
   if (!Array.isArray(body)) return [parseContactWrite(body, 'upsert')]
-  if (body.length < 1 || body.length > UPSERT_MAX_CONTACTS) {
-    const message = `must hold 1 to ${UPSERT_MAX_CONTACTS} contacts`
+  if (body.length < 1 || body.length > most) {
+    const message = `must hold 1 to ${most} contacts`
     throw validationError([{ path: '', message }], `The array ${message}`)
   }
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
@@ -111,10 +119,13 @@ export function parseContactWrite(body: unknown, kind: WriteKind): ContactWrite 
   return write ?? {}
 }
 
-/** A row of a list, as `parseContactUpserts`, but refused with its reason instead of an error. */
-export function readContactRow(body: unknown): { write: ContactWrite } | { reason: string } {
+/**
+ * A row of a list, as `parseContactUpserts`, but refused with its reason instead of an error. A row that names its contact by
+ * id may have neither email nor phone: the contact has neither then.
+ */
+export function readContactRow(body: unknown, id?: number): { write: ContactWrite } | { reason: string } {
   const faults: Faults = { missing: [], shape: [], email: [], phone: [] }
-  const write = parseItem(body, 'upsert', '', faults)
+  const write = parseItem(body, id === undefined ? 'upsert' : 'row', '', faults)
   const found = [...faults.missing, ...faults.shape, ...faults.email, ...faults.phone]
   if (write !== undefined && found.length === 0) return { write }
   return { reason: found.map(({ path, message }) => `${path} ${message}`.trim()).join('; ') }
@@ -206,12 +217,13 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
     ...named('tags', body.tags),
     ...named('emailConsent', consent?.email),
     ...named('whatsappConsent', consent?.whatsapp),
+    ...named('identityProof', body.identityProof),
   }
 }
 
 /** The email and phone that an upsert matches by. Null and the empty text match no contact. */
 const whom = (value: string | null | undefined, kind: WriteKind) =>
-  kind === 'upsert' && (value === null || value === '') ? undefined : value
+  kind !== 'update' && (value === null || value === '') ? undefined : value
 
 const named = <K extends string, T>(name: K, value: T | undefined) =>
   (value === undefined ? {} : { [name]: value }) as { [name in K]?: T }

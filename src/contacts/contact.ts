@@ -1,10 +1,16 @@
 import type { Db, Pool } from '../db/connect.ts'
 import { badRequest, contactNotFound, duplicateResource, validationError } from '../errors.ts'
+import { NO_EVENTS, type RecordEvents } from '../record-change.ts'
 import { emailKey, isEmail } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
-import { applyWrite, consentChanges, customFieldsFault, writeChanges } from './contact-change.ts'
+import { appendConsents } from './consent/consent-store.ts'
+import { lastSayings } from './consent/contact-sayings.ts'
+import { readLedgers } from './consent/shown-consent.ts'
+import { writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type ContactState, endContact, findContact, findContactByEmail } from './contact-store.ts'
+import { endContact, findContact, findContactByEmail } from './contact-store.ts'
+import { applyLocked } from './matching/apply-locked.ts'
+import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
 import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
 
@@ -26,7 +32,7 @@ export async function getContactByEmail(db: Db, companyId: number, email: string
 /**
  * Changes what the write carries of one living contact (spec: PUT contacts); null takes a value away.
  * 404 `Contact not found`; 409 when the email is another living contact's, or when two contacts with one phone would
- * both be without email; 400 when neither email nor phone would be left; 422 when custom fields outgrow their limits.
+ * both be without email; 400 when the write takes the last of email and phone; 422 when custom fields outgrow their limits.
  */
 export async function updateContact(
   db: Pool,
@@ -34,35 +40,34 @@ export async function updateContact(
   id: number,
   write: ContactWrite,
   by: ChangedBy,
+  events?: RecordEvents,
 ): Promise<Contact> {
   const email = write.email ? emailKey(write.email) : null
-  const phone = write.phone ? phoneIdentity(write.phone) : null
-  return withMatchesLocked(
-    db,
-    companyId,
-    [{ emailKey: email, phoneIdentity: phone, id }],
-    async (tx, matches, _ids, commit) => {
-      const known = matches.find((match) => match.id === id)
-      if (known === undefined) throw contactNotFound()
-      if (email !== null && matches.some((match) => match !== known && match.emailKey === email)) {
-        throw duplicateResource('Another contact has this email')
-      }
-      const state = applyWrite(id, known, write)
-      await checkState(tx, companyId, known, state)
-      const before = known.phoneIdentity
-      const releasedPhones = before === null || before === state.phoneIdentity ? [] : [before]
-      const change = { known, state, consents: consentChanges(known, state, write), releasedPhones }
-      const [contact] = await writeChanges(tx, companyId, [change], by, { commit })
-      if (contact === undefined) throw contactNotFound()
-      return contact
-    },
-  )
+  const named = { emailKey: email, phoneIdentity: write.phone ? phoneIdentity(write.phone) : null, id }
+  return withMatchesLocked(db, companyId, [named], async (tx, locked, commit) => {
+    const known = locked.matches.find((match) => match.id === id)
+    if (known === undefined) throw contactNotFound()
+    if (email !== null && locked.matches.some((match) => match !== known && match.emailKey === email)) {
+      throw duplicateResource('Another contact has this email')
+    }
+    const options = { whenFull: 'refuse', source: by.source } as const
+    const batch = await applyLocked(tx, companyId, [{ ...named, write }], locked, (facts) =>
+      applyUpdate(known, write, { ...options, facts }),
+    )
+    for (const result of batch.results) await checkResult(tx, companyId, known, result)
+    const [contact] = await writeChanges(tx, companyId, changesOf(batch, { all: true }), by, { commit, events })
+    if (contact === undefined) throw contactNotFound()
+    return contact
+  })
 }
 
-async function checkState(tx: Db, companyId: number, known: Match, state: ContactState): Promise<void> {
-  if (state.email === null && state.phone === null) throw badRequest('A contact needs an email or a phone')
-  const fault = state.customFields === known.customFields ? undefined : customFieldsFault(state.customFields)
-  if (fault !== undefined) throw validationError([{ path: 'customFields', message: fault }])
+async function checkResult(tx: Db, companyId: number, known: Match, { state, fault }: ItemResult): Promise<void> {
+  // A contact of a customer who hides the phone has neither.
+  const hadNeither = known.email === null && known.phone === null
+  if (state.email === null && state.phone === null && !hadNeither) {
+    throw badRequest('A contact needs an email or a phone')
+  }
+  if (fault !== undefined) throw validationError([fault])
   if (state.email !== null || state.phoneIdentity === null) return
   if (known.email === null && known.phoneIdentity === state.phoneIdentity) return
   await lockAlso(tx, companyId, [state.phoneIdentity])
@@ -73,11 +78,36 @@ async function checkState(tx: Db, companyId: number, known: Match, state: Contac
 
 /**
  * Deletes a contact softly: it is not found any more, its email is free, and its phone means the next oldest contact
- * who has it. 404 `Contact not found`.
+ * who has it. Its entries of the ledger of consent stay. 404 `Contact not found`.
  */
-export async function removeContact(db: Pool, companyId: number, id: number): Promise<void> {
-  await withMatchesLocked(db, companyId, [{ emailKey: null, phoneIdentity: null, id }], async (tx, [known]) => {
+export async function removeContact(
+  db: Pool,
+  companyId: number,
+  id: number,
+  events: RecordEvents = NO_EVENTS,
+): Promise<void> {
+  await withMatchesLocked(db, companyId, [{ emailKey: null, phoneIdentity: null, id }], async (tx, { matches }) => {
+    const [known] = matches
     if (known === undefined) throw contactNotFound()
-    await endContact(tx, companyId, id)
+    await endContactAndKeepOptOuts(tx, companyId, known)
+    await events.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
   })
+}
+
+/** The caller holds the lock of the contact's row. */
+export async function endContactAndKeepOptOuts(
+  tx: Db,
+  companyId: number,
+  { id, phoneIdentity: identity }: Pick<Contact, 'id' | 'phoneIdentity'>,
+): Promise<void> {
+  const ledger = (await readLedgers(tx, [{ companyId, contactId: id, identity }]))(companyId)
+  const contact = ledger.contacts.get(id)
+  const kept = contact === undefined ? [] : lastSayings(ledger, contact)
+  if (kept.length > 0) {
+    await appendConsents(
+      tx,
+      kept.map((one) => ({ ...one, companyId })),
+    )
+  }
+  await endContact(tx, companyId, id)
 }

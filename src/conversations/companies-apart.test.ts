@@ -8,8 +8,10 @@ import {
   listConversationIdsOf,
   listMessagesByIds,
 } from './conversation-store.ts'
+import { findKnownWamids, writeConversations } from './inbound-store.ts'
 import { findTargets } from './message-change-store.ts'
 import { findExpiredMessages } from './message-expiry-store.ts'
+import { findUnknownRecipients } from './recipient-store.ts'
 import { recordStatuses } from './status-store.ts'
 import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
@@ -21,7 +23,9 @@ const WAMID = 'wamid.1'
 async function createMessages({ twinMessageId = 1 } = {}) {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[1, '39333', '39333']],
-    conversations: [[1, '39333', 1, 'open']],
+    customers: [[1, 1, '39333']],
+    identities: [['39333', 1]],
+    conversations: [[1, 1, 'open']],
   })
   for (const [id, messageId] of [[companyId, 1] as const, [twinId, twinMessageId] as const]) {
     await db`
@@ -45,6 +49,7 @@ const told = (companyId: number, status: StatusRecord['status']): StatusRecord =
   messageId: null,
   status,
   occurredAt: AT,
+  pricing: null,
   error: null,
 })
 
@@ -164,14 +169,23 @@ test('a message of a customer to another company is none to this one', async () 
   ])
 })
 
-test('a conversation that is found through aliases shows the user id of its company', async () => {
+test('a conversation shows the number and the user id of its own customer', async () => {
   const { companyId, twinId } = await createMessages()
-  for (const [id, alias] of [[companyId, 'IT.1'] as const, [twinId, 'IT.2'] as const]) {
-    await db`update conversations set customer = '~1' where company_id = ${id}`
-    await db`insert into customer_aliases values (${id}, 1, ${alias}, '~1')`
-  }
-  const userIds = [await findConversation(db, companyId, 1), await findConversation(db, twinId, 1)]
-  expect(userIds.map((conversation) => conversation?.userId)).toEqual(['IT.1', 'IT.2'])
+  await db`update customers set phone = '39555' where company_id = ${twinId}`
+  await db`update conversations set user_id = 'IT.1' where company_id = ${twinId}`
+  const shown = [await findConversation(db, companyId, 1), await findConversation(db, twinId, 1)]
+  expect(shown.map((conversation) => [conversation?.phone, conversation?.userId])).toEqual([
+    ['39333', null],
+    ['39555', 'IT.1'],
+  ])
+})
+
+test('a conversation is that of a group if its own customer is one', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update customers set phone = null where company_id in (${companyId}, ${twinId})`
+  await db`update customer_identities set identity = '#group' where company_id = ${twinId}`
+  const shown = [await findConversation(db, companyId, 1), await findConversation(db, twinId, 1)]
+  expect(shown.map((conversation) => conversation?.groupId)).toEqual([null, 'group'])
 })
 
 test('a status that names a message by our id changes no message of another company', async () => {
@@ -267,7 +281,9 @@ test('a revoke comes from the number of the conversation of its company', async 
 
 test('a customer under another number revokes messages in the company that knows the number', async () => {
   const { companyId, twinId } = await createMessages()
-  await db`insert into customer_aliases values (${twinId}, 1, '39555', '39333')`
+  await db`
+    insert into customer_identities (company_id, customer_id, identity, reported_at) values (${twinId}, 1, '39555', ${AT})
+  `
   for (const id of [companyId, twinId]) {
     await db`update messages set direction = 'inbound' where company_id = ${id}`
     await insertChange(id, { writers: ['39555'] })
@@ -275,3 +291,63 @@ test('a customer under another number revokes messages in the company that knows
   }
   expect([await isRevoked(companyId), await isRevoked(twinId)]).toEqual([false, true])
 })
+
+test('a recipient is looked up in the company of the status', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update customer_identities set identity = '39444' where company_id = ${twinId}`
+  const reported = { wamid: WAMID, userId: 'IT.1' }
+  const find = (id: number) => findUnknownRecipients(db, [{ companyId: id, ...reported }])
+  expect([await find(companyId), await find(twinId)]).toEqual([
+    [{ place: 0, requestedIdentity: '39333' }],
+    [{ place: 0, requestedIdentity: '39444' }],
+  ])
+  await db`
+    insert into customer_identities (company_id, customer_id, identity, account, reported_at)
+    values (${twinId}, 1, 'IT.1', 'WABA', ${AT})
+  `
+  expect([await find(companyId), await find(twinId)]).toEqual([[{ place: 0, requestedIdentity: '39333' }], []])
+})
+
+test('wamids are recorded, and named by edits, in their own company', async () => {
+  const { companyId, twinId } = await createMessages()
+  await db`update messages set wamid = 'another' where company_id = ${companyId}`
+  await insertChange(companyId)
+  const known = await findKnownWamids(
+    db,
+    [companyId, twinId].map((id) => ({
+      companyId: id,
+      wamid: WAMID,
+      isReaction: false,
+      identities: [],
+      arrivedAt: null,
+    })),
+  )
+  expect(known).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ companyId, isRecorded: false, isChanged: true }),
+      expect.objectContaining({ companyId: twinId, isRecorded: true, isChanged: false }),
+    ]),
+  )
+  expect(known).toHaveLength(2)
+})
+
+test('a batch changes the conversation of its company', async () => {
+  const { companyId, twinId } = await createMessages()
+  const written = { ...NOTHING_WRITTEN, companyId, id: 1, senderId: 1, customerId: 1, messages: 1, lastText: 'Hello' }
+  await keepsRows(db, twinId, () => writeConversations(db, [{ ...written, isWrittenTo: true, unread: 1 }], AT))
+  const [row] = await db`select last_text, unread_messages from conversations where company_id = ${companyId}`
+  expect(row).toEqual({ lastText: 'Hello', unreadMessages: 1 })
+})
+
+const NOTHING_WRITTEN = {
+  ...{
+    isNew: false,
+    userId: null,
+    profileName: null,
+    unread: 0,
+    isAnswered: false,
+    isWrittenTo: false,
+    isClosed: false,
+  },
+  ...{ lastDirection: null, lastMessageAt: null, lastInboundAt: null, place: null },
+}

@@ -3,72 +3,67 @@ import type { Db } from '../db/connect.ts'
 /** The text of an erased message. */
 export const ERASED_TEXT = '[erased]'
 
-/** Detaches the conversations of a contact from these identities, which the caller has locked. */
-export async function detachCustomer(
-  tx: Db,
-  companyId: number,
-  contactId: number,
-  identities: readonly string[],
-): Promise<void> {
-  const rows = await tx<{ id: number }[]>`
-    select distinct conversation.id
-    from unnest(${[...identities]}::text[]) as known (identity)
-    cross join lateral conversations_of(${companyId}, known.identity) as conversation
-    where conversation.contact_id = ${contactId}
-    order by conversation.id
+/** Detaches the customers of a contact from their identities, which the caller has locked, and erases what names them. */
+export async function detachCustomer(tx: Db, companyId: number, contactId: number): Promise<void> {
+  const customers = await tx<{ id: number }[]>`
+    select id from customers where (company_id, contact_id) = (${companyId}, ${contactId}) order by id
   `
-  for (const { id } of rows) await eraseConversation(tx, companyId, id)
-  await tx`
-    delete from customer_user_ids
-    where company_id = ${companyId}
-      and (phone_identity = any(${[...identities]}::text[]) or user_id = any(${[...identities]}::text[]))
-  `
+  for (const { id } of customers) {
+    await lockCustomer(tx, companyId, id)
+    await erasePerson(tx, companyId, id)
+  }
 }
 
-/** Erases the customer of a conversation. The caller has locked its identities. */
-async function eraseConversation(tx: Db, companyId: number, id: number): Promise<void> {
-  const nobody = `~${id}`
-  await tx`select rename_customer(${companyId}, ${id}, ${nobody}, ${nobody}, statement_timestamp())`
+/** Locks the identities that a customer has, and the customer. */
+const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
+  select identity
+  from lock_customers(
+    (
+      select coalesce(jsonb_agg(jsonb_build_object('company_id', company_id, 'identity', identity)), '[]')
+      from customer_identities
+      where (company_id, customer_id) = (${companyId}, ${customerId})
+    ),
+    true
+  )
+`
+
+/** Erases a customer, whom the caller has locked. Conversations stay with their counts. */
+async function erasePerson(tx: Db, companyId: number, customerId: number): Promise<void> {
+  await tx`delete from customer_identities where (company_id, customer_id) = (${companyId}, ${customerId})`
+  await tx`update customers set phone = null where (company_id, id) = (${companyId}, ${customerId})`
   await tx`
-    delete from customer_aliases
-    where company_id = ${companyId}
-      and sender_id = (select sender_id from conversations where (company_id, id) = (${companyId}, ${id}))
-      and customer = ${nobody}
-  `
-  await tx`
-    update conversations
-    set
-      profile_name = null,
-      last_text = case when last_text is not null then ${ERASED_TEXT} end,
-      status = 'closed',
-      unread_messages = 0,
-      updated_at = statement_timestamp()
-    where (company_id, id) = (${companyId}, ${id})
-  `
-  await tx`
-    update conversation_activity
+    with erased as (
+      update conversations
+      set
+        user_id = null,
+        profile_name = null,
+        last_text = case when last_text is not null then ${ERASED_TEXT} end,
+        status = 'closed',
+        unread_messages = 0,
+        updated_at = statement_timestamp()
+      where (company_id, customer_id) = (${companyId}, ${customerId})
+      returning company_id, id
+    )
+    update conversation_activity activity
     set status = 'closed', is_unread = false
-    where (company_id, conversation_id) = (${companyId}, ${id})
+    from erased
+    where (activity.company_id, activity.conversation_id) = (erased.company_id, erased.id)
   `
 }
 
 /** Erases what a conversation of the contact holds of its customer; does nothing once another contact has it. */
 export async function eraseCustomer(tx: Db, companyId: number, contactId: number, id: number): Promise<void> {
-  const read = () => tx<{ customer: string; profileName: string | null }[]>`
-    select customer, profile_name
-    from conversations
-    where (company_id, id, contact_id) = (${companyId}, ${id}, ${contactId})
+  const read = () => tx<{ customerId: number }[]>`
+    select customer.id as customer_id
+    from conversations conversation
+    join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+    where (conversation.company_id, conversation.id, customer.contact_id) = (${companyId}, ${id}, ${contactId})
   `
   const [found] = await read()
   if (found === undefined) return
-  await tx`select lock_customers(array[row(${companyId}, ${found.customer})::customer_key])`
+  await lockCustomer(tx, companyId, found.customerId)
   const [locked] = await read()
-  if (locked === undefined) return
-  await eraseConversation(tx, companyId, id)
-  await tx`
-    delete from customer_user_ids
-    where company_id = ${companyId} and (phone_identity = ${locked.customer} or user_id = ${locked.customer})
-  `
+  if (locked?.customerId === found.customerId) await erasePerson(tx, companyId, found.customerId)
 }
 
 export type ConversationBatch = {
@@ -88,16 +83,25 @@ export async function findConversations(
 ): Promise<ConversationBatch> {
   const [step] = await db<ConversationBatch[]>`
     select
-      coalesce(array_agg(id) filter (where contact_id = ${contactId} and customer not like '#%'), '{}') as own,
-      coalesce(array_agg(id) filter (where customer like '#%'), '{}') as groups,
-      max(id) as last
+      coalesce(array_agg(step.id) filter (where customer.contact_id = ${contactId} and not kind.is_group), '{}') as own,
+      coalesce(array_agg(step.id) filter (where kind.is_group), '{}') as groups,
+      max(step.id) as last
     from (
-      select id, contact_id, customer
+      select company_id, id, customer_id
       from conversations
       where company_id = ${companyId} and id > ${after}
       order by id
       limit ${limit}
     ) as step
+    join customers customer on (customer.company_id, customer.id) = (step.company_id, step.customer_id)
+    cross join lateral (
+      select exists (
+        select
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+          and identity.identity like '#%'
+      ) as is_group
+    ) as kind
   `
   return step ?? { own: [], groups: [], last: null }
 }

@@ -10,18 +10,17 @@ import {
 
 export type Conversation = {
   id: number
-  /** The customer's identity; `#` and an id: a group; `~` and an id: found through aliases alone. */
-  customer: string
   /** The connected number, as displayed, and its name. */
   senderId: number
   phoneNumber: string
   phoneName: string
   contactId: number
-  contactPhone: string | null
+  /** The number at which the customer is reached, in digits as written; null: hidden, or another person's by now. */
+  phone: string | null
   firstName: string | null
   lastName: string | null
   profileName: string | null
-  /** The provider's user id of the customer. */
+  /** The user id at which the customer is reached from this number. */
   userId: string | null
   groupId: string | null
   status: ConversationStatus
@@ -35,6 +34,7 @@ export type Conversation = {
   /** Opens the 24-hour window. */
   lastInboundAt: Date | null
   assignee: string | null
+  controlledBy: 'business' | 'agent' | null
   createdAt: Date
   updatedAt: Date
 }
@@ -165,29 +165,19 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
   return db<ListedConversation[]>`
     select
       (extract(epoch from page.active_at) * 1000000)::bigint as activity_us,
-      conversation.id, conversation.customer, conversation.contact_id, contact.phone as contact_phone, contact.first_name, contact.last_name,
-      conversation.profile_name,
+      conversation.id, customer.contact_id, customer.phone, contact.first_name, contact.last_name,
+      conversation.profile_name, conversation.user_id,
       sender.id as sender_id, sender.phone_number, sender.phone_name,
-      case
-        when conversation.customer ~ '^[A-Z]' then conversation.customer
-        when conversation.customer like '~%' then (
-          select known.alias
-          from customer_aliases known
-          where (known.company_id, known.sender_id, known.customer)
-              = (conversation.company_id, conversation.sender_id, conversation.customer)
-            and known.alias ~ '^[A-Z]'
-          limit 1
-        )
-        else (
-          select known.user_id
-          from customer_user_ids known
-          where (known.company_id, known.phone_identity) = (conversation.company_id, conversation.customer)
-        )
-      end as user_id,
-      case when conversation.customer like '#%' then substr(conversation.customer, 2) end as group_id,
+      case when customer.phone is null and conversation.user_id is null then (
+        select substr(identity.identity, 2)
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+          and identity.identity like '#%'
+        limit 1
+      ) end as group_id,
       conversation.status, conversation.unread_messages, conversation.message_count, conversation.expired_count,
       conversation.last_text, conversation.last_direction, conversation.last_message_at, conversation.last_inbound_at,
-      page.assignee, conversation.created_at, conversation.updated_at
+      page.assignee, conversation.controlled_by, conversation.created_at, conversation.updated_at
     from (
       select activity.conversation_id as id, activity.active_at, activity.assignee
       from ${from} as activity
@@ -197,8 +187,8 @@ function selectConversations(db: Db, companyId: number, stretch: Stretch): Promi
       limit ${limit}
     ) as page
     join conversations conversation on conversation.company_id = ${companyId} and conversation.id = page.id
-    join contacts contact
-      on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+    join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+    join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
     join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
     order by page.active_at ${direction}, page.id ${direction}
   `
@@ -232,8 +222,10 @@ function sourceOf(
         select activity.*
         from unnest(${[...contacts.ids]}::bigint[]) as contact (id)
         cross join lateral (
-          select known.id from conversations known
-          where (known.company_id, known.contact_id) = (${companyId}, contact.id)
+          select known.id
+          from customers customer
+          join conversations known on (known.company_id, known.customer_id) = (customer.company_id, customer.id)
+          where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
           limit ${MAX_OF_CONTACT}
         ) as conversation
         cross join lateral (
@@ -254,7 +246,8 @@ function sourceOf(
       and (
         select strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
         from conversations known
-        join contacts contact on (contact.company_id, contact.id) = (known.company_id, known.contact_id)
+        join customers customer on (customer.company_id, customer.id) = (known.company_id, known.customer_id)
+        join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
         where (known.company_id, known.id) = (${companyId}, activity.conversation_id)
       )
     `,

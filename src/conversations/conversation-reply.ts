@@ -3,6 +3,7 @@ import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timest
 import type { Conversation } from './conversation-list-store.ts'
 import type { Message } from './conversation-store.ts'
 import type { StoredMessageDetails } from './message-details-store.ts'
+import { MessagePrice } from './usage-shape.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 
@@ -32,12 +33,34 @@ const Direction = Type.Enum(['inbound', 'outbound'], {
   description: 'Inbound messages come from the customer, outbound ones from the business.',
 })
 
+export const CONVERSATION_EXAMPLE = {
+  chatId: 812,
+  contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi', userId: null },
+  sender: { channelId: 3, phoneNumber: '+39 06 5550 1234', phoneName: 'Rossi Shoes' },
+  window: { isOpen: true, closesAt: '2026-03-03T09:30:00.000Z' },
+  assignee: null,
+  controlledBy: null,
+  groupId: null,
+  status: 'open',
+  unreadMessages: 1,
+  lastMessage: {
+    text: 'Is my order ready?',
+    direction: 'inbound',
+    timestamp: 1772443800,
+    timestampIso: '2026-03-02T09:30:00.000Z',
+  },
+  createdAt: '2026-02-27T16:04:11.000Z',
+  updatedAt: '2026-03-02T09:30:00.000Z',
+}
+
 export const ConversationRecord = Type.Object(
   {
     chatId: Type.Integer({ description: 'The id of the conversation.' }),
     contact: Type.Object({
       id: Type.Integer({ description: 'The id of the contact.' }),
-      phone: nullableText('Digits; null for a group, and while the phone number of the customer is not known.'),
+      phone: nullableText(
+        'The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known.',
+      ),
       name: nullableText('The name of the contact, else the WhatsApp profile name; for a group its id.'),
       userId: nullableText(
         'The user id at the provider, which a send takes as `recipient`; null while it is not known.',
@@ -55,6 +78,10 @@ export const ConversationRecord = Type.Object(
       closesAt: nullableTime('The end of the window; null when the customer never wrote.'),
     }),
     assignee: nullableText('The name of the person who answers.'),
+    controlledBy: Type.Unsafe<'business' | 'agent' | null>({
+      enum: ['business', 'agent', null],
+      description: 'Whether the business or the AI agent of the provider answers; null: not reported.',
+    }),
     groupId: nullableText('The id of the group at the provider; null for a conversation with one customer.'),
     status: Type.Enum(['open', 'closed', 'snoozed']),
     unreadMessages: Type.Integer({
@@ -74,29 +101,12 @@ export const ConversationRecord = Type.Object(
   },
   {
     title: 'Conversation',
-    example: {
-      chatId: 812,
-      contact: { id: 4127, phone: '393331234567', name: 'Ada Rossi', userId: null },
-      sender: { channelId: 3, phoneNumber: '+39 06 5550 1234', phoneName: 'Rossi Shoes' },
-      window: { isOpen: true, closesAt: '2026-03-03T09:30:00.000Z' },
-      assignee: null,
-      groupId: null,
-      status: 'open',
-      unreadMessages: 1,
-      lastMessage: {
-        text: 'Is my order ready?',
-        direction: 'inbound',
-        timestamp: 1772443800,
-        timestampIso: '2026-03-02T09:30:00.000Z',
-      },
-      createdAt: '2026-02-27T16:04:11.000Z',
-      updatedAt: '2026-03-02T09:30:00.000Z',
-    },
+    example: CONVERSATION_EXAMPLE,
   },
 )
 export type ConversationRecord = Static<typeof ConversationRecord>
 
-const MESSAGE_EXAMPLE = {
+export const MESSAGE_EXAMPLE = {
   id: 90217,
   wamid: 'wamid.HBgMMzkzMzMx',
   direction: 'inbound',
@@ -110,6 +120,7 @@ const MESSAGE_EXAMPLE = {
   reaction: null,
   status: 'received',
   error: null,
+  pricing: null,
   senderName: 'Ada Rossi',
   timestamp: 1772443800,
   timestampIso: '2026-03-02T09:30:00.000Z',
@@ -149,6 +160,7 @@ export const MessageRecord = Type.Object(
       description: 'Inbound messages are `received`. `unknown` means that the provider did not answer the send.',
     }),
     error: MessageFailure,
+    pricing: MessagePrice,
     senderName: nullableText('The sender at that time; in a group the profile name and number: `Ada (+393331234567)`.'),
     timestamp: nullableInteger('The time in epoch seconds.'),
     timestampIso: nullableTime('The same time in ISO 8601.'),
@@ -204,10 +216,11 @@ const WINDOW_MS = 24 * 60 * 60 * 1000
 /** A conversation as lists show it. `now` decides whether the window is open. */
 export const toConversationRecord = (row: Conversation, now: Date): ConversationRecord => ({
   chatId: row.id,
-  contact: { id: row.contactId, phone: row.contactPhone, name: nameOf(row), userId: row.userId },
+  contact: { id: row.contactId, phone: row.phone, name: nameOf(row), userId: row.userId },
   sender: { channelId: row.senderId, phoneNumber: row.phoneNumber, phoneName: row.phoneName },
   window: windowOf(row.lastInboundAt, now),
   assignee: row.assignee,
+  controlledBy: row.controlledBy,
   groupId: row.groupId,
   status: row.status,
   unreadMessages: row.unreadMessages,
@@ -251,6 +264,7 @@ export const toMessageRecord = (row: Message, companyId: number, mediaAddress: M
   reaction: row.reaction,
   status: row.status as MessageRecord['status'],
   error: toFailure(row.error),
+  pricing: row.pricing,
   senderName: row.senderName,
   timestamp: row.sentAt && Math.floor(row.sentAt.getTime() / 1000),
   timestampIso: row.sentAt?.toISOString() ?? null,

@@ -34,7 +34,7 @@ import { type ConversationChange, findSeq, listMessages, updateConversation } fr
 import { findMessageDetails } from './message-details-store.ts'
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }
-const config = { permissions: ['WhatsApp'] } as const
+const config = { permissions: ['WhatsApp'], roles: ['agent'] } as const
 /** The lists refuse an unknown cursor. */
 const listConfig = { ...config, errors: ['validation_error'] } as const
 const tags = ['Conversations']

@@ -1,6 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import type { ConversationStatus } from './conversation-filter.ts'
 import { type Conversation, listConversationsByIds } from './conversation-list-store.ts'
+import type { MessagePricing } from './usage.ts'
 
 /** The conversation with this id; undefined when the company has none. */
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {
@@ -60,6 +61,7 @@ export type Message = {
   reaction: string | null
   status: string
   error: { code: number | null; title: string | null; details: string | null } | null
+  pricing: MessagePricing | null
   senderName: string | null
   sentAt: Date | null
   editedAt: Date | null
@@ -86,7 +88,7 @@ export function listMessages(
 /** The members of a `Message` in `message`. */
 const messageColumns = (db: Db) => db`
   message.id, message.seq, message.wamid, message.direction, message.type, message.text, message.media, message.status,
-  message.error, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
+  message.error, message.pricing, message.sender_name, message.sent_at, message.edited_at, message.revoked_at,
   (
     select reaction.emoji
     from message_reactions reaction
@@ -116,9 +118,11 @@ export async function listConversationIdsOf(
   limit: number,
 ): Promise<number[]> {
   const rows = await db<{ id: number }[]>`
-    select id
-    from conversations
-    where company_id = ${companyId} and contact_id = any (${[...contactIds]}::bigint[])
+    select conversation.id
+    from customers customer
+    join conversations conversation
+      on (conversation.company_id, conversation.customer_id) = (customer.company_id, customer.id)
+    where customer.company_id = ${companyId} and customer.contact_id = any (${[...contactIds]}::bigint[])
     limit ${limit}
   `
   return rows.map(({ id }) => id)
@@ -139,12 +143,14 @@ export async function findSeq(
   return rows[0]?.seq
 }
 
-/** Whether a customer has written to any of the company's numbers since. */
-export async function hasWrittenSince(db: Db, companyId: number, customer: string, since: Date): Promise<boolean> {
+/** Whether the customer of an identity has written to any of the company's numbers since. */
+export async function hasWrittenSince(db: Db, companyId: number, identity: string, since: Date): Promise<boolean> {
   const rows = await db`
     select
-    from conversations
-    where company_id = ${companyId} and customer = ${customer} and last_inbound_at >= ${since}
+    from find_customer(${companyId}, ${identity}) as customer
+    join conversations conversation
+      on (conversation.company_id, conversation.customer_id) = (customer.company_id, customer.customer_id)
+    where conversation.last_inbound_at >= ${since}
     limit 1
   `
   return rows.length > 0

@@ -16,6 +16,7 @@ export type MessageChange = {
   /** The new text of an edit; null leaves the text as it is. */
   text: string | null
   occurredAt: Date
+  arrivedAt: Date
 }
 
 /**
@@ -36,6 +37,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     kind: change.kind,
     text: change.text,
     occurred_at: change.occurredAt,
+    arrived_at: change.arrivedAt,
   }))
   const kept = await tx<{ companyId: number; wamid: string }[]>`
     insert into message_changes (
@@ -46,11 +48,12 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     from rows from (
       jsonb_to_recordset(${jsonRows(tx, rows)}) as (
         company_id bigint, wamid text, sender_id bigint, direction text, writers text[], shown_writer text,
-        target_wamid text, kind text, text text, occurred_at timestamptz
+        target_wamid text, kind text, text text, occurred_at timestamptz, arrived_at timestamptz
       )
     ) with ordinality as change (
-      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, place
+      company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at, arrived_at, place
     )
+    where not is_erased(company_id, array[wamid, target_wamid], writers, arrived_at)
     order by place
     on conflict do nothing
     returning company_id, wamid

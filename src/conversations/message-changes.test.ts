@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, createSender, messageFrom } from '../../test/world.ts'
+import { createCompany, createSender, messageFrom, record } from '../../test/world.ts'
 import { jsonRows } from '../db/connect.ts'
-import { recordInbound } from './record-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
@@ -22,7 +21,7 @@ async function createPlace() {
   const companyId = await createCompany(db)
   const senderId = await createSender(db, companyId)
   const records = ['first', 'm', 'last'].map((wamid) => ({ ...messageFrom(companyId, senderId, '39333'), wamid }))
-  await db.begin((tx) => recordInbound(tx, records, AT))
+  await db.begin((tx) => record(tx, records, AT))
   const add = async (changes: readonly Change[]) => {
     const rows = changes.map(
       ({ wamid, kind, text, writers = ['39333'], direction = 'inbound', at = '2026-01-01T00:00:00Z' }) => ({

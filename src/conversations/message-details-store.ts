@@ -57,7 +57,7 @@ async function listDeliveriesOf(
       where known.id = sent.id and known.company_id = ${companyId} and known.day = envelope.day
       limit 1
     ) as delivery
-    where envelope.company_id = ${companyId} and envelope.wamid = ${wamid}
+    where envelope.company_id = ${companyId} and envelope.event = 'whatsapp.message.received' and envelope.event_id = ${wamid}
       and envelope.day between ${day}::integer and ${day + 1}::integer
     order by delivery.id
   `

@@ -27,12 +27,19 @@ async function createMessages() {
       [1, CUSTOMER, CUSTOMER],
       [2, '39444', '39444'],
     ],
-    conversations: [
-      [1, CUSTOMER, 1, 'open'],
-      [2, '#group', 1, 'open'],
+    customers: [
+      [1, 1, CUSTOMER],
+      [2, 1, null],
     ],
-    customerAliases: [['39555', '~1']],
-    userIds: [[CUSTOMER, 'IT.1']],
+    identities: [
+      [CUSTOMER, 1],
+      ['IT.1', 1],
+      ['#group', 2],
+    ],
+    conversations: [
+      [1, 1, 'open', 'IT.1'],
+      [2, 2, 'open'],
+    ],
   })
   for (const [id, conversationId, wamid] of [[companyId, 1, 'w1'] as const, [twinId, 2, 'w2'] as const]) {
     await db`update conversations set message_count = 1, last_text = 'Hello' where company_id = ${id}`
@@ -109,26 +116,34 @@ test('changes by an erased writer are deleted in the company of the writer', asy
   expect(await leftOf(companyId)).toMatchObject({ changed: ['w2'] })
 })
 
-test('an erased customer leaves the conversation and the user ids of the company', async () => {
+/** The customers of a company after an erasure. */
+async function customersOf(companyId: number) {
+  const [row] = await db`
+    select
+      array(select identity from customer_identities where company_id = ${companyId} order by identity) as identities,
+      array(select coalesce(phone, '') from customers where company_id = ${companyId} order by id) as phones,
+      array(select coalesce(user_id, '') from conversations where company_id = ${companyId} order by id) as user_ids
+  `
+  return row
+}
+
+test('an erased customer leaves the conversation and the identities of the company', async () => {
   const { companyId, twinId } = await createMessages()
   await keepsRows(db, twinId, () => db.begin((tx) => eraseCustomer(tx, companyId, 1, 1)))
-  const customers = await db`select customer from conversations where company_id = ${companyId} order by id`
-  expect(customers.map(({ customer }) => customer)).toEqual(['~1', '#group'])
-  expect(await db`select from customer_user_ids where company_id = ${companyId}`).toHaveLength(0)
+  expect(await customersOf(companyId)).toEqual({ identities: ['#group'], phones: ['', ''], userIds: ['', ''] })
 })
 
 test('a conversation keeps its customer while the erased contact has only the conversation of another company', async () => {
   const { companyId, twinId } = await createMessages()
-  await db`update conversations set contact_id = 2 where (company_id, id) = (${twinId}, 1)`
+  await db`update customers set contact_id = 2 where (company_id, id) = (${twinId}, 1)`
   await keepsRows(db, companyId, () => db.begin((tx) => eraseCustomer(tx, companyId, 2, 1)))
 })
 
-test('a contact is detached from the conversations and the user ids of its company', async () => {
+test('a contact is detached from the conversations and the identities of its company', async () => {
   const { companyId, twinId } = await createMessages()
-  await keepsRows(db, twinId, () => db.begin((tx) => detachCustomer(tx, companyId, 1, [CUSTOMER])))
-  const customers = await db`select customer from conversations where company_id = ${companyId} order by id`
-  expect(customers.map(({ customer }) => customer)).toEqual(['~1', '#group'])
-  expect(await db`select from customer_user_ids where company_id = ${companyId}`).toHaveLength(0)
+  await db`update customers set contact_id = 2 where (company_id, id) = (${companyId}, 2)`
+  await keepsRows(db, twinId, () => db.begin((tx) => detachCustomer(tx, companyId, 1)))
+  expect(await customersOf(companyId)).toEqual({ identities: ['#group'], phones: ['', ''], userIds: ['', ''] })
 })
 
 test('an erasure finds conversations, messages and wamids of its company', async () => {

@@ -1,82 +1,115 @@
 import { type Db, jsonRows } from '../db/connect.ts'
+import type { RecordChange } from '../record-change.ts'
+import { type CountedChange, countChanges, countersOf } from './usage.ts'
+import { addUsage } from './usage-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
+/** A message whose status or wamid changed. */
+export type MovedMessage = { companyId: number; id: number; before: string; after: string }
+
 /**
- * Stores the statuses of sent messages as events and advances the messages. Order and repetitions do not change the result: the
- * status with the highest rank wins. Statuses of messages that another tool sent match nothing. Returns the changed messages.
+ * Stores the statuses of sent messages as events, advances the messages and counts their usage. Order and repetitions do not
+ * change the result: the status with the highest rank wins, and each counter has a message once. Statuses of messages that
+ * another tool sent match nothing. Returns the changed messages, with their statuses before and after.
  */
-export async function recordStatuses(
-  tx: Db,
-  records: readonly StatusRecord[],
-  at: Date,
-): Promise<{ companyId: number; id: number }[]> {
+export async function recordStatuses(tx: Db, records: readonly StatusRecord[], at: Date): Promise<MovedMessage[]> {
   if (records.length === 0) return []
-  const moved = await tx<{ companyId: number; id: number }[]>`
-    with told as materialized (
-      select *
-      from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as told (
-        ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
-        status text,
-        occurred_at timestamptz, error jsonb
-      )
-    ),
-    matched as materialized (${matchedMessages(tx)}),
-    kept as (
-      insert into message_status_events (company_id, message_id, status, occurred_at, error)
-      select distinct on (matched.company_id, matched.message_id, matched.status)
-        matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
-      from matched
-      where matched.status is not null
-      order by matched.company_id, matched.message_id, matched.status, matched.ord
-      on conflict do nothing
-    ),
-    furthest as (
-      select distinct on (matched.company_id, matched.message_id)
-        matched.*,
-        max(matched.wamid) over (partition by matched.company_id, matched.message_id) as told_wamid
-      from matched
-      order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc,
-        matched.ord
-    ),
-    locked as materialized (
-      select message.company_id, message.id, message.status
-      from messages message
-      join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
-      order by message.company_id, message.id
-      for update of message
-    )
-    update messages message
-    set
-      wamid = coalesce(message.wamid, furthest.told_wamid),
-      status = case when progress.is_new then furthest.status else message.status end,
-      error = case when progress.is_new then furthest.error else message.error end,
-      updated_at = ${at}
-    from furthest
-    join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
-    cross join lateral (
-      select
-        furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new
-    ) as progress
-    where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
-      and (progress.is_new or (message.wamid is null and furthest.told_wamid is not null))
-    returning message.company_id, message.id
-  `
+  const advanced = await advanceMessages(tx, records, at)
+  await addUsage(tx, countChanges(advanced))
   const byProviderId = records.filter(({ providerMessageId }) => providerMessageId !== null)
   if (byProviderId.length > 0) await storeWaitingStatuses(tx, byProviderId)
-  return moved
+  return advanced
+    .filter(({ isShown }) => isShown)
+    .map(({ companyId, id, before, after }) => ({ companyId, id, before, after }))
 }
+
+/** `isShown`: the record of the message shows the change. */
+type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean }
+
+const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => tx<AdvancedMessage[]>`
+  with told as materialized (
+    select *
+    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as told (
+      ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
+      status text, occurred_at timestamptz, error jsonb, pricing jsonb, counters smallint
+    )
+  ),
+  matched as materialized (${matchedMessages(tx)}),
+  kept as (${keepEvents(tx)}),
+  furthest as (${furthestStatuses(tx)}),
+  locked as materialized (
+    select message.company_id, message.id, message.status, message.wamid, message.pricing,
+      coalesce(message.counted, 0) as counted
+    from messages message
+    join furthest on (furthest.company_id, furthest.message_id) = (message.company_id, message.id)
+    order by message.company_id, message.id
+    for update of message
+  )
+  update messages message
+  set
+    wamid = coalesce(message.wamid, furthest.told_wamid),
+    status = case when progress.is_new then furthest.status else message.status end,
+    error = case when progress.is_new then furthest.error else message.error end,
+    pricing = coalesce(message.pricing, furthest.told_pricing),
+    counted = progress.counted,
+    updated_at = ${at}
+  from furthest
+  join locked on (locked.company_id, locked.id) = (furthest.company_id, furthest.message_id)
+  cross join lateral (
+    select
+      furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new,
+      locked.pricing is null and furthest.told_pricing is not null as is_priced,
+      locked.wamid is null and furthest.told_wamid is not null as is_named,
+      locked.counted | furthest.told_counters as counted
+  ) as progress
+  where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
+    and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> locked.counted)
+  returning
+    message.company_id, message.id, locked.status as before, message.status as after,
+    progress.is_new or progress.is_priced or progress.is_named as is_shown,
+    (
+      select conversation.sender_id
+      from conversations conversation
+      where (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+    ),
+    to_char(message.created_at at time zone 'UTC', 'YYYY-MM-DD') as day,
+    message.template, message.category, locked.pricing ->> 'category' as priced_before,
+    message.pricing ->> 'category' as priced_after, locked.counted as counted_before, message.counted as counted_after
+`
+
+const keepEvents = (tx: Db) => tx`
+  insert into message_status_events (company_id, message_id, status, occurred_at, error)
+  select distinct on (matched.company_id, matched.message_id, matched.status)
+    matched.company_id, matched.message_id, matched.status, matched.occurred_at, matched.error
+  from matched
+  where matched.status is not null
+  order by matched.company_id, matched.message_id, matched.status, matched.ord
+  on conflict do nothing
+`
+
+/** The status with the highest rank of each message, with what all its statuses tell. The pricing that came first is kept. */
+const furthestStatuses = (tx: Db) => tx`
+  select distinct on (matched.company_id, matched.message_id)
+    matched.company_id, matched.message_id, matched.status, matched.error,
+    max(matched.wamid) over of_message as told_wamid,
+    bit_or(matched.counters) over of_message as told_counters,
+    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as told_pricing
+  from matched
+  window of_message as (partition by matched.company_id, matched.message_id)
+  order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc, matched.ord
+`
 
 /** The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. */
 const matchedMessages = (tx: Db) => tx`
   select told.ord, message.company_id, message.id as message_id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null') as error
+    nullif(told.error, 'null') as error, nullif(told.pricing, 'null') as pricing, told.counters
   from told
   join messages message on (message.company_id, message.wamid) = (told.company_id, told.wamid)
   where message.direction = 'outbound'
   union
   -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
   select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null')
+    nullif(told.error, 'null'), nullif(told.pricing, 'null'), told.counters
   from told
   join messages message on (message.company_id, message.id) = (told.company_id, told.message_id)
   join conversations conversation
@@ -85,7 +118,7 @@ const matchedMessages = (tx: Db) => tx`
   where message.direction = 'outbound' and message.wamid is null
   union
   select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null')
+    nullif(told.error, 'null'), nullif(told.pricing, 'null'), told.counters
   from told
   join messages message
     on (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
@@ -102,4 +135,30 @@ const toRow = (record: StatusRecord, ord: number) => ({
   status: record.status,
   occurred_at: record.occurredAt,
   error: record.error,
+  pricing: record.pricing,
+  counters: countersOf(record),
 })
+
+/** A moved message as receivers of events may want it. */
+export const toStatusChange = (moved: MovedMessage): RecordChange => ({ event: 'whatsapp.message.status', ...moved })
+
+/** Locks messages and reads their statuses; the result reads them again and answers what has changed. */
+export async function watchStatuses(
+  tx: Db,
+  messages: readonly { companyId: number; messageId: number }[],
+): Promise<() => Promise<RecordChange[]>> {
+  if (messages.length === 0) return async () => []
+  const rows = messages.map(({ companyId, messageId }) => ({ company_id: companyId, id: messageId }))
+  const read = () => tx<{ companyId: number; id: number; status: string }[]>`
+    select message.company_id, message.id, message.status
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
+    join messages message on (message.company_id, message.id) = (watched.company_id, watched.id)
+    order by message.company_id, message.id
+    for update of message
+  `
+  const earlier = await read()
+  return async () =>
+    (await read()).map(({ companyId, id, status }, place) =>
+      toStatusChange({ companyId, id, before: earlier[place]?.status ?? status, after: status }),
+    )
+}

@@ -1,4 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
+import type { MessagePricing } from './usage.ts'
 
 export type StatusRecord = {
   companyId: number
@@ -11,6 +12,7 @@ export type StatusRecord = {
   /** Null: only the wamid is told. */
   status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
+  pricing: MessagePricing | null
   error: { code: number | null; title: string | null; details: string | null } | null
 }
 
@@ -29,14 +31,16 @@ export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecor
     wamid: record.wamid,
     status: record.status,
     error: record.error,
+    pricing: record.pricing,
     occurred_at: record.occurredAt,
   }))
   await tx`
-    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, occurred_at)
-    select told.company_id, told.provider_message_id, told.wamid, told.status, nullif(told.error, 'null'), told.occurred_at
+    insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, pricing, occurred_at)
+    select told.company_id, told.provider_message_id, told.wamid, told.status, nullif(told.error, 'null'),
+      nullif(told.pricing, 'null'), told.occurred_at
     from jsonb_to_recordset(${jsonRows(tx, items)}) as told (
       company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
-      occurred_at timestamptz
+      pricing jsonb, occurred_at timestamptz
     )
     where not exists (
       select
@@ -70,6 +74,6 @@ export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
       for update of candidate skip locked
     )
     returning waiting.company_id, waiting.provider_message_id, null::bigint as message_id, waiting.wamid,
-      waiting.status, waiting.error, waiting.occurred_at
+      waiting.status, waiting.error, waiting.pricing, waiting.occurred_at
   `
 }

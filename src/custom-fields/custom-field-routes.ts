@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { invalidGroupBy } from '../errors.ts'
 import { answerOnce } from '../http/idempotency.ts'
+import { ROLES } from '../http/role.ts'
 import { nullableText } from '../http/shapes.ts'
 import { createCustomField, listCustomFieldGroups, listCustomFields } from './custom-field.ts'
 import { CustomFieldBodyShape, CustomFieldTypeShape, parseCustomField } from './custom-field-definition.ts'
@@ -109,7 +110,7 @@ export function customFieldRoutes(deps: CustomFieldRoutesDeps): FastifyPluginAsy
     app.get(
       '/public/v1/custom-fields',
       {
-        config: { ...ANY_FULL_KEY, errors: ['invalid_group_by'] },
+        config: { ...ANY_FULL_KEY, roles: ROLES, errors: ['invalid_group_by'] },
         schema: {
           tags: TAGS,
           operationId: 'listCustomFields',

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
+import { record } from '../../test/world.ts'
 import { listAwaitedSenders, storeDeadLetters } from './handling/dead-letter-store.ts'
 import { eraseItems, readItems } from './handling/item-erasure-store.ts'
 import { findSecretsOf, findSendersByNumber } from './handling/routing-store.ts'
@@ -66,61 +67,65 @@ test('the numbers of a closed company are those of its senders', async () => {
   expect(numbers).toEqual([numberOf(companyId)])
 })
 
-test('a customer changes the number, whatever another company knows of the customer', async () => {
-  const { companyId, twinId, change } = await createTwins(db, {
+const named = { account: 'WABA', at: AT.getTime() }
+
+/** Two companies that know a number, each as that of another customer with the same id. */
+const createHolders = () =>
+  createTwins(db, {
     contacts: [[1, OLD, OLD]],
-    conversations: [[1, OLD, 1, 'open']],
+    customers: [[1, 1, OLD]],
+    identities: [[OLD, 1]],
+    conversations: [[1, 1, 'open']],
   })
-  await db`insert into customer_user_ids values (${twinId}, ${OLD}, ${USER}, ${AT})`
+
+test('a customer changes the number, whatever another company knows of the customer', async () => {
+  const { companyId, twinId, change } = await createHolders()
+  await db`update customer_identities set reported_at = ${new Date(AT.getTime() + 1_000)} where company_id = ${twinId}`
   await db`
     insert into messages (company_id, conversation_id, seq, direction, type, status, wamid)
     values (${twinId}, 1, 1, 'inbound', 'system', 'received', 'system')
   `
-  const sent = new Date(AT.getTime() - 1_000)
-  const state = await change(
-    () => db`select change_number(${companyId}, ${OLD}, ${NEW}, ${NEW}, 'system', ${sent}, ${AT})`,
-  )
-  expect(state).toMatchObject({ contacts: [[1, NEW, NEW]], conversations: [[1, NEW, 1, 'open']], userIds: [] })
-})
-
-test('a conversation goes on with the contact that has the new number in its company', async () => {
-  const { change } = await createTwins(db, {
-    contacts: [
-      [1, OLD, OLD],
-      [2, NEW, NEW],
-    ],
-    conversations: [[1, OLD, 1, 'open']],
+  const state = await change((id) => {
+    const report = { from: OLD, to: NEW, previousUserIds: [], userId: null, ...named }
+    return record(db, [{ kind: 'number-change', companyId: id, wamid: 'system', change: report }], AT)
   })
-  const state = await change((companyId) => db`select move_customer(${companyId}, ${OLD}, ${NEW}, ${NEW}, ${AT})`)
-  expect(state.conversations).toEqual([[1, NEW, 2, 'open']])
+  expect(companyId).not.toBe(twinId)
+  expect(state).toMatchObject({ contacts: [[1, NEW, NEW]], customers: [[1, 1, NEW]] })
+  expect(state.identities.toSorted()).toEqual([
+    [OLD, 1, true],
+    [NEW, 1, false],
+  ])
 })
 
-/** Two companies that know a number: each as that of a contact with another id. */
-async function createHolders() {
-  const { companyId, twinId } = await createTwins(db)
-  for (const [id, contactId] of [[companyId, 1] as const, [twinId, 2] as const]) {
+test('a customer is attached to the contact that has the new number in its company', async () => {
+  const { companyId, twinId } = await createHolders()
+  for (const [id, contactId] of [[companyId, 2] as const, [twinId, 3] as const]) {
     await db`
       insert into contacts (company_id, id, phone, phone_identity, source, source_type)
-      values (${id}, ${contactId}, ${OLD}, ${OLD}, 'test', 'test')
+      values (${id}, ${contactId}, ${NEW}, ${NEW}, 'test', 'test')
     `
   }
-  return { companyId, twinId }
-}
+  const report = { from: OLD, to: NEW, previousUserIds: [], userId: null, ...named }
+  const attach = (id: number) => record(db, [{ kind: 'number-change', companyId: id, wamid: null, change: report }], AT)
+  await keepsRows(db, twinId, () => attach(companyId))
+  await keepsRows(db, companyId, () => attach(twinId))
+  const attached = await db`
+    select contact_id from customers where company_id in (${companyId}, ${twinId}) order by company_id
+  `
+  expect(attached.map(({ contactId }) => contactId)).toEqual([2, 3])
+})
 
-const aliasesOf = (companyId: number) => db`
-  select identity, contact_id from contact_aliases where company_id = ${companyId}
-`
-
-test.each([
-  ['a new user id', (companyId: number) => db`select change_user_id(${companyId}, ${OLD}, ${USER}, ${AT})`],
-  [
-    'the user id after the number',
-    (companyId: number) => db`select release_phone(${companyId}, ${OLD}, ${USER}, ${AT})`,
-  ],
-])('%s leads to the contact of its company', async (_, change) => {
-  const { companyId, twinId } = await createHolders()
-  await keepsRows(db, twinId, () => change(companyId))
-  await keepsRows(db, companyId, () => change(twinId))
-  expect([...(await aliasesOf(companyId))]).toEqual([{ identity: USER, contactId: 1 }])
-  expect([...(await aliasesOf(twinId))]).toEqual([{ identity: USER, contactId: 2 }])
+test('a new user id leads to the customer of its company', async () => {
+  const { change } = await createHolders()
+  const report = { phone: OLD, previousUserIds: [], userId: USER, isMessage: false, ...named }
+  const { identities, conversations } = await change((companyId) =>
+    record(db, [{ kind: 'user-id-change', companyId, wamid: null, change: report }], AT),
+  )
+  expect([identities, conversations]).toEqual([
+    [
+      [OLD, 1, false],
+      [USER, 1, false],
+    ],
+    [[1, 1, 'open', USER]],
+  ])
 })

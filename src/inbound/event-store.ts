@@ -11,7 +11,7 @@ export type NewEvent = {
   receivedAt: Date | null
   /** Null: its origin was checked. */
   proof: Proof | null
-  /** The client that posted it; null: it was requeued. */
+  /** The client that it counts against; null: it was requeued, or has proven itself. */
   address: string | null
 }
 

@@ -2,32 +2,44 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import type { Db } from '../db/connect.ts'
+import { recordAnswers } from '../inbound/handling/record-answers.ts'
+import { completeSends } from './complete-store.ts'
 import { eraseDailyLimitEntries, expireDailyLimitEntries } from './daily-limit-store.ts'
-import { completeSends, findSentMessage, prepareSends, type SendToPrepare } from './message-store.ts'
+import type { Send } from './decide-sends.ts'
+import { findSentMessage } from './message-store.ts'
+import { prepareSends } from './prepare-sends.ts'
 
 // Companies whose senders, contacts, conversations and messages have the same ids.
 const { db } = await createTestDatabase()
 const [CUSTOMER, ALIAS] = ['39333', '39444']
 const AT = new Date('2026-01-03T00:00:00Z')
 // Ids that tests give are lower.
-for (const sequence of ['contacts_id_seq', 'conversations_id_seq', 'messages_id_seq'])
+for (const sequence of ['contacts_id_seq', 'customers_id_seq', 'conversations_id_seq', 'messages_id_seq'])
   await db`select setval(${sequence}::regclass, 1000)`
 
 const createConversations = () =>
-  createTwins(db, { contacts: [[1, CUSTOMER, CUSTOMER]], conversations: [[1, CUSTOMER, 1, 'open']] })
+  createTwins(db, {
+    contacts: [[1, CUSTOMER, CUSTOMER]],
+    customers: [[1, 1, CUSTOMER]],
+    identities: [[CUSTOMER, 1]],
+    conversations: [[1, 1, 'open']],
+  })
 
-const send = (companyId: number, changes: Partial<SendToPrepare> = {}): SendToPrepare => ({
+const send = (companyId: number, changes: Partial<Send> = {}): Send => ({
   companyId,
   senderId: 1,
-  customer: CUSTOMER,
+  identity: CUSTOMER,
   phone: CUSTOMER,
+  account: 'WABA',
   contactSource: 'WhatsApp',
   sourceType: 'test',
   needsWindow: false,
   needsConsent: false,
   dailyLimit: null,
+  limitScope: 'sender:1',
   slotSeconds: null,
   type: 'text',
+  template: null,
   text: 'Hello',
   media: null,
   senderName: 'Acme',
@@ -35,8 +47,7 @@ const send = (companyId: number, changes: Partial<SendToPrepare> = {}): SendToPr
   ...changes,
 })
 
-const refusalsOf = async (...sends: SendToPrepare[]) =>
-  (await prepareSends(db, sends, AT)).map(({ refusal }) => refusal)
+const refusalsOf = async (...sends: Send[]) => (await prepareSends(db, sends, AT)).map(({ refusal }) => refusal)
 
 async function insertMessage(companyId: number, status: string): Promise<void> {
   await db`
@@ -67,15 +78,15 @@ test('sends of two companies to the same customer write one message each', async
   ])
 })
 
-test('an alias of a customer leads to a conversation in its company', async () => {
+test('an identity of a customer leads to a conversation in its company', async () => {
   const { companyId, twinId } = await createConversations()
-  await db`insert into customer_aliases values (${companyId}, 1, ${ALIAS}, ${CUSTOMER})`
-  const sends = [companyId, twinId].map((id) => send(id, { customer: ALIAS, phone: ALIAS }))
+  await db`
+    insert into customer_identities (company_id, customer_id, identity, reported_at) values (${companyId}, 1, ${ALIAS}, ${AT})
+  `
+  const sends = [companyId, twinId].map((id) => send(id, { identity: ALIAS, phone: ALIAS }))
   expect(await refusalsOf(...sends)).toEqual([null, null])
-  const customersOf = async (id: number) =>
-    (await db`select customer from conversations where company_id = ${id} order by 1`).map(({ customer }) => customer)
-  expect(await customersOf(companyId)).toEqual([CUSTOMER])
-  expect(await customersOf(twinId)).toEqual([CUSTOMER, ALIAS])
+  const count = async (id: number) => (await db`select from conversations where company_id = ${id}`).length
+  expect([await count(companyId), await count(twinId)]).toEqual([1, 2])
 })
 
 test('the window of a customer is open in the company to which the customer has written', async () => {
@@ -88,7 +99,7 @@ test('the window of a customer is open in the company to which the customer has 
 
 test('the daily limit of a sender refuses no send of another company', async () => {
   const { companyId, twinId } = await createConversations()
-  await prepareSends(db, [send(companyId, { customer: ALIAS, phone: ALIAS, dailyLimit: 1 })], AT)
+  await prepareSends(db, [send(companyId, { identity: ALIAS, phone: ALIAS, dailyLimit: 1 })], AT)
   const sends = [companyId, twinId].map((id) => send(id, { dailyLimit: 1 }))
   expect(await refusalsOf(...sends)).toEqual(['limit', null])
 })
@@ -120,19 +131,58 @@ const insertKey = (companyId: number) => db`
   values (${companyId}, 1, 'client', 'POST', '/send', 'key', '', now() + interval '1 minute')
 `
 
-test('the number that the provider names is an alias, though another company has a conversation of it', async () => {
+test('the number that the provider names leads to the customer, though another company has a customer of it', async () => {
   const { companyId, twinId } = await createConversations()
-  for (const id of [companyId, twinId]) await insertMessage(id, 'pending')
-  await prepareSends(db, [send(twinId, { customer: ALIAS, phone: ALIAS })], AT)
-  const completed = {
-    ...{ companyId, messageId: 1, status: 'sent' as const, wamid: 'w', providerMessageId: null, dialled: CUSTOMER },
-    ...{ customer: ALIAS, error: null, hasProviderMedia: false, idempotencyId: null, answer: null },
+  await prepareSends(db, [send(twinId, { identity: ALIAS, phone: ALIAS })], AT)
+  const answer = {
+    companyId,
+    requestedIdentity: CUSTOMER,
+    phone: ALIAS,
+    userId: null,
+    account: 'WABA',
+    at: AT.getTime(),
   }
-  await keepsRows(db, twinId, () => completeSends(db, [completed], AT))
-  const aliases = await db`select alias, customer from customer_aliases where company_id = ${companyId}`
-  expect([...aliases]).toEqual([{ alias: ALIAS, customer: CUSTOMER }])
-  const known = await db`select identity, contact_id from contact_aliases where company_id = ${companyId}`
-  expect([...known]).toEqual([{ identity: ALIAS, contactId: 1 }])
+  await keepsRows(db, twinId, () => recordAnswers(db, [answer], 'test', AT))
+  const identities =
+    await db`select identity, customer_id from customer_identities where company_id = ${companyId} order by 1`
+  expect([...identities]).toEqual([
+    { identity: CUSTOMER, customerId: 1 },
+    { identity: ALIAS, customerId: 1 },
+  ])
+})
+
+test('a completed send changes the message, the unread messages and the daily limit of its company alone', async () => {
+  const { companyId, twinId } = await createConversations()
+  for (const id of [companyId, twinId]) {
+    await insertMessage(id, 'pending')
+    await count(id, 1)
+    await db`update conversations set unread_messages = 1 where company_id = ${id}`
+    await insertKey(id)
+    await db`update idempotency_keys set message_id = 1 where company_id = ${id}`
+  }
+  const ended = {
+    companyId,
+    messageId: 1,
+    wamid: 'w',
+    providerMessageId: null,
+    recipient: null,
+    error: null,
+    isLimited: true,
+  }
+  const more = { ...ended, hasProviderMedia: false, idempotencyId: 1, answer: null }
+  await keepsRows(db, twinId, () =>
+    db.begin(async (tx) => {
+      await completeSends(tx, [{ ...more, status: 'sent' }], AT)
+      await completeSends(tx, [{ ...more, status: 'failed' }], AT)
+    }),
+  )
+  const [row] = await db`
+    select
+      (select unread_messages from conversations where company_id = ${companyId}) as unread,
+      (select used from daily_limits where company_id = ${companyId}) as used,
+      (select count(*)::integer from idempotency_keys where company_id = ${companyId}) as keys
+  `
+  expect(row).toEqual({ unread: 0, used: 0, keys: 0 })
 })
 
 test('a repeated request finds the message of its company', async () => {
@@ -143,28 +193,31 @@ test('a repeated request finds the message of its company', async () => {
   expect(statuses.map((message) => message?.status)).toEqual(['sent', 'failed'])
 })
 
-/** A customer that the daily limit counted so many hours ago. */
+/** A customer that the daily limit counted so many hours ago, for message 1. */
 async function count(companyId: number, hours: number): Promise<void> {
+  await db`insert into daily_limits (company_id, scope, used) values (${companyId}, 'sender:1', 1)`
   await db`
-    insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
-    values (${companyId}, 1, 1, ${CUSTOMER}, now() - make_interval(hours => ${hours}))
+    insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
+    values (${companyId}, 'sender:1', 1, 1, now() - make_interval(hours => ${hours}))
   `
-  await db`update sender_limits set last_ordinal = 1 where company_id = ${companyId}`
 }
+
+const usedOf = async (companyId: number) =>
+  (await db`select used from daily_limits where company_id = ${companyId}`)[0]?.used
 
 test('a customer is erased from the daily limits of the company', async () => {
   const { companyId, twinId } = await createConversations()
   for (const id of [companyId, twinId]) await count(id, 1)
-  await keepsRows(db, twinId, () => eraseDailyLimitEntries(db, companyId, [CUSTOMER]))
-  expect([...(await db`select customer from daily_limit_entries where company_id = ${companyId}`)]).toEqual([
-    { customer: '' },
-  ])
+  await keepsRows(db, twinId, () => eraseDailyLimitEntries(db, companyId, 1))
+  expect(await db`select from daily_limit_entries where company_id = ${companyId}`).toHaveLength(0)
+  expect(await usedOf(companyId)).toBe(0)
 })
 
 test('old entries of a daily limit are deleted, and newer ones of another company are kept', async () => {
   const { companyId, twinId } = await createConversations()
   await count(companyId, 26)
   await count(twinId, 1)
-  await keepsRows(db, twinId, () => expireDailyLimitEntries(db, 100))
+  await keepsRows(db, twinId, () => expireDailyLimitEntries(db, 100, new Date()))
   expect(await db`select from daily_limit_entries where company_id = ${companyId}`).toHaveLength(0)
+  expect(await usedOf(companyId)).toBe(0)
 })

@@ -1,51 +1,143 @@
-import type { Db } from '../db/connect.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { SendPlan } from './plan-sends.ts'
 
-/** Removes customers from the daily-limit ledger of a company; their ordinals stay counted. */
-export async function eraseDailyLimitEntries(db: Db, companyId: number, identities: readonly string[]): Promise<void> {
-  await db`
-    update daily_limit_entries entry
-    set customer = ''
-    from senders sender
-    where sender.company_id = ${companyId}
-      and (entry.company_id, entry.sender_id) = (sender.company_id, sender.id)
-      and entry.customer = any(${[...identities]}::text[])
+/** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */
+export async function takePlaces(tx: Db, places: SendPlan['places'], at: Date): Promise<void> {
+  const rows = places.map(({ companyId, scope, customerId, messageId }) => ({
+    company_id: companyId,
+    scope,
+    customer_id: customerId,
+    message_id: messageId,
+  }))
+  await tx`
+    with taken as (
+      insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
+      select company_id, scope, customer_id, message_id, ${at}
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+        company_id bigint, scope text, customer_id bigint, message_id bigint
+      )
+      on conflict (company_id, scope, customer_id) do update set
+        message_id = excluded.message_id,
+        counted_at = excluded.counted_at
+      returning company_id, scope, xmax = 0 as is_new
+    )
+    update daily_limits limits
+    set used = limits.used + added.places
+    from (
+      select company_id, scope, count(*)::integer as places from taken where is_new group by company_id, scope
+    ) as added
+    where (limits.company_id, limits.scope) = (added.company_id, added.scope)
   `
 }
 
-/** The oldest entries of each sender that one statement reads at most. */
-const LEDGER_BATCH = 1_000
-
-/** Deletes entries of the daily-limit ledger that are more than 24 hours old; returns how many. */
-export async function expireDailyLimitEntries(db: Db, senders: number): Promise<number> {
-  const expired = await db`
-    with sender as materialized (
-      select limits.company_id, limits.sender_id, expired.ordinal
-      from sender_limits limits
-      cross join lateral (
-        select max(entry.ordinal) as ordinal
-        from (
-          select entry.ordinal, entry.counted_at
-          from daily_limit_entries entry
-          where (entry.company_id, entry.sender_id) = (limits.company_id, limits.sender_id)
-          order by entry.ordinal
-          limit ${LEDGER_BATCH}
-        ) as entry
-        where entry.counted_at < now() - interval '25 hours'
-      ) as expired
-      where limits.expired_ordinal < limits.last_ordinal and expired.ordinal is not null
-      order by limits.company_id, limits.sender_id
-      limit ${senders}
-      for no key update of limits skip locked
+/**
+ * Gives back the places of messages that reached no customer. A place that another message to the same customer needs as well
+ * becomes that message's.
+ */
+export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
+  const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
+  await tx`
+    with own as materialized (
+      select limits.company_id, limits.scope, entry.customer_id, entry.message_id
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+      join daily_limit_entries entry on (entry.company_id, entry.message_id) = (input.company_id, input.id)
+      join daily_limits limits on (limits.company_id, limits.scope) = (entry.company_id, entry.scope)
+      order by limits.company_id, limits.scope
+      for update of limits
+    ),
+    later as materialized (
+      select own.company_id, own.scope, own.customer_id, own.message_id, other.id as other_id
+      from own
+      left join lateral (
+        select message.id
+        from conversations conversation
+        join messages message
+          on (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
+        where (conversation.company_id, conversation.customer_id) = (own.company_id, own.customer_id)
+          and message.id > own.message_id
+          and message.direction = 'outbound'
+          and message.status <> 'failed'
+          and not message.is_echo
+        order by message.id
+        limit 1
+      ) as other on true
     ),
     moved as (
-      update sender_limits limits
-      set expired_ordinal = greatest(limits.expired_ordinal, sender.ordinal)
-      from sender
-      where (limits.company_id, limits.sender_id) = (sender.company_id, sender.sender_id)
+      update daily_limit_entries entry
+      set message_id = later.other_id
+      from later
+      where (entry.company_id, entry.scope, entry.customer_id) = (later.company_id, later.scope, later.customer_id)
+        and later.other_id is not null
+    ),
+    freed as (
+      delete from daily_limit_entries entry
+      using later
+      where (entry.company_id, entry.scope, entry.customer_id) = (later.company_id, later.scope, later.customer_id)
+        and entry.message_id = later.message_id
+        and later.other_id is null
+      returning entry.company_id, entry.scope
     )
-    delete from daily_limit_entries entry
-    using sender
-    where (entry.company_id, entry.sender_id) = (sender.company_id, sender.sender_id) and entry.ordinal <= sender.ordinal
+    update daily_limits limits
+    set used = limits.used - given.places
+    from (select company_id, scope, count(*)::integer as places from freed group by company_id, scope) as given
+    where (limits.company_id, limits.scope) = (given.company_id, given.scope)
+  `
+}
+
+/** Removes the customers of a contact from the daily limits of a company. */
+export async function eraseDailyLimitEntries(db: Db, companyId: number, contactId: number): Promise<void> {
+  await db`
+    with erased as (
+      delete from daily_limit_entries
+      where company_id = ${companyId}
+        and customer_id in (select id from customers where company_id = ${companyId} and contact_id = ${contactId})
+      returning scope
+    )
+    update daily_limits limits
+    set used = limits.used - freed.places
+    from (select scope, count(*)::integer as places from erased group by scope) as freed
+    where limits.company_id = ${companyId} and limits.scope = freed.scope
+  `
+}
+
+/** The oldest entries of each limit that one statement reads at most. */
+const LEDGER_BATCH = 1_000
+
+/** Deletes entries of daily limits that are more than 24 hours old, of so many limits at most; returns of how many. */
+export async function expireDailyLimitEntries(db: Db, limits: number, now: Date): Promise<number> {
+  const expired = await db`
+    with own as materialized (
+      select daily.company_id, daily.scope
+      from daily_limits daily
+      where daily.used > 0
+        and exists (
+          select
+          from daily_limit_entries entry
+          where (entry.company_id, entry.scope) = (daily.company_id, daily.scope)
+            and entry.counted_at < ${now}::timestamptz - interval '25 hours'
+        )
+      order by daily.company_id, daily.scope
+      limit ${limits}
+      for no key update of daily skip locked
+    ),
+    expired as (
+      delete from daily_limit_entries entry
+      using own
+      cross join lateral (
+        select oldest.customer_id
+        from daily_limit_entries oldest
+        where (oldest.company_id, oldest.scope) = (own.company_id, own.scope)
+          and oldest.counted_at < ${now}::timestamptz - interval '25 hours'
+        order by oldest.counted_at
+        limit ${LEDGER_BATCH}
+      ) as oldest
+      where (entry.company_id, entry.scope, entry.customer_id) = (own.company_id, own.scope, oldest.customer_id)
+      returning entry.company_id, entry.scope
+    )
+    update daily_limits daily
+    set used = daily.used - freed.places
+    from (select company_id, scope, count(*)::integer as places from expired group by company_id, scope) as freed
+    where (daily.company_id, daily.scope) = (freed.company_id, freed.scope)
   `
   return expired.count
 }

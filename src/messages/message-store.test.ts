@@ -2,12 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { writeUnmirrored } from '../../test/mirrors.ts'
-import { createCompany, createSender, messageFrom, messageTo } from '../../test/world.ts'
+import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, record } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
-import { recordInbound } from '../conversations/record-store.ts'
+import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import { releaseKey, reserveKey } from '../http/idempotency-store.ts'
-import { completeAbandoned, completeSends, prepareSends, type SendToPrepare } from './message-store.ts'
+import { recordAnswers } from '../inbound/handling/record-answers.ts'
+import { type CompletedSend, completeSends } from './complete-store.ts'
+import type { Send } from './decide-sends.ts'
+import { completeAbandoned } from './message-store.ts'
+import { prepareSends } from './prepare-sends.ts'
 import { createSendBatches } from './send-batches.ts'
 
 let db: Pool
@@ -19,10 +23,17 @@ beforeAll(async () => {
 const NOON = new Date('2026-11-21T12:00:00Z')
 const hoursAfter = (hours: number) => new Date(NOON.getTime() + hours * 3_600_000)
 
+/** Completes sends as their batch does. */
+async function complete(...sends: CompletedSend[]): Promise<void> {
+  await db.begin((tx) => completeSends(tx, sends, NOON))
+  const recipients = sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient]))
+  await recordAnswers(db, recipients, 'service', NOON)
+}
+
 async function world() {
   const companyId = await createCompany(db)
   const senderId = await createSender(db, companyId)
-  const send = (changes: Partial<SendToPrepare> = {}): SendToPrepare => ({
+  const send = (changes: Partial<Send> = {}): Send => ({
     ...messageTo(companyId, senderId, '393331234567'),
     ...changes,
   })
@@ -43,13 +54,12 @@ describe('a send to a new customer', () => {
     ])
     expect(
       await db`
-        select sender_id, customer, status, message_count, last_text, last_direction, last_message_at
+        select sender_id, status, message_count, last_text, last_direction, last_message_at
         from conversations where company_id = ${companyId}
       `,
     ).toEqual([
       {
         senderId,
-        customer: '393331234567',
         status: 'open',
         messageCount: 1,
         lastText: 'Hello',
@@ -65,7 +75,7 @@ describe('a send to a new customer', () => {
   test('fifty at once from two processes make one contact, one conversation, fifty messages', async () => {
     const { companyId, send, count } = await world()
     const other = connect(url)
-    const processes = [db, other].map((pool) => createSendBatches(pool, fixedClock(NOON), async () => {}))
+    const processes = [db, other].map((pool) => createSendBatches(pool, fixedClock(NOON), NO_CONSEQUENCES))
     await Promise.all(Array.from({ length: 50 }, (_, index) => processes[index % 2]!.prepareSend(send())))
     await other.end()
     expect([await count('contacts'), await count('conversations'), await count('messages')]).toEqual([1, 1, 50])
@@ -102,7 +112,7 @@ describe('a send to a new customer', () => {
 
   test('a user id makes a contact without a phone', async () => {
     const { companyId, send } = await world()
-    await prepareSends(db, [send({ customer: 'US.13491208655302741918', phone: null })], NOON)
+    await prepareSends(db, [send({ identity: 'US.13491208655302741918', phone: null })], NOON)
     expect(await db`select phone from contacts where company_id = ${companyId}`).toEqual([{ phone: null }])
   })
 })
@@ -111,20 +121,20 @@ describe('a customer that another transaction has locked', () => {
   test('is left out of its batch; the sends of all others go on', async () => {
     const one = await world()
     const two = await world()
-    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), NO_CONSEQUENCES)
     const free = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const holder = db.begin(async (tx) => {
-      await tx`select lock_customers(array[row(${one.companyId}, '393331234567')::customer_key])`
+      await lockCustomers(tx, [{ companyId: one.companyId, identity: '393331234567' }])
       locked.resolve()
       await free.promise
     })
     await locked.promise
     const held = prepareSend(one.send())
     const others = [
-      one.send({ customer: '391', phone: '391' }),
+      one.send({ identity: '391', phone: '391' }),
       two.send(),
-      two.send({ customer: '392', phone: '392' }),
+      two.send({ identity: '392', phone: '392' }),
     ]
     for (const other of others) expect(await prepareSend(other)).toMatchObject({ refusal: null })
     expect(await one.count('messages')).toBe(1)
@@ -136,9 +146,9 @@ describe('a customer that another transaction has locked', () => {
 
   test('is answered busy, with nothing written, when the lock is held for longer than a caller waits', async () => {
     const { companyId, send, count } = await world()
-    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), NO_CONSEQUENCES)
     await db.begin(async (tx) => {
-      await tx`select lock_customers(array[row(${companyId}, '393331234567')::customer_key])`
+      await lockCustomers(tx, [{ companyId, identity: '393331234567' }])
       expect(await prepareSend(send())).toEqual({ refusal: 'busy' })
     })
     expect(await count('messages')).toBe(0)
@@ -147,7 +157,7 @@ describe('a customer that another transaction has locked', () => {
   test('and a row that another session holds delays other companies by a second at most', async () => {
     const one = await world()
     const two = await world()
-    const { prepareSend } = createSendBatches(db, fixedClock(NOON), async () => {})
+    const { prepareSend } = createSendBatches(db, fixedClock(NOON), NO_CONSEQUENCES)
     await prepareSend(one.send())
     await db.begin(async (tx) => {
       await tx`select from conversations where company_id = ${one.companyId} for update`
@@ -171,9 +181,9 @@ describe('an Idempotency-Key', () => {
     status: 'failed',
     wamid: null,
     providerMessageId: null,
-    dialled: '393331234567',
-    customer: null,
+    recipient: null,
     error: null,
+    isLimited: false,
   } as const
 
   test('that was released, or claimed by a repeated request, sends nothing', async () => {
@@ -194,15 +204,15 @@ describe('an Idempotency-Key', () => {
     expect(await reserveKey(db, asked)).toEqual({ state: 'running' })
     const { messageId } = prepared
     const ended = { companyId, messageId, idempotencyId: id, hasProviderMedia: false, ...notSent }
-    await completeSends(db, [{ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } }], NOON)
-    await completeSends(db, [{ ...ended, answer: null }], NOON)
+    await complete({ ...ended, status: 'unknown', answer: { status: 503, body: '{}' } })
+    await complete({ ...ended, answer: null })
     expect(await reserveKey(db, asked)).toMatchObject({ state: 'answered', status: 503 })
 
     const second = await reserve(companyId)
     const [again] = await prepareSends(db, [send({ idempotencyId: second.id })], NOON)
     if (again?.refusal !== null) throw new Error('refused')
     const refused = { ...ended, messageId: again.messageId, idempotencyId: second.id }
-    await completeSends(db, [{ ...refused, answer: null }], NOON)
+    await complete({ ...refused, answer: null })
     expect(await reserveKey(db, second.asked)).toMatchObject({ state: 'reserved' })
   })
 })
@@ -239,13 +249,16 @@ describe('the 24-hour window', () => {
 test('a contact who opted out gets no marketing', async () => {
   const { companyId, send } = await world()
   await prepareSends(db, [send()], NOON)
-  await db`update contacts set whatsapp_consent = false where company_id = ${companyId}`
+  await db`
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    values (${companyId}, 'whatsapp', '393331234567', false, ${NOON}, 'test')
+  `
   expect(await prepareSends(db, [send({ needsConsent: true })], NOON)).toEqual([{ refusal: 'consent' }])
   expect((await prepareSends(db, [send()], NOON))[0]).toMatchObject({ refusal: null })
 })
 
 describe('the daily limit', () => {
-  const to = (customer: string) => ({ customer, phone: customer, dailyLimit: 2 })
+  const to = (customer: string) => ({ identity: customer, phone: customer, dailyLimit: 2 })
 
   test('counts distinct customers, refuses the next and frees their places after 24 hours', async () => {
     const { send, count } = await world()
@@ -278,11 +291,65 @@ describe('the daily limit', () => {
     const other = connect(url)
     const prepared = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        prepareSends(index % 2 ? db : other, [send({ customer: `39${100 + index}`, dailyLimit: 7 })], NOON),
+        prepareSends(index % 2 ? db : other, [send({ identity: `39${100 + index}`, dailyLimit: 7 })], NOON),
       ),
     )
     await other.end()
     expect(prepared.flat().filter(({ refusal }) => refusal === null)).toHaveLength(7)
+  })
+
+  test('counts customers whom a message reached or may have reached: a refused one gives its place back', async () => {
+    const { companyId, send } = await world()
+    const ended = (messageId: number, status: 'sent' | 'failed' | 'unknown') =>
+      complete({
+        ...{ companyId, messageId, status, wamid: null, providerMessageId: null, recipient: null, error: null },
+        ...{ hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+      })
+    const [first, second] = await prepareSends(db, [send(to('391')), send(to('392'))], NOON)
+    if (first?.refusal !== null || second?.refusal !== null) throw new Error('refused')
+    expect(await prepareSends(db, [send(to('393'))], NOON)).toMatchObject([{ refusal: 'limit' }])
+    await ended(first.messageId, 'failed')
+    await ended(second.messageId, 'unknown')
+    expect(await prepareSends(db, [send(to('393')), send(to('394'))], NOON)).toMatchObject([
+      { refusal: null },
+      { refusal: 'limit' },
+    ])
+  })
+
+  test('keeps the place of a customer whom another message may have reached', async () => {
+    const { companyId, send } = await world()
+    const [first, again] = await prepareSends(db, [send(to('391')), send(to('391'))], NOON)
+    if (first?.refusal !== null || again?.refusal !== null) throw new Error('refused')
+    const failed = (messageId: number) =>
+      complete({
+        ...{
+          companyId,
+          messageId,
+          status: 'failed',
+          wamid: null,
+          providerMessageId: null,
+          recipient: null,
+          error: null,
+        },
+        ...{ hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+      })
+    const used = async () => (await db`select used from daily_limits where company_id = ${companyId}`)[0]?.used
+    await failed(first.messageId)
+    expect(await used()).toBe(1)
+    await failed(again.messageId)
+    expect(await used()).toBe(0)
+  })
+
+  test('is one of all numbers of a portfolio', async () => {
+    const { companyId, send } = await world()
+    const other = await createSender(db, companyId)
+    const shared = { dailyLimit: 1, limitScope: 'portfolio:P1' }
+    const prepared = await prepareSends(
+      db,
+      [send({ ...to('391'), ...shared }), send({ ...to('392'), ...shared, senderId: other })],
+      NOON,
+    )
+    expect(prepared).toMatchObject([{ refusal: null }, { refusal: 'limit' }])
   })
 
   test('does not count customers in an open window', async () => {
@@ -296,6 +363,21 @@ describe('the daily limit', () => {
   })
 })
 
+test('a conversation that a send opens shows the user id that the customer has in the account of its number', async () => {
+  const { companyId, senderId, send } = await world()
+  await record(db, [{ ...messageFrom(companyId, senderId, '393331110001'), userId: 'IT.1' }], NOON)
+  const other = await createSender(db, companyId)
+  const foreign = await createSender(db, companyId, 'WABA2')
+  const to = { identity: '393331110001', phone: '393331110001' }
+  await prepareSends(
+    db,
+    [send({ ...to, senderId: other }), send({ ...to, senderId: foreign, account: 'WABA2' })],
+    hoursAfter(1),
+  )
+  const rows = await db`select user_id from conversations where company_id = ${companyId} order by id`
+  expect(rows.map(({ userId }) => userId)).toEqual(['IT.1', 'IT.1', null])
+})
+
 describe('completing', () => {
   const completed = (companyId: number, messageId: number) => ({
     companyId,
@@ -303,9 +385,9 @@ describe('completing', () => {
     status: 'sent' as const,
     wamid: `wamid.${companyId}.${messageId}`,
     providerMessageId: null,
-    dialled: '393331234567',
-    customer: null,
+    recipient: null,
     error: null,
+    isLimited: false,
     hasProviderMedia: false,
     idempotencyId: null,
     answer: null,
@@ -324,7 +406,7 @@ describe('completing', () => {
 
   test('moves a pending message to sent, with its wamid', async () => {
     const { companyId, messageId, read } = await prepareOne()
-    await completeSends(db, [completed(companyId, messageId)], NOON)
+    await complete(completed(companyId, messageId))
     expect(await read()).toEqual({ status: 'sent', wamid: `wamid.${companyId}.${messageId}`, error: null })
   })
 
@@ -332,50 +414,107 @@ describe('completing', () => {
     const { companyId, messageId, read } = await prepareOne()
     await db`update messages set status = 'read' where company_id = ${companyId}`
     const error = { code: 1, title: 'late', details: null }
-    await completeSends(db, [{ ...completed(companyId, messageId), status: 'failed', error }], NOON)
+    await complete({ ...completed(companyId, messageId), status: 'failed', error })
     expect(await read()).toMatchObject({ status: 'read', error: null })
   })
 
   test('names another company and changes nothing', async () => {
     const { messageId, read } = await prepareOne()
     const foreign = await createCompany(db)
-    await completeSends(db, [completed(foreign, messageId)], NOON)
+    await complete(completed(foreign, messageId))
     expect(await read()).toMatchObject({ status: 'pending', wamid: null })
   })
 
-  test('keeps the number that the provider knows as an alias: later sends to it meet in one conversation', async () => {
-    const { companyId, messageId, conversationId, send } = await prepareOne()
-    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000001' }], NOON)
-    const [next] = await prepareSends(db, [send({ customer: '390000000001', phone: '390000000001' })], NOON)
-    expect(next).toMatchObject({ conversationId })
+  const report = (companyId: number, reported: string) => ({
+    companyId,
+    requestedIdentity: '393331234567',
+    phone: /^[0-9]/.test(reported) ? reported : null,
+    userId: /^[0-9]/.test(reported) ? null : reported,
+    account: 'WABA1',
+    at: NOON.getTime(),
   })
 
-  test('keeps it as an alias of the contact as well: the answer from it is the same person’s', async () => {
+  test('later sends to the number under which the provider knows the recipient meet in one conversation', async () => {
     const { companyId, messageId, conversationId, send, count } = await prepareOne()
-    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000003' }], NOON)
-    const { senderId } = send()
-    const [answer] = await recordInbound(db, [messageFrom(companyId, senderId, '390000000003')], NOON)
-    expect(answer).toMatchObject({ isNew: true, conversationId })
+    await complete({ ...completed(companyId, messageId), recipient: report(companyId, '390000000001') })
+    const [next] = await prepareSends(db, [send({ identity: '390000000001', phone: '390000000001' })], NOON)
+    expect(next).toMatchObject({ conversationId })
     expect(await count('contacts')).toBe(1)
   })
 
-  test('a user id other than the one known for the number is joined to no contact: the number was recycled', async () => {
+  test('the user id that the provider names leads to the customer', async () => {
+    const { companyId, messageId, conversationId, send, count } = await prepareOne()
+    await complete({ ...completed(companyId, messageId), recipient: report(companyId, 'US.known') })
+    const [next] = await prepareSends(db, [send({ identity: 'US.known', phone: null })], NOON)
+    expect(next).toMatchObject({ conversationId })
+    expect(await count('contacts')).toBe(1)
+    expect(await db`select user_id from conversations where company_id = ${companyId}`).toEqual([
+      { userId: 'US.known' },
+    ])
+  })
+
+  test('a user id other than the one known for the number joins no customer: the number was recycled', async () => {
     const { companyId, messageId, send, count } = await prepareOne()
-    const { senderId } = send()
-    const writing = { ...messageFrom(companyId, senderId, '393331234567'), other: 'US.known' }
-    await recordInbound(db, [writing], NOON)
-    await completeSends(db, [{ ...completed(companyId, messageId), customer: 'US.other' }], NOON)
-    const hidden = { ...messageFrom(companyId, senderId, 'US.other'), phone: null }
-    await recordInbound(db, [hidden], NOON)
+    const sent = completed(companyId, messageId)
+    await complete({ ...sent, recipient: report(companyId, 'US.known') })
+    await complete({ ...sent, recipient: report(companyId, 'US.other') })
+    await prepareSends(db, [send({ identity: 'US.other', phone: null })], NOON)
     expect([await count('conversations'), await count('contacts')]).toEqual([2, 2])
   })
 
-  test('points the dialled number to the conversation that the customer has already', async () => {
+  test('points the requested number to the conversation that the customer has already', async () => {
     const { companyId, messageId, send } = await prepareOne()
-    const [known] = await prepareSends(db, [send({ customer: '390000000002', phone: '390000000002' })], NOON)
-    await completeSends(db, [{ ...completed(companyId, messageId), customer: '390000000002' }], NOON)
+    const [known] = await prepareSends(db, [send({ identity: '390000000002', phone: '390000000002' })], NOON)
+    await complete({ ...completed(companyId, messageId), recipient: report(companyId, '390000000002') })
     const [next] = await prepareSends(db, [send()], NOON)
     expect(next).toMatchObject({ conversationId: (known as { conversationId: number }).conversationId })
+  })
+
+  describe('a reply', () => {
+    const unread = async (companyId: number) => {
+      const [row] = await db<{ unreadMessages: number; isUnread: boolean }[]>`
+        select conversation.unread_messages, activity.is_unread
+        from conversations conversation
+        join conversation_activity activity
+          on (activity.company_id, activity.conversation_id) = (conversation.company_id, conversation.id)
+        where conversation.company_id = ${companyId}
+      `
+      return row
+    }
+    const receive = async (companyId: number, seq: number) => {
+      await db`
+        insert into messages (company_id, conversation_id, seq, direction, type, status)
+        select company_id, id, ${seq}, 'inbound', 'text', 'received' from conversations where company_id = ${companyId}
+      `
+      await db`
+        update conversations set unread_messages = unread_messages + 1, message_count = ${seq} where company_id = ${companyId}
+      `
+      await db`update conversation_activity set is_unread = true where company_id = ${companyId}`
+    }
+
+    test.each([
+      ['sent', { unreadMessages: 0, isUnread: false }],
+      ['unknown', { unreadMessages: 0, isUnread: false }],
+      ['failed', { unreadMessages: 1, isUnread: true }],
+    ] as const)('that ended as %s leaves the unread messages %o', async (status, expected) => {
+      const { companyId, send } = await prepareOne()
+      await receive(companyId, 2)
+      const [reply] = await prepareSends(db, [send()], NOON)
+      if (reply?.refusal !== null) throw new Error('refused')
+      expect(await unread(companyId)).toEqual({ unreadMessages: 1, isUnread: true })
+      await complete({ ...completed(companyId, reply.messageId), status })
+      expect(await unread(companyId)).toEqual(expected)
+    })
+
+    test('does not read what came after it', async () => {
+      const { companyId, send } = await prepareOne()
+      await receive(companyId, 2)
+      const [reply] = await prepareSends(db, [send()], NOON)
+      if (reply?.refusal !== null) throw new Error('refused')
+      await receive(companyId, 4)
+      await complete(completed(companyId, reply.messageId))
+      expect(await unread(companyId)).toEqual({ unreadMessages: 1, isUnread: true })
+    })
   })
 
   test('sends whose process died become unknown, and nothing else does', async () => {

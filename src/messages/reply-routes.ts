@@ -18,6 +18,7 @@ export function replyRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncType
       {
         config: {
           permissions: ['WhatsApp'],
+          roles: ['agent'],
           errors: SEND_ERRORS,
           valueFaults: sendFaults,
           onFailure: sendFailed,

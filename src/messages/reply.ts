@@ -1,6 +1,5 @@
 import type { Conversation } from '../conversations/conversation-list-store.ts'
 import { badRequest } from '../errors.ts'
-import { phoneIdentity } from '../text/phone.ts'
 import { CONTACT_SOURCE, parseContent, type SendRequest } from './send-request.ts'
 import type { ContentBody } from './send-shape.ts'
 
@@ -20,9 +19,5 @@ export function toSend(conversation: Conversation, body: ContentBody): SendReque
   }
 }
 
-/** The contact's phone number as it is written, if it is the customer's; else the customer's number, else the user id. */
-function recipientOf({ customer, contactPhone, userId }: Conversation): string | undefined {
-  if (contactPhone !== null && phoneIdentity(contactPhone) === customer) return contactPhone
-  if (/^[1-9][0-9]{6,14}$/.test(customer)) return customer
-  return userId ?? undefined
-}
+/** The address of the writer of the last message: the customer's phone number, else the user id. */
+const recipientOf = ({ phone, userId }: Conversation): string | undefined => phone ?? userId ?? undefined

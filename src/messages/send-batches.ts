@@ -1,14 +1,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createBatcher } from '../batching/batch.ts'
 import { type Clock, monotonicMs } from '../clock.ts'
+import { watchStatuses } from '../conversations/status-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
-import {
-  type CompletedSend,
-  completeSends,
-  type PreparedSend,
-  prepareSends,
-  type SendToPrepare,
-} from './message-store.ts'
+import { pinPlans } from '../db/pin-plans.ts'
+import { NO_EVENTS, type RecordEvents } from '../record-change.ts'
+import { type CompletedSend, completeSends, type Recipient } from './complete-store.ts'
+import type { Send } from './decide-sends.ts'
+import { type PreparedSend, prepareSends } from './prepare-sends.ts'
 import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
@@ -22,11 +21,20 @@ const MAX_RUNNING = 1
 const MAX_BUSY_MS = 2_500
 const FIRST_PAUSE_MS = 10
 const LONGEST_PAUSE_MS = 200
+/** For a row that another session holds. */
+const LOCK_TIMEOUT_MS = 10_000
 const COMPLETE_ATTEMPTS = 5
 const COMPLETE_PAUSE_MS = 500
 
-/** Notes the media of these messages, to be copied from the provider. */
-export type CopyMedia = (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
+/** Consequences of completed sends for other rooms. */
+export type SendConsequences = {
+  /** Notes the media of these messages, to be copied from the provider. */
+  copyMedia: (tx: Db, messages: readonly { companyId: number; messageId: number }[]) => Promise<void>
+  /** Links the identities that the provider answered, after the outcomes are written. */
+  learnRecipients: (recipients: readonly Recipient[]) => Promise<void>
+  /** Events of new contacts and of statuses for receivers. */
+  recordEvents?: RecordEvents
+}
 
 /**
  * Both halves of many concurrent sends share statements. Completion is repeated while the database is away, since the
@@ -35,18 +43,26 @@ export type CopyMedia = (tx: Db, messages: readonly { companyId: number; message
 export function createSendBatches(
   db: Pool,
   clock: Clock,
-  copyMedia: CopyMedia,
+  { copyMedia, learnRecipients, recordEvents = NO_EVENTS }: SendConsequences,
 ): Pick<SendDeps, 'prepareSend' | 'completeSend'> {
-  const complete = (sends: readonly CompletedSend[]): Promise<undefined[]> => {
+  const complete = async (sends: readonly CompletedSend[]): Promise<undefined[]> => {
     const withMedia = sends.filter(({ hasProviderMedia }) => hasProviderMedia)
-    if (withMedia.length === 0) return completeSends(db, sends, clock.now())
-    return db.begin(async (tx) => {
-      await copyMedia(tx, withMedia)
-      return completeSends(tx, sends, clock.now())
+    const companyIds = sends.map(({ companyId }) => companyId)
+    const isReported = recordEvents.areWanted('whatsapp.message.status', companyIds)
+    await db.begin('isolation level read committed', async (tx) => {
+      const [, , changesSince] = await Promise.all([
+        pinPlans(tx, LOCK_TIMEOUT_MS),
+        withMedia.length > 0 && copyMedia(tx, withMedia),
+        watchStatuses(tx, isReported ? sends : []),
+        completeSends(tx, sends, clock.now()),
+      ])
+      if (isReported) await recordEvents.publish(tx, await changesSince())
     })
+    await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))
+    return sends.map(() => undefined)
   }
-  const prepare = createBatcher<SendToPrepare, PreparedSend>({
-    run: (sends) => prepareSends(db, sends, clock.now()),
+  const prepare = createBatcher<Send, PreparedSend>({
+    run: (sends) => prepareSends(db, sends, clock.now(), recordEvents),
     maxItems: MAX_ITEMS,
     maxRunning: MAX_RUNNING,
     maxWaiting: MAX_WAITING,

@@ -59,6 +59,7 @@ export function sendRoutes(deps: SendDeps & { db: Db }): FastifyPluginAsyncTypeb
       {
         config: {
           permissions: ['WhatsApp', 'Transactional'],
+          roles: ['agent'],
           errors: SEND_ERRORS,
           valueFaults: sendFaults,
           onInvalid: refuseSend,

@@ -22,15 +22,15 @@ import type { Breaker } from '../providers/breaker.ts'
 import { wordsOf } from '../providers/graph-error.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
-import { resolveSender, slotSecondsOf } from '../senders/sender.ts'
+import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
-import { customerIdentity, USER_ID } from '../text/phone.ts'
-import type { CompletedSend, PreparedSend, SendToPrepare } from './message-store.ts'
+import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
+import type { CompletedSend, Recipient } from './complete-store.ts'
+import { type Send, WINDOW_MS } from './decide-sends.ts'
 import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
+import type { PreparedSend } from './prepare-sends.ts'
 import type { SendRequest } from './send-request.ts'
-
-const WINDOW_MS = 24 * 60 * 60 * 1000
 
 export type SendDeps = {
   clock: Clock
@@ -39,7 +39,7 @@ export type SendDeps = {
   providers: Providers
   breaker: Breaker
   /** Shared runs over the stores of the same names. */
-  prepareSend: (send: SendToPrepare) => Promise<PreparedSend>
+  prepareSend: (send: Send) => Promise<PreparedSend>
   completeSend: (send: CompletedSend) => Promise<void>
   /** Called once for each send that reached the provider. */
   onSent: (provider: string, outcome: SendOutcome, durationMs: number) => void
@@ -82,7 +82,7 @@ export async function sendMessage(deps: SendDeps, caller: SendCaller, request: S
   return complete(
     deps,
     caller,
-    { ...attempt.message, recipient: request.recipient, media: outbound.media },
+    { ...attempt.message, sender, recipient: request.recipient, media: outbound.media },
     attempt.outcome,
   )
 }
@@ -106,20 +106,23 @@ function toPrepare(
   request: SendRequest,
   outbound: Outbound,
   template: Template | undefined,
-): SendToPrepare {
+): Send {
   const isMarketing = template?.category === 'MARKETING'
   return {
     companyId: caller.companyId,
     senderId: sender.id,
-    customer: customerIdentity(request.recipient),
+    identity: customerIdentity(request.recipient),
     phone: USER_ID.test(request.recipient) ? null : request.recipient,
+    account: sender.wabaAccountId,
     contactSource: request.contactSource,
     sourceType: deps.sourceType,
     needsWindow: needsWindow(deps, template),
     needsConsent: isMarketing,
     dailyLimit: sender.dailyLimit,
+    limitScope: limitScopeOf(sender),
     slotSeconds: slotSecondsOf(sender),
     type: outbound.type,
+    template: template === undefined ? null : { name: template.name, category: template.category.toLowerCase() },
     text: outbound.text,
     media: outbound.media,
     senderName: caller.keyName,
@@ -169,7 +172,13 @@ async function callProvider(deps: SendDeps, sender: Sender, message: OutboundMes
 }
 
 type Accepted = Extract<SendOutcome, { kind: 'accepted' }>
-type SentMessage = { conversationId: number; messageId: number; recipient: string; media: OutboundMedia | null }
+type SentMessage = {
+  conversationId: number
+  messageId: number
+  sender: Sender
+  recipient: string
+  media: OutboundMedia | null
+}
 
 async function complete(
   deps: SendDeps,
@@ -179,7 +188,7 @@ async function complete(
 ): Promise<SendReply> {
   const answer = outcome.kind === 'accepted' ? toReply(message, outcome.wamid) : refusalOf(outcome)
   try {
-    await deps.completeSend(toCompletedSend(caller, message, outcome, answer))
+    await deps.completeSend(toCompletedSend(deps.clock.now(), caller, message, outcome, answer))
   } catch (error) {
     // The provider was called: whatever the database says, the caller must not be told that nothing was sent.
     deps.onIncomplete(error)
@@ -190,6 +199,7 @@ async function complete(
 }
 
 function toCompletedSend(
+  at: Date,
   caller: SendCaller,
   message: SentMessage,
   outcome: SendOutcome,
@@ -202,8 +212,8 @@ function toCompletedSend(
     status: isAccepted ? 'sent' : outcome.kind === 'unknown' ? 'unknown' : 'failed',
     wamid: isAccepted ? outcome.wamid : null,
     providerMessageId: isAccepted ? outcome.providerMessageId : null,
-    dialled: customerIdentity(message.recipient),
-    customer: isAccepted ? otherIdentity(outcome, message.recipient) : null,
+    recipient: isAccepted ? recipientOf(outcome, caller.companyId, message, at) : null,
+    isLimited: message.sender.dailyLimit !== null,
     error: isAccepted ? null : outcome.error,
     hasProviderMedia: isAccepted && typeof message.media?.providerMediaId === 'string',
     idempotencyId: caller.idempotencyId,
@@ -218,15 +228,24 @@ export const toReply = (message: { conversationId: number; messageId: number }, 
 })
 
 /**
- * The identity under which the provider knows the customer, where it is not the one that was dialled (decisions: Identity).
- * An answer about another recipient says nothing about this one.
+ * The identities under which the provider knows the recipient: a number that may be written in another way, and a user id. An
+ * answer about another recipient says nothing about this one.
  */
-function otherIdentity({ input, waId, userId }: Accepted, recipient: string): string | null {
-  const dialled = customerIdentity(recipient)
-  const told = waId ?? userId
-  if (told === null || (input !== null && customerIdentity(input) !== dialled)) return null
-  const other = customerIdentity(told)
-  return other === dialled ? null : other
+function recipientOf(
+  { input, waId, userId }: Accepted,
+  companyId: number,
+  { sender, recipient }: SentMessage,
+  at: Date,
+): Recipient | null {
+  const requestedIdentity = customerIdentity(recipient)
+  if (input !== null && customerIdentity(input) !== requestedIdentity) return null
+  const isUserId = waId !== null && USER_ID.test(waId)
+  const known = {
+    phone: waId === null || isUserId ? null : digitsOf(waId),
+    userId: userId !== null && USER_ID.test(userId) ? userId : isUserId ? waId : null,
+  }
+  if (known.phone === null && known.userId === null) return null
+  return { companyId, requestedIdentity, ...known, account: sender.wabaAccountId, at: at.getTime() }
 }
 
 /** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */

@@ -1,87 +1,133 @@
-import type { Db } from '../../db/connect.ts'
-import { emailKey } from '../../text/email-address.ts'
-import type { ChangedBy, Channel } from '../contact-record.ts'
-import { emailPlace } from '../contact-store.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
+import type { Channel } from '../contact-record.ts'
+
+/** An entry to add to the ledger. */
+export type NewConsent = {
+  readonly companyId: number
+  readonly channel: Channel
+  readonly identity: string | null
+  readonly contactId: number | null
+  readonly value: boolean
+  /** By the provider's clock, and never later than now; null: now. */
+  readonly saidAt: Date | null
+  readonly source: string
+  readonly clientId: string | null
+  /** Of the provider's event. */
+  readonly eventId: string | null
+}
+
+/** Adds entries to the ledger, in their order. An event that is there already adds nothing. */
+export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Promise<void> {
+  const rows = entries.map((entry) => ({
+    company_id: entry.companyId,
+    channel: entry.channel,
+    identity: entry.identity,
+    contact_id: entry.contactId,
+    value: entry.value,
+    said_at: entry.saidAt,
+    source: entry.source,
+    client_id: entry.clientId,
+    event_id: entry.eventId,
+  }))
+  await tx`
+    insert into consents (company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id)
+    select
+      company_id, channel, identity, contact_id, value,
+      -- Times are compared in milliseconds.
+      date_trunc('milliseconds', least(said_at, statement_timestamp())), source, client_id, event_id
+    from rows from (
+      jsonb_to_recordset(${jsonRows(tx, rows)}) as (
+        company_id bigint, channel text, identity text, contact_id bigint, value boolean, said_at timestamptz, source text,
+        client_id text, event_id text
+      )
+    ) with ordinality as input (
+      company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, place
+    )
+    order by place
+    on conflict (company_id, event_id, channel, identity) where event_id is not null do nothing
+  `
+}
 
 export type ConsentChange = {
   channel: Channel
   value: boolean
   clientId: string | null
   source: string
-  at: Date
+  saidAt: Date
+  /** The earlier time at which the same was said; null: it was said once. */
+  firstSaidAt: Date | null
 }
 
-/**
- * Sets a living contact's consent on one channel and keeps the change in its history; an opt-out outlives the contact
- * until a later opt-in (decisions: Consent). Without a difference nothing is written.
- */
-export async function recordConsent(
-  db: Db,
-  companyId: number,
-  contactId: number,
-  channel: Channel,
-  value: boolean,
-  by: ChangedBy,
-): Promise<void> {
-  const consent = channel === 'email' ? db`email_consent` : db`whatsapp_consent`
-  await db`
-    with changed as (
-      update contacts
-      set ${consent} = ${value}, updated_at = statement_timestamp()
-      where (company_id, id) = (${companyId}, ${contactId})
-        and deleted_at is null
-        and ${consent} is distinct from ${value}
-      returning id
-    )
-    select record_consents(
-      ${companyId},
-      jsonb_build_array(jsonb_build_object('contact_id', id, 'channel', ${channel}::text, 'value', ${value}::boolean)),
-      ${by.clientId},
-      ${by.source}
-    )
-    from changed
-  `
-}
-
-/** Stores opt-outs and opt-ins of identities on a channel, whether or not they are contacts. */
-export async function storeOptOuts(
-  db: Db,
-  companyId: number,
-  channel: Channel,
-  identities: readonly string[],
-  value: boolean,
-): Promise<void> {
-  await db`
-    select keep_opt_outs(${companyId}, array_agg(row(${channel}, identity, ${value}::boolean)::consent_answer))
-    from unnest(${[...identities]}::text[]) as identity
-  `
-}
-
-/**
- * Whether marketing by email to this address is refused: by its living contact, or, where that has said nothing or there
- * is none, by an opt-out that was kept under the address.
- */
-export async function hasRefusedEmail(db: Db, companyId: number, email: string): Promise<boolean> {
-  const key = emailKey(email)
-  const [row] = await db<{ isRefused: boolean }[]>`
-    select coalesce(
-      (
-        select not email_consent
-        from contacts
-        where company_id = ${companyId} and ${emailPlace(db)} = ${key} and deleted_at is null
-      ),
-      is_opted_out(${companyId}, 'email', ${`mailto:${key}`})
-    ) as is_refused
-  `
-  return row?.isRefused ?? false
-}
-
-/** A contact's changes of consent, oldest first. */
-export async function listConsentChanges(db: Db, companyId: number, contactId: number): Promise<ConsentChange[]> {
+/** The entries that were said through a contact, oldest first. */
+export async function listConsents(db: Db, companyId: number, contactId: number): Promise<ConsentChange[]> {
   return db<ConsentChange[]>`
-    select channel, value, client_id, source, at
-    from consent_changes
+    select channel, value, client_id, source, said_at, first_said_at
+    from consents
     where (company_id, contact_id) = (${companyId}, ${contactId})
     order by id
+  `
+}
+
+/** Marks entries as said again now. */
+export async function repeatConsents(
+  tx: Db,
+  companyId: number,
+  ids: readonly number[],
+  clientId: string | null,
+): Promise<void> {
+  await tx`
+    update consents
+    set
+      first_said_at = coalesce(first_said_at, said_at),
+      said_at = greatest(said_at, date_trunc('milliseconds', statement_timestamp())),
+      client_id = ${clientId}
+    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
+  `
+}
+
+type ContactKey = { readonly companyId: number; readonly contactId: number }
+
+/**
+ * Locks living contacts before the ledger is read.
+ * @throws PostgresError 55P03 when it does not wait and another transaction has one of them
+ */
+export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boolean) =>
+  tx<(ContactKey & { phoneIdentity: string | null })[]>`
+    select contacts.company_id, contacts.id as contact_id, contacts.phone_identity
+    from contacts
+    join jsonb_to_recordset(${jsonRows(tx, contacts.map(toKey))}) as input (company_id bigint, id bigint)
+      on (contacts.company_id, contacts.id) = (input.company_id, input.id)
+    where contacts.deleted_at is null
+    order by contacts.company_id, contacts.id
+    for no key update of contacts ${waits ? tx`` : tx`nowait`}
+  `
+
+const toKey = ({ companyId, contactId }: ContactKey) => ({ company_id: companyId, id: contactId })
+
+/** The copies of what counts for a contact. */
+export type ShownConsents = {
+  readonly companyId: number
+  readonly contactId: number
+  readonly emailConsent: boolean | null
+  readonly whatsappConsent: boolean | null
+}
+
+/** Writes the copies of what counts that the contacts show. */
+export async function writeShownConsents(tx: Db, shown: readonly ShownConsents[]): Promise<void> {
+  const rows = shown.map(({ emailConsent, whatsappConsent, ...contact }) => ({
+    ...toKey(contact),
+    email_consent: emailConsent,
+    whatsapp_consent: whatsappConsent,
+  }))
+  await tx`
+    update contacts
+    set
+      email_consent = input.email_consent,
+      whatsapp_consent = input.whatsapp_consent,
+      updated_at = statement_timestamp()
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, id bigint, email_consent boolean, whatsapp_consent boolean
+    )
+    where (contacts.company_id, contacts.id) = (input.company_id, input.id)
   `
 }

@@ -1,40 +1,80 @@
 import type { Db } from '../../db/connect.ts'
-import { recordConsent, storeOptOuts } from './consent-store.ts'
+import { keepOptOuts } from '../contact-erasure-store.ts'
+import { listErased } from '../erased-key-store.ts'
+import type { ConsentLedger } from './consent-ledger.ts'
+import { appendConsents, type NewConsent } from './consent-store.ts'
+import { readLedgers, refreshConsents } from './shown-consent.ts'
 
 /** A preference about marketing messages that a customer sent through the provider. */
 export type Preference = {
-  companyId: number
-  /** The identities by which the contact may be known, the most specific first. */
-  identities: readonly string[]
-  value: boolean
+  readonly companyId: number
+  /** Identity of the phone and user id. */
+  readonly identities: readonly string[]
+  readonly value: boolean
+  /** By the provider's clock. */
+  readonly saidAt: Date
+  /** Of the provider's event: a repeated one says nothing new. */
+  readonly eventId: string
+  readonly arrivedAt: Date
 }
 
 /**
- * Sets the WhatsApp consent of customers who stopped or resumed marketing at the provider. It is kept under all their
- * identities, also for customers who are no contacts yet. Returns the contacts.
+ * Records what customers said about marketing at the provider, under all their identities, also of customers who are no
+ * contacts yet. Of persons who were erased after the event had arrived, opt-outs alone are kept, as a keyed hash. Returns the
+ * contacts whose consent changed.
  */
 export async function recordPreferences(
   tx: Db,
-  preferences: readonly Preference[],
+  arrived: readonly Preference[],
 ): Promise<{ companyId: number; id: number }[]> {
-  const contacts: { companyId: number; id: number }[] = []
-  for (const { companyId, identities, value } of preferences) {
-    await storeOptOuts(tx, companyId, 'whatsapp', identities, value)
-    const contactId = await findContactOf(tx, companyId, identities)
-    if (contactId === undefined) continue
-    await recordConsent(tx, companyId, contactId, 'whatsapp', value, { clientId: null, source: 'provider' })
-    contacts.push({ companyId, id: contactId })
+  const areErased = await areOfErased(tx, arrived)
+  for (const { companyId, identities, value, saidAt } of arrived.filter((_, place) => areErased[place])) {
+    const kept = identities.map((identity) => ({ channel: 'whatsapp' as const, identity, saidAt }))
+    if (!value) await keepOptOuts(tx, companyId, kept)
   }
-  return contacts
+  const preferences = arrived.filter((_, place) => !areErased[place])
+  if (preferences.length === 0) return []
+  const keys = preferences.flatMap(({ companyId, identities }) =>
+    identities.map((identity) => ({ companyId, identity })),
+  )
+  const ledgerOf = await readLedgers(tx, keys)
+  await appendConsents(
+    tx,
+    preferences.flatMap(({ companyId, identities, ...said }) =>
+      identities.map((identity): NewConsent => {
+        const contactId = contactOf(ledgerOf(companyId), identities)
+        const entry = {
+          companyId,
+          channel: 'whatsapp',
+          identity,
+          contactId,
+          source: 'provider',
+          clientId: null,
+        } as const
+        return { ...entry, ...said }
+      }),
+    ),
+  )
+  const changed = await refreshConsents(tx, keys)
+  return changed.map(({ companyId, contactId }) => ({ companyId, id: contactId }))
 }
 
-async function findContactOf(tx: Db, companyId: number, identities: readonly string[]): Promise<number | undefined> {
-  const rows = await tx<{ contactId: number }[]>`
-    select contact_id
-    from contact_identities
-    where company_id = ${companyId} and identity = any(${identities as string[]})
-    order by array_position(${identities as string[]}, identity)
-    limit 1
-  `
-  return rows[0]?.contactId
+/** Whether each preference is of a person who was erased after it had arrived. */
+export async function areOfErased(tx: Db, preferences: readonly Preference[]): Promise<boolean[]> {
+  if (preferences.length === 0) return []
+  return listErased(
+    tx,
+    preferences.map((preference) => ({ ...preference, wamids: [] })),
+  )
+}
+
+/** The living contact of the customer, else the oldest with the number. */
+function contactOf(
+  { contacts, contactsByPhone, customersByIdentity }: ConsentLedger,
+  identities: readonly string[],
+): number | null {
+  const ofCustomer = identities.flatMap((identity) => [...(customersByIdentity.get(identity) ?? [])])
+  const ids = ofCustomer.map(({ contactId }) => contactId).filter((id) => contacts.get(id)?.isLiving)
+  const holders = identities.flatMap((identity) => [...(contactsByPhone.get(identity) ?? [])].map(({ id }) => id))
+  return ids[0] ?? holders.sort((a, b) => a - b)[0] ?? null
 }

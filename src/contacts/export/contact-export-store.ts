@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import type { Contact } from '../contact-record.ts'
 import { contactColumns } from '../contact-store.ts'
 
-/** Living contacts with an email or a phone and a higher id, by id. */
+/** Living contacts with a higher id, by id. */
 export async function readContactsAfter(db: Db, companyId: number, id: number, limit: number): Promise<Contact[]> {
   return db<Contact[]>`
     select ${contactColumns(db)}
@@ -10,7 +10,6 @@ export async function readContactsAfter(db: Db, companyId: number, id: number, l
     where company_id = ${companyId}
       and id > ${id}
       and deleted_at is null
-      and (email is not null or phone is not null)
     order by id
     limit ${limit}
   `

@@ -14,8 +14,7 @@ const CSV_MAX_CUSTOM_KEYS = 1_000
 const CONTACTS_AT_ONCE = 250
 
 /**
- * The company's living contacts that have an email or a phone, by id, as text in parts: what an import of it would find
- * unchanged. A contact that is there from beginning to end comes once. 422 when there are more custom fields than a
+ * The company's living contacts, by id, as text in parts: what an import of it would find unchanged. A contact that is there from beginning to end comes once. 422 when there are more custom fields than a
  * table should have columns.
  */
 export async function exportContacts(

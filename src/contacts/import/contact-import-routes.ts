@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import type { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
@@ -6,6 +6,7 @@ import { badRequest, importNotFound, validationError } from '../../errors.ts'
 import { completeKey } from '../../http/idempotency.ts'
 import { beforeQuery, parseBefore } from '../../http/paging.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
+import { streamParts } from '../../http/stream-parts.ts'
 import { parseId } from '../../ids.ts'
 import type { Tell } from '../../live-change.ts'
 import { exportContacts, type ListFormat } from '../export/contact-export.ts'
@@ -26,7 +27,12 @@ import { writeRefused } from './refused-rows.ts'
 import { IMPORT_MAX_ROWS } from './upload-reader.ts'
 
 const TAGS = ['Contacts']
-const CALLERS = { takesLong: true, surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] } as const
+const CALLERS = {
+  takesLong: true,
+  surface: 'api-key',
+  permissions: ['WhatsApp', 'Transactional'],
+  roles: ['agent'],
+} as const
 /** How many refused rows are named with the progress; all of them are in the file. */
 const REFUSALS_SHOWN = 100
 const MIME_TYPES: Record<ListFormat, string> = { csv: 'text/csv', ndjson: 'application/x-ndjson' }
@@ -72,7 +78,7 @@ export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyP
     app.post(
       '/public/v1/contacts/import',
       {
-        config: CALLERS,
+        config: { ...CALLERS, streamsBody: true },
         // The body is a stream.
         validatorCompiler: () => () => true,
         schema: {
@@ -184,20 +190,19 @@ export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyP
         return reply
           .type(`${MIME_TYPES[found.format]}; charset=utf-8`)
           .header('content-disposition', `attachment; filename="refused-${found.id}.${found.format}"`)
-          .send(Readable.from(writeRefused(deps.db, companyId, found)))
+          .send(streamParts(request, writeRefused(deps.db, companyId, found)))
       },
     )
 
     app.get(
       '/public/v1/contacts/export',
       {
-        config: { ...CALLERS, errors: ['validation_error'] },
+        config: { ...CALLERS, roles: [], errors: ['validation_error'] },
         schema: {
           tags: TAGS,
           operationId: 'exportContacts',
           summary: 'Export all contacts',
-          description:
-            'Returns all contacts with an email or a phone, in the columns of the import; an import of the answer changes nothing.',
+          description: 'Returns all contacts, in the columns of the import; an import of the answer changes nothing.',
           querystring: Type.Object({
             format: Type.Optional(
               Type.Unsafe<string>({
@@ -227,7 +232,7 @@ export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyP
         return reply
           .type(`${MIME_TYPES[format]}; charset=utf-8`)
           .header('content-disposition', `attachment; filename="contacts.${format}"`)
-          .send(Readable.from(parts))
+          .send(streamParts(request, parts))
       },
     )
   }

@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../../db/connect.ts'
 import type { BlobStore } from '../../media/blob-store.ts'
+import type { RecordEvents } from '../../record-change.ts'
 import { createRowReader, lineToBody, type RowBody } from '../contact-columns.ts'
 import type { ContactWrite } from '../contact-record.ts'
 import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../contact-upsert.ts'
@@ -31,6 +32,7 @@ export type ImportRunDeps = {
   blobStore: BlobStore
   /** The source type of contacts that the service created itself: such a value in a row is ignored. */
   sourceType: string
+  recordEvents?: RecordEvents
   /** Called after the commit of each step. */
   onProgress?: (companyId: number, id: number) => void
 }
@@ -127,8 +129,8 @@ async function checkBatch(
   for (const [place, record] of records.entries()) {
     if (place % ROWS_AT_A_STRETCH === 0) await setImmediate()
     const { fields, ...row } = read(record)
-    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body))
     const id = 'id' in row ? row.id : undefined
+    const checked = 'reason' in row ? row : readContactRow(withoutOwnSource(deps, row.body), id)
     if ('write' in checked) rows.push({ line: record.line, fields, write: checked.write, id })
     else refusals.push({ line: record.line, reason: checked.reason, fields })
   }
@@ -169,12 +171,12 @@ async function writeBatch(
   batch: Batch,
   signal: AbortSignal,
 ): Promise<void> {
-  const by = { clientId: started.clientId, source: 'import' }
   const keep = async (tx: Db, outcomes: readonly RowOutcome[]) => {
     const count = (kind: string) => outcomes.filter((outcome) => outcome.kind === kind).length
-    const full = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
+    const refused = batch.rows.flatMap(({ line, fields }, place): Refusal[] => {
       const fault = outcomes[place]?.fault
-      return fault === undefined ? [] : [{ line, fields, reason: `custom_fields ${fault}` }]
+      if (fault === undefined) return []
+      return [{ line, fields, reason: fault.path === '' ? fault.message : `custom_fields ${fault.message}` }]
     })
     const isMine = await recordImportProgress(tx, companyId, started.id, {
       from: batch.from.readBytes,
@@ -182,11 +184,11 @@ async function writeBatch(
       created: count('created'),
       updated: count('updated'),
       unchanged: count('unchanged'),
-      refusals: [...batch.refusals, ...full].map(storable),
+      refusals: [...batch.refusals, ...refused].map(storable),
     })
     if (!isMine) throw new Error('Another process went on with this import')
   }
-  await upsertRows(deps.db, companyId, batch.prepared, by, keep, signal)
+  await upsertRows(deps.db, companyId, batch.prepared, started.clientId, keep, { signal, events: deps.recordEvents })
   deps.onProgress?.(companyId, started.id)
 }
 

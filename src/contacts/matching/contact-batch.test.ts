@@ -5,24 +5,24 @@ import type { Match } from './identity-store.ts'
 
 /** A contact of the model: phones are their own identities, emails are in lower case. */
 type Row = { id: number; email: string | null; phone: string | null; firstName: string | null }
-type World = { rows: Row[]; aliases: Map<string, number> }
+type World = { rows: Row[]; customers: Map<string, number> }
 type Write = { email: string | null; phone: string | null; firstName: string }
 
 /** The rules of the specification, one write after another, on the whole company. */
-function upsertOne({ rows, aliases }: World, write: Write, newId: number): Row {
+function upsertOne(world: World, write: Write, newId: number): Row {
+  const { rows, customers } = world
   const holders = rows.filter((row) => row.phone === write.phone && write.phone !== null)
-  const aliased = rows.find((row) => write.phone !== null && row.id === aliases.get(write.phone))
+  // A contact is known by the identities of its customers, unless it has been given a phone that is none of them.
+  const isKnownBy = (row: Row) => row.phone === null || identitiesOf(world, row).includes(row.phone)
+  const ofCustomer = rows.find((row) => write.phone !== null && row.id === customers.get(write.phone) && isKnownBy(row))
   const known =
     rows.find((row) => row.email === write.email && write.email !== null) ??
     holders.toSorted((a, b) => a.id - b.id)[0] ??
-    aliased
+    ofCustomer
   if (known === undefined) {
     const row = { ...write, id: newId }
     rows.push(row)
     return { ...row }
-  }
-  if (write.phone !== null && known.phone !== null && known.phone !== write.phone) {
-    if (aliases.get(known.phone) === known.id) aliases.delete(known.phone)
   }
   known.email = write.email ?? known.email
   known.phone = write.phone ?? known.phone
@@ -30,12 +30,16 @@ function upsertOne({ rows, aliases }: World, write: Write, newId: number): Row {
   return { ...known }
 }
 
+const identitiesOf = ({ customers }: World, { id }: Row): string[] =>
+  [...customers].filter(([, contactId]) => contactId === id).map(([identity]) => identity)
+
 /** The result that `readMatches` promises, computed naively. */
-function matchesOf({ rows, aliases }: World, writes: readonly Write[]): Match[] {
+function matchesOf(world: World, writes: readonly Write[]): Match[] {
+  const { rows, customers } = world
   const phones = writes.flatMap(({ phone }) => (phone === null ? [] : [phone]))
   const isDirect = (row: Row) =>
     writes.some(({ email }) => email !== null && email === row.email) ||
-    phones.some((phone) => aliases.get(phone) === row.id)
+    phones.some((phone) => customers.get(phone) === row.id)
   const isHolder = (row: Row) => {
     const others = rows.filter((other) => other.phone === row.phone && !isDirect(other)).map(({ id }) => id)
     const names = phones.filter((phone) => phone === row.phone).length
@@ -51,7 +55,7 @@ function matchesOf({ rows, aliases }: World, writes: readonly Write[]): Match[] 
       ...{ emailKey: row.email, phoneIdentity: row.phone, status: 'active', source: 'API', sourceType: 'database' },
       ...{ customFields: {}, tags: [], emailConsent: null, whatsappConsent: null, externalId: null },
       ...{ externalConnectionId: null, createdAt: new Date(0), updatedAt: new Date(0) },
-      aliases: [...aliases].filter(([identity, id]) => id === row.id && phones.includes(identity)).map(([one]) => one),
+      identities: phones.some((phone) => customers.get(phone) === row.id) ? identitiesOf(world, row) : [],
     }))
 }
 
@@ -78,18 +82,19 @@ const world = fc
       maxLength: 7,
       comparator: (a, b) => a.email !== null && a.email === b.email,
     }),
-    aliases: fc.array(fc.tuple(fc.constantFrom('393330000001', '393330000002', '393330000003'), fc.nat(6))),
+    customers: fc.array(fc.tuple(fc.constantFrom('393330000001', '393330000002', '393330000003'), fc.nat(6))),
   })
-  .map(({ rows, aliases }) => ({
+  .map(({ rows, customers }) => ({
     rows: rows.map((row, place): Row => ({ ...row, id: place + 1, firstName: null })),
-    aliases: new Map(aliases.filter(([, place]) => place < rows.length).map(([one, place]) => [one, place + 1])),
+    customers: new Map(customers.filter(([, place]) => place < rows.length).map(([one, place]) => [one, place + 1])),
   }))
 
 test('a batch on the loaded matches does what its items do one after another on the whole company', () => {
   fc.assert(
     fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (given, writes) => {
-      const results = applyItems(writes.map(toItem), matchesOf(given, writes), 'refuse')
-      const model: World = { rows: given.rows.map((row) => ({ ...row })), aliases: new Map(given.aliases) }
+      const batch = applyItems(writes.map(toItem), matchesOf(given, writes), { whenFull: 'refuse', source: 'api' })
+      const { results } = batch
+      const model: World = { rows: given.rows.map((row) => ({ ...row })), customers: given.customers }
       const wanted = writes.map((one, place) => upsertOne(model, one, 1_000 + place))
       const newIds = new Map(results.map(({ target }, place) => [target.id, 1_000 + place] as const).toReversed())
       const idOf = (id: number) => (id < 1_000 ? id : newIds.get(id))
@@ -102,7 +107,7 @@ test('a batch on the loaded matches does what its items do one after another on 
         })),
       ).toEqual(wanted)
       const kept = new Map(given.rows.map((row) => [row.id, row]))
-      for (const { state } of changesOf(results)) {
+      for (const { state } of changesOf(batch).contacts) {
         const id = idOf(state.id)!
         kept.set(id, { id, email: state.email, phone: state.phone, firstName: state.firstName })
       }

@@ -1,24 +1,49 @@
-import { isDeepStrictEqual } from 'node:util'
 import { emailKey } from '../../text/email-address.ts'
-import { applyWrite, type Change, consentChanges, customFieldsFault } from '../contact-change.ts'
+import { type BrowserRights, browserWrite, optOutOf } from '../browser-write.ts'
+import { latestConsent } from '../consent/consent.ts'
+import {
+  type ConsentFacts,
+  type ConsentLedger,
+  contactConsent,
+  createConsentLedger,
+  NO_FACTS,
+  relatedContacts,
+  whatsappConsent,
+} from '../consent/consent-ledger.ts'
+import { CHANNELS, type Saying, sayByWrite, toLedgerContact } from '../consent/contact-sayings.ts'
+import { shownConsents } from '../consent/shown-consent.ts'
+import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../contact-change.ts'
 import type { ContactWrite } from '../contact-record.ts'
-import type { ConsentSet, ContactState } from '../contact-store.ts'
+import type { ContactState } from '../contact-store.ts'
 import type { Match, Named } from './identity-store.ts'
 
 /**
  * A write and the contact that it names. An id names its contact as long as email and phone are equal, too; otherwise
  * the matching rules hold.
  */
-export type Item = Named & { readonly write: ContactWrite }
+export type Item = Named & {
+  readonly write: ContactWrite
+  /** Of a key of a browser, which may not write everything. */
+  readonly browser?: BrowserRights | undefined
+}
 
-/** The effect of one item on its contact; `full`: none, because its custom fields exceed their limits. */
+/**
+ * The effect of one item on its contact; `refused`: none, because its custom fields exceed their limits, or because it names no
+ * contact.
+ */
 export type ItemResult = {
   readonly target: BatchContact
-  readonly kind: 'created' | 'updated' | 'unchanged' | 'full'
+  readonly kind: 'created' | 'updated' | 'unchanged' | 'refused'
   /** The contact after this item; its id is the target's. */
   readonly state: ContactState
-  readonly fault?: string
+  /** Its statements about marketing. */
+  readonly sayings: readonly Saying[]
+  readonly fault?: ItemFault
 }
+
+export type ItemFault = { readonly path: 'customFields' | ''; readonly message: string }
+
+const NAMELESS = 'must have an email or a phone'
 
 /** A contact of a batch, as far as the batch is applied. */
 export type BatchContact = {
@@ -26,8 +51,16 @@ export type BatchContact = {
   id: number
   readonly known: Match | undefined
   state: ContactState | undefined
-  readonly consents: ConsentSet[]
-  readonly releasedPhones: Set<string>
+  /** Phone identities that it had and gave up. */
+  readonly leftPhones: Set<string>
+}
+
+/** A batch that is applied. */
+export type Batch = {
+  readonly results: readonly ItemResult[]
+  readonly ledger: ConsentLedger
+  /** Without, the ledger has nothing but what the batch itself says. */
+  readonly hasFacts: boolean
 }
 
 export type WhenFull = 'refuse' | 'keep'
@@ -35,80 +68,156 @@ export type WhenFull = 'refuse' | 'keep'
 /** Higher than every id, so that a new contact is younger than all known ones. */
 const FIRST_NEW_ID = 2 ** 52
 
+export type ApplyOptions = {
+  whenFull: WhenFull
+  /** Where the writes come from, as the ledger of consent names it. */
+  source: string
+  /** The entries of the ledger about the contacts and their identities. */
+  facts?: ConsentFacts | undefined
+}
+
 /**
  * Applies the items one after another to the contacts that they match, in memory (spec: Contacts, Matching rules).
- * `matches` holds every contact that an item can match when it is processed: see `readMatches`.
+ * `matches` holds every contact that an item can match when it is processed: see `readMatches`. Without facts the consent of
+ * known contacts stays as it is: `needsFacts` tells whether the result is right.
  */
-export function applyItems(items: readonly Item[], matches: readonly Match[], whenFull: WhenFull): ItemResult[] {
+export function applyItems(items: readonly Item[], matches: readonly Match[], options: ApplyOptions): Batch {
   const index = createIndex(matches)
-  return items.map((item, place) => {
-    const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
-    const result = applyItem(target, item, whenFull)
-    if (result.kind === 'full') return result
-    target.consents.push(...consentChanges(target.state, result.state, item.write))
-    index.move(target, result.state)
-    return result
+  const batch = newBatch(options)
+  return {
+    ...batch,
+    results: items.map((item, place) => {
+      const target = index.find(item) ?? newTarget(FIRST_NEW_ID + place)
+      const result = applyItem(batch, target, permittedWrite(batch.ledger, target.state, item), options)
+      if (result.kind !== 'refused') index.move(target, result.state)
+      return result
+    }),
+  }
+}
+
+/** Applies a write to the contact that it names by id. */
+export function applyUpdate(known: Match, write: ContactWrite, options: ApplyOptions): Batch {
+  const batch = newBatch(options)
+  const target: BatchContact = { ...newTarget(known.id), known, state: known }
+  const result = applyItem(batch, target, write, options)
+  if (known.phoneIdentity !== null && known.phoneIdentity !== result.state.phoneIdentity) {
+    target.leftPhones.add(known.phoneIdentity)
+  }
+  target.state = result.state
+  return { ...batch, results: [result] }
+}
+
+/** The write of an item; of a key of a browser, what such a key may write. */
+function permittedWrite(ledger: ConsentLedger, before: ContactState | undefined, item: Item): ContactWrite {
+  const { browser, write, emailKey: email, phoneIdentity: phone } = item
+  if (browser === undefined) return write
+  const own = [before?.email ? emailKey(before.email) : null, email].flatMap((key) =>
+    key === null ? [] : [`mailto:${key}`],
+  )
+  const identities = [...own, before?.phoneIdentity, phone].filter((identity) => identity != null)
+  const optOuts = CHANNELS.flatMap(({ channel }) => {
+    const isRefused = (identity: string) =>
+      latestConsent([...(ledger.entriesByIdentity.get(identity) ?? [])].filter((entry) => entry.channel === channel))
+        ?.value === false ||
+      (channel === 'whatsapp' && whatsappConsent(ledger, [identity])?.value === false)
+    const refused: (string | number)[] = identities.filter(isRefused)
+    const contact = before && contactConsent(ledger, toLedgerContact(before), channel)
+    return [...refused, ...(before !== undefined && contact?.value === false ? [before.id] : [])].map((of) =>
+      optOutOf(channel, of),
+    )
+  })
+  return browserWrite(before, write, browser, new Set(optOuts))
+}
+
+const newBatch = ({ facts }: ApplyOptions) => ({
+  ledger: createConsentLedger(facts ?? NO_FACTS),
+  hasFacts: facts !== undefined,
+})
+
+function applyItem(
+  { ledger, hasFacts }: Pick<Batch, 'ledger' | 'hasFacts'>,
+  target: BatchContact,
+  write: ContactWrite,
+  { whenFull, source }: ApplyOptions,
+): ItemResult {
+  const before = target.state
+  const applied = applyWrite(target.id, before, write)
+  const fault = write.customFields && customFieldsFault(applied.customFields)
+  if (fault !== undefined && whenFull === 'refuse') {
+    return { target, kind: 'refused', state: applied, sayings: [], fault: { path: 'customFields', message: fault } }
+  }
+  if (before === undefined && applied.email === null && applied.phone === null) {
+    return { target, kind: 'refused', state: applied, sayings: [], fault: { path: '', message: NAMELESS } }
+  }
+  const said = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
+  const sayings = sayByWrite(ledger, said, write, source)
+  const state = hasFacts || target.known === undefined ? withShownConsents(ledger, said) : said
+  const kind = before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated'
+  return { target, kind, state, sayings }
+}
+
+/** The contacts of a batch that an item has an effect on. */
+const targetsOf = ({ results }: Batch): BatchContact[] => [
+  ...new Set(results.filter(({ kind }) => kind !== 'refused').map(({ target }) => target)),
+]
+
+/**
+ * Whether a batch that was applied without facts needs them: a known contact says something or takes another email or phone, or
+ * something may have been said under the identities of a new one.
+ */
+export function needsFacts(batch: Batch, areKnown: boolean): boolean {
+  if (batch.hasFacts) return false
+  return batch.results.some(({ kind, target: { known }, state, sayings }) => {
+    if (kind === 'refused' || kind === 'unchanged') return sayings.length > 0 && known !== undefined
+    if (known === undefined) return areKnown
+    return sayings.length > 0 || keyOf(known) !== keyOf(state) || known.phoneIdentity !== state.phoneIdentity
   })
 }
+
+const withShownConsents = (ledger: ConsentLedger, state: ContactState): ContactState => ({
+  ...state,
+  ...shownConsents(ledger, toLedgerContact(state)),
+})
 
 const newTarget = (id: number): BatchContact => ({
   id,
   known: undefined,
   state: undefined,
-  consents: [],
-  releasedPhones: new Set(),
+  leftPhones: new Set(),
 })
 
-function applyItem(target: BatchContact, item: Item, whenFull: WhenFull): ItemResult {
-  const { write } = item
-  const before = target.state
-  const applied = withOwnConsent(before, item, applyWrite(target.id, before, write))
-  const fault = write.customFields && customFieldsFault(applied.customFields)
-  if (fault !== undefined && whenFull === 'refuse') return { target, kind: 'full', state: applied, fault }
-  const state = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
-  return { target, kind: before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated', state }
-}
-
 /**
- * A contact that is matched by phone and takes another email: what it said about the earlier one does not count for the
- * new one.
+ * The contacts that the batch changed, each in its last state, with all that it says in between; with `all`, unchanged
+ * contacts are written again, too.
  */
-function withOwnConsent(before: ContactState | undefined, { emailKey: email, write }: Item, after: ContactState) {
-  const earlier = keyOf(before)
-  const isOther = earlier !== null && email !== null && earlier !== email
-  return isOther && write.emailConsent === undefined ? { ...after, emailConsent: null } : after
-}
-
-const isSame = (before: ContactState, after: ContactState): boolean =>
-  STATE_MEMBERS.every((member) => isDeepStrictEqual(before[member], after[member]))
-
-const STATE_MEMBERS = [
-  'email',
-  'phone',
-  'firstName',
-  'lastName',
-  'status',
-  'source',
-  'sourceType',
-  'customFields',
-  'tags',
-  'emailConsent',
-  'whatsappConsent',
-] as const
-
-/**
- * The contacts that the results changed, each in its last state, with every change of consent in between; with `all`,
- * unchanged contacts are written again, too.
- */
-export function changesOf(results: readonly ItemResult[], { all = false } = {}): Change[] {
-  const targets = new Set(results.filter((result) => result.kind !== 'full').map((result) => result.target))
-  return [...targets].flatMap(({ id, known, state, consents, releasedPhones }) => {
+export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
+  const { ledger, hasFacts } = batch
+  const targets = targetsOf(batch)
+  const contacts = targets.flatMap(({ id, known, state }) => {
     if (state === undefined) return []
-    const isUnchanged = known !== undefined && isSame(known, state) && consents.length + releasedPhones.size === 0
-    if (isUnchanged && !all) return []
-    const ownConsents = consents.map((one) => ({ ...one, contact_id: id }))
-    return [{ known, state: { ...state, id }, consents: ownConsents, releasedPhones: [...releasedPhones] }]
+    // A statement of a later item may count for a contact of an earlier one.
+    const last = hasFacts || known === undefined ? withShownConsents(ledger, state) : state
+    return all || known === undefined || !isSame(known, last) ? [{ known, state: { ...last, id } }] : []
   })
+  return {
+    contacts,
+    sayings: batch.results.flatMap(({ target, sayings }) => sayings.map((one) => ({ ...one, contactId: target.id }))),
+    others: hasFacts ? othersOf(batch, targets) : [],
+  }
+}
+
+/** Contacts beyond the batch with the numbers or customers of contacts that say something or change their number. */
+function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]): number[] {
+  const saying = new Set(results.filter(({ sayings }) => sayings.length > 0).map(({ target }) => target))
+  const own = new Set(targets.map(({ known }) => known?.id))
+  const related = targets.flatMap((target) => {
+    const { known, state, leftPhones } = target
+    const hasMoved = state !== undefined && known?.phoneIdentity !== state.phoneIdentity
+    if (state === undefined || !(saying.has(target) || hasMoved || leftPhones.size > 0)) return []
+    return [toLedgerContact(state), ...leftPhones].flatMap((one) => relatedContacts(ledger, one))
+  })
+  // A new contact of the batch is no stored one.
+  return [...new Set(related.map(({ id }) => id))].filter((id) => id < FIRST_NEW_ID && !own.has(id))
 }
 
 /** Which contact an email, a phone or an id matches, while contacts change. */
@@ -116,8 +225,8 @@ function createIndex(matches: readonly Match[]) {
   const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), known: match, state: match }))
   const byId = new Map(targets.map((target) => [target.id, target]))
   const byEmail = new Map<string, BatchContact>()
-  /** An alias matches while no contact has the number. */
-  const byAlias = new Map<string, BatchContact>()
+  /** Contacts of customers: found by their identities while no contact has the number. */
+  const byCustomer = new Map<string, BatchContact>()
   const holders = new Map<string, Set<BatchContact>>()
 
   const addHolder = (phone: string, target: BatchContact) => {
@@ -128,7 +237,7 @@ function createIndex(matches: readonly Match[]) {
   for (const target of targets) {
     if (target.known?.emailKey) byEmail.set(target.known.emailKey, target)
     if (target.known?.phoneIdentity) addHolder(target.known.phoneIdentity, target)
-    for (const alias of target.known?.aliases ?? []) byAlias.set(alias, target)
+    for (const identity of target.known?.identities ?? []) byCustomer.set(identity, target)
   }
 
   return {
@@ -137,7 +246,7 @@ function createIndex(matches: readonly Match[]) {
       if (named && keyOf(named.state) === email && (named.state?.phoneIdentity ?? null) === phone) return named
       const addressed = email === null ? undefined : byEmail.get(email)
       if (addressed !== undefined || phone === null) return addressed
-      return oldest(holders.get(phone) ?? []) ?? byAlias.get(phone)
+      return oldest(holders.get(phone) ?? []) ?? customerContact(byCustomer.get(phone))
     },
     move: (target: BatchContact, after: ContactState): void => {
       const [emailBefore, emailAfter] = [keyOf(target.state), keyOf(after)]
@@ -148,12 +257,16 @@ function createIndex(matches: readonly Match[]) {
       if (phoneBefore === phoneAfter) return
       if (phoneAfter !== null) addHolder(phoneAfter, target)
       if (phoneBefore === null) return
-      target.releasedPhones.add(phoneBefore)
+      target.leftPhones.add(phoneBefore)
       holders.get(phoneBefore)?.delete(target)
-      // A contact that gives a number up is no longer known by it (forgetAliases).
-      if (byAlias.get(phoneBefore) === target) byAlias.delete(phoneBefore)
     },
   }
+}
+
+/** A contact is known by the identities of its customers, unless it has been given a phone that is none of them. */
+function customerContact(target: BatchContact | undefined): BatchContact | undefined {
+  const phone = target?.state?.phoneIdentity ?? null
+  return phone === null || target?.known?.identities.includes(phone) ? target : undefined
 }
 
 function oldest(targets: Iterable<BatchContact>): BatchContact | undefined {

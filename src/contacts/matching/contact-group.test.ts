@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createCompany } from '../../../test/world.ts'
+import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { createCompanySlots } from '../../db/company-slots.ts'
 import { connect } from '../../db/connect.ts'
 import { onBehalfOf, shareFairly } from '../../db/fair-pool.ts'
@@ -50,7 +51,7 @@ test('a contact that another process has locked does not delay the contacts that
   const other = connect(url, { max: 1 })
   const holder = await other.reserve()
   await holder`begin`
-  await holder`select lock_customers(array[row(${companyId}, ${`mailto:${emailOf(3)}`})::customer_key])`
+  await lockCustomers(holder, [{ companyId, identity: `mailto:${emailOf(3)}` }])
   let isWritten = false
   const answers = Array.from({ length: 6 }, (_, n) => upsert(companyId, { email: emailOf(n) }))
   void answers[3]!.then(() => {

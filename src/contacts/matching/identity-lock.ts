@@ -5,7 +5,7 @@ import { isContention, sqlState } from '../../db/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 import { takeContactIds } from '../contact-store.ts'
 import { runExclusive } from './contact-queue.ts'
-import { type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
+import { areKnown, type BatchLane, type Match, type Named, readMatches, tryLockContacts } from './identity-store.ts'
 
 /** A write with more names than this takes the place of a large batch. */
 export const SMALL_BATCH = 25
@@ -28,8 +28,17 @@ export const identitiesOf = ({ emailKey, phoneIdentity }: Named): string[] =>
 /** Sends the commit of the transaction. */
 export type Commit = () => Promise<unknown>
 
-/** Work on the contacts that a write can match. `ids` are free for new contacts. */
-export type LockedWork<T> = (tx: Db, matches: readonly Match[], ids: readonly number[], commit: Commit) => Promise<T>
+/** The facts that were read behind the locks. */
+export type Locked = {
+  /** The contacts that the write can match. */
+  readonly matches: readonly Match[]
+  /** Whether the ledger of consent may say something of a new contact with a named identity. */
+  readonly areKnown: boolean
+  /** Free for new contacts. */
+  readonly ids: readonly number[]
+}
+
+export type LockedWork<T> = (tx: Db, locked: Locked, commit: Commit) => Promise<T>
 
 export type LockOptions = {
   lane?: BatchLane
@@ -91,13 +100,15 @@ async function attempt<T>(
   const large = isLarge(named) ? lane : null
   const run = async (tx: Db, commit: Commit) => {
     // Sent at once, all harmless without a transaction; the server looks in a statement of its own, after it has the locks.
-    const [isLocked, matches, newIds] = await Promise.all([
-      tryLockContacts(tx, companyId, allIdentitiesOf(named), large),
+    const identities = allIdentitiesOf(named)
+    const [isLocked, matches, isAnyKnown, newIds] = await Promise.all([
+      tryLockContacts(tx, companyId, identities, large),
       readMatches(tx, companyId, named),
+      areKnown(tx, companyId, identities),
       takeContactIds(tx, large === null ? ids : 0),
     ])
     if (!isLocked || matches === undefined) throw new Busy()
-    return { value: await work(tx, matches, newIds, commit) }
+    return { value: await work(tx, { matches, areKnown: isAnyKnown, ids: newIds }, commit) }
   }
   try {
     const outcome = await db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })

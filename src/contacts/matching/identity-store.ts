@@ -32,13 +32,13 @@ export async function tryLockContacts(
   return row?.isLocked ?? false
 }
 
-/** A contact, and the named phone identities by which it is known without having them. */
-export type Match = Contact & { readonly emailKey: string | null; readonly aliases: readonly string[] }
+/** A contact, and, if a named phone leads to it through a customer, the current identities of its customers. */
+export type Match = Contact & { readonly emailKey: string | null; readonly identities: readonly string[] }
 
 /**
- * Every living contact that a list of writes can match when they are applied in order: the contacts with the emails, the ids
- * and the aliases, and of each phone the oldest ones. Of these there are as many as writes with that phone, since each write
- * can take the phone from one contact at most. At most three contacts for each write.
+ * Every living contact that a list of writes can match when they are applied in order: the contacts with the emails and the
+ * ids, those of the customers with the phones, and of each phone the oldest ones. Of these there are as many as writes with
+ * that phone, since each write can take the phone from one contact at most. At most three contacts for each write.
  *
  * Their rows stay locked until the transaction ends. Undefined when one of them changed since it was found.
  *
@@ -58,24 +58,15 @@ export async function readMatches(
     phone as materialized (
       select given.phone as identity, count(*) as names from given where given.phone is not null group by given.phone
     ),
-    alias as materialized (
-      select known.identity, known.contact_id
-      from phone
-      cross join lateral (
-        select contact_aliases.identity, contact_aliases.contact_id
-        from contact_aliases
-        where (contact_aliases.company_id, contact_aliases.identity) = (${company}, phone.identity)
-        limit 1
-      ) as known
-    ),
-    direct as materialized (${contactsByEmailIdOrAlias(tx, companyId)}),
+    customer as materialized (${customersOfPhones(tx, companyId)}),
+    direct as materialized (${contactsByEmailIdOrCustomer(tx, companyId)}),
     found as materialized (
-      select id, aliases from direct
+      select id from direct
       union all
       ${holdersOfPhones(tx, companyId)}
     ),
     seen as materialized (
-      select found.id, version.xmin, coalesce(found.aliases, '{}') as aliases
+      select found.id, version.xmin
       from found
       cross join lateral (
         select contacts.xmin
@@ -84,7 +75,10 @@ export async function readMatches(
         limit 1
       ) as version
     )
-    select contact.*, seen.aliases, contact.xmin <> seen.xmin as is_changed
+    select
+      contact.*,
+      contact.xmin <> seen.xmin as is_changed,
+      coalesce((select customer.identities from customer where customer.contact_id = seen.id), '{}') as identities
     from seen
     -- Lateral, so that no plan joins by reading all contacts of the company.
     cross join lateral (
@@ -97,30 +91,46 @@ export async function readMatches(
   return rows.some(({ isChanged }) => isChanged) ? undefined : rows
 }
 
-const contactsByEmailIdOrAlias = (tx: Db, companyId: number) => tx`
-  select named.id, array_agg(named.alias) filter (where named.alias is not null) as aliases
+/** The contacts of the customers to whom the phones lead, with the current identities of all their customers. */
+const customersOfPhones = (tx: Db, companyId: number) => tx`
+  select led.contact_id, array_agg(own.identity) as identities
   from (
-    select known.id, null as alias
-    from (select distinct email_key from given where email_key is not null) as email
-    cross join lateral (
-      select contacts.id
-      from contacts
-      where contacts.company_id = ${anyCompany(tx, companyId)}
-        and ${emailPlace(tx)} = email.email_key
-        and contacts.deleted_at is null
-      limit 1
-    ) as known
-    union all
-    select id, null from given where id is not null
-    union all
-    select contact_id, identity from alias
-  ) as named
-  group by named.id
+    select distinct customers.contact_id
+    from phone
+    cross join lateral find_customer(${anyCompany(tx, companyId)}, phone.identity) as known
+    join customers on (customers.company_id, customers.id) = (${anyCompany(tx, companyId)}, known.customer_id)
+  ) as led
+  cross join lateral (
+    select customer_identities.identity
+    from customers
+    join customer_identities
+      on (customer_identities.company_id, customer_identities.customer_id) = (customers.company_id, customers.id)
+    where (customers.company_id, customers.contact_id) = (${anyCompany(tx, companyId)}, led.contact_id)
+      and customer_identities.retired_at is null
+  ) as own
+  group by led.contact_id
+`
+
+const contactsByEmailIdOrCustomer = (tx: Db, companyId: number) => tx`
+  select known.id
+  from (select distinct email_key from given where email_key is not null) as email
+  cross join lateral (
+    select contacts.id
+    from contacts
+    where contacts.company_id = ${anyCompany(tx, companyId)}
+      and ${emailPlace(tx)} = email.email_key
+      and contacts.deleted_at is null
+    limit 1
+  ) as known
+  union
+  select id from given where id is not null
+  union
+  select contact_id from customer
 `
 
 /** As many of each phone as there are names with it, oldest first. */
 const holdersOfPhones = (tx: Db, companyId: number) => tx`
-  select holder.id, null
+  select holder.id
   from phone
   cross join lateral (
     select contacts.id
@@ -156,4 +166,27 @@ export async function hasTwinWithoutEmail(
     limit 1
   `
   return twins.length > 0
+}
+
+/**
+ * Whether the ledger of consent may say something of a new contact with one of these identities: there is an entry under it,
+ * or it leads to a customer.
+ */
+export async function areKnown(tx: Db, companyId: number, identities: readonly string[]): Promise<boolean> {
+  const [row] = await tx<{ areKnown: boolean }[]>`
+    select
+      -- Most lists are imported before anything is said: one look then saves two for each identity.
+      exists (select from consents where consents.company_id = ${companyId})
+      and exists (
+        select
+        from unnest(${[...identities]}::text[]) as input (identity)
+        where exists (select from find_customer(${companyId}, input.identity))
+          or exists (
+            select
+            from unnest(array[input.identity, keyed_hash(${companyId}, input.identity)]) as form (identity)
+            join consents on (consents.company_id, consents.identity) = (${companyId}, form.identity)
+          )
+      ) as are_known
+  `
+  return row?.areKnown ?? true
 }

@@ -34,7 +34,7 @@ beforeAll(async () => {
     where phone <> ${PHONE}
   `
   await db`analyze contacts`
-}, 120_000)
+}, 300_000)
 
 test.each([
   '393331234567',
@@ -77,4 +77,4 @@ test('the ids of matching contacts are complete, or the texts are compared inste
   await db`analyze contacts`
   const matches = await matchContacts(db, company, 'ada lovelace')
   expect(matches).toEqual({ texts: ['ada lovelace'] })
-}, 60_000)
+}, 300_000)

@@ -16,7 +16,7 @@ as $$
     limit 1
   ) as message
   cross join lateral (
-    select known.sender_id, known.customer
+    select known.sender_id, known.customer_id
     from conversations known
     where (known.company_id, known.id) = (message.company_id, message.conversation_id)
     limit 1
@@ -28,16 +28,19 @@ as $$
       and (change.sender_id, change.direction) = (conversation.sender_id, message.direction)
       and (
         change.direction = 'outbound'
-        or conversation.customer = any (change.writers)
         or exists (
           select
-          from customer_aliases known
-          where (known.company_id, known.sender_id) = (message.company_id, conversation.sender_id)
-            and known.alias = any (change.writers)
-            and known.customer = conversation.customer
+          from customer_identities known
+          where (known.company_id, known.customer_id) = (message.company_id, conversation.customer_id)
+            and known.identity = any (change.writers)
         )
         or (
-          conversation.customer like '#%'
+          exists (
+            select
+            from customer_identities known
+            where (known.company_id, known.customer_id) = (message.company_id, conversation.customer_id)
+              and known.identity like '#%'
+          )
           and (
             message.sender_name = change.shown_writer
             or right(message.sender_name, length(change.shown_writer) + 3) = ' (' || change.shown_writer || ')'

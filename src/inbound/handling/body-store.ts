@@ -22,9 +22,9 @@ export async function storeBodies(tx: Db, events: readonly StoredEvent[]): Promi
   await tx`
     insert into inbound_bodies (event_id, body, signature, secret_mac, received_at)
     select
-      event.id, substring(given.bytes from event.first for event.length),
+      event.id, substring(input.bytes from event.first for event.length),
       decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.received_at
-    from (select ${bodies.bytes}::bytea as bytes) as given
+    from (select ${bodies.bytes}::bytea as bytes) as input
     cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
       id bigint, first integer, length integer, signature text, secret_mac text, received_at timestamptz
     )

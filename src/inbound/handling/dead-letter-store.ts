@@ -60,14 +60,14 @@ export function listDeadLetters(
 ): Promise<DeadLetterRow[]> {
   return db<DeadLetterRow[]>`
     select item.*
-    from unnest(${states as DeadLetterState[]}::text[]) as wanted (state)
+    from unnest(${states as DeadLetterState[]}::text[]) as requested (state)
     cross join lateral (
       select
         id, state, reason, phone_number_id, waba_account_id, app, received_at, created_at,
         substring(body for ${LISTED_BYTES}) as body, octet_length(body) as body_bytes
-      from inbound_items known
-      where known.state = wanted.state and known.id < ${before ?? Number.MAX_SAFE_INTEGER}
-      order by known.id desc
+      from inbound_items item
+      where item.state = requested.state and item.id < ${before ?? Number.MAX_SAFE_INTEGER}
+      order by item.id desc
       limit ${limit}
     ) as item
     order by item.id desc

@@ -2,7 +2,9 @@ import { beforeAll, beforeEach, expect, test } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
+import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect } from '../../db/connect.ts'
+import { NO_EVENTS } from '../../record-change.ts'
 import { eventReader } from '../../wiring/adapters.ts'
 import { listBusyLanes } from '../event-store.ts'
 import { acceptBodies, toEvents } from '../ingest/accept.ts'
@@ -24,6 +26,8 @@ beforeAll(async () => {
     forward: async () => () => {},
     copyMedia: async () => () => {},
     tell: () => {},
+    onAccountEvents: () => {},
+    recordEvents: NO_EVENTS,
     onUnhandled: () => {},
   }
 })
@@ -144,7 +148,7 @@ test('a customer that another transaction has locked delays only the lane of the
   const locked = Promise.withResolvers<void>()
   const lock = db.begin(async (tx) => {
     const [route] = await tx`select company_id from sender_routes where phone_number_id = ${held!.number}`
-    await tx`select lock_customers(array[row(${route!.companyId}, '393331')::customer_key])`
+    await lockCustomers(tx, [{ companyId: route!.companyId, identity: '393331' }])
     locked.resolve()
     await ended.promise
   })

@@ -1,26 +1,36 @@
-import { recordPreferences } from '../../contacts/consent/contact-event-store.ts'
+import { type AccountEvent, recordAccountEvents } from '../../accounts/account-event-store.ts'
+import { areOfErased, recordPreferences } from '../../contacts/consent/contact-event-store.ts'
+import { applyHandovers } from '../../conversations/control-store.ts'
 import { findTargets, recordMessageChanges } from '../../conversations/message-change-store.ts'
-import { type Recorded, recordInbound } from '../../conversations/record-store.ts'
-import { recordStatuses } from '../../conversations/status-store.ts'
+import { listCreatedContacts } from '../../conversations/new-contact-store.ts'
+import { findUnknownRecipients } from '../../conversations/recipient-store.ts'
+import { recordStatuses, toStatusChange } from '../../conversations/status-store.ts'
 import type { Db } from '../../db/connect.ts'
 import type { LiveChange, Tell } from '../../live-change.ts'
-import type { InboundItem } from '../../providers/events/event-item.ts'
+import type { InboundItem, StatusItem } from '../../providers/events/event-item.ts'
+import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import { changeNumber, changeUserId } from './identity-change-store.ts'
+import { toAccountEvent } from './account-records.ts'
+import type { InboundEntry } from './decide-inbound.ts'
 import {
+  namesCustomer,
+  type PlacedItem,
   toChange,
-  toDate,
+  toEchoChange,
   toForwarded,
+  toHandover,
+  toIdentityChange,
+  toIntroduction,
   toMedia,
   toNumberLimit,
-  toPlace,
   toPreference,
+  toRecipientReport,
   toRecord,
   toStatusRecord,
   toTemplateEvent,
 } from './item-records.ts'
+import { recordInbound } from './record-inbound.ts'
 import {
   type Arrived,
   type Conversing,
@@ -29,11 +39,12 @@ import {
   isRenaming,
   isStatus,
   isWritten,
-  type Renaming,
   type Routed,
   routeItems,
+  type WrittenItem,
 } from './route-items.ts'
 import { verifyEarly } from './verify-early.ts'
+import type { Recorded } from './write-inbound.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
@@ -45,16 +56,30 @@ export type Follow = {
   /** New messages whose media is to be copied from the provider. */
   copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
   tell: Tell
+  recordEvents: RecordEvents
 }
 
-export type ForwardedMessage = { companyId: number; wamid: string; messageId: number | null; body: string }
+export type ForwardedMessage = {
+  companyId: number
+  senderId: number
+  /** Null for an edit or a deletion. */
+  conversationId: number | null
+  wamid: string
+  messageId: number | null
+  body: string
+}
 export type MediaToCopy = { companyId: number; senderId: number; messageId: number; providerMediaId: string }
 
-export type HandleDeps = Follow & { sourceType: string; decrypt: (sealed: string) => string }
+export type HandleDeps = Follow & {
+  sourceType: string
+  decrypt: (sealed: string) => string
+  /** Called after the commit with new events of accounts. Without templates and limits that were read before. */
+  onAccountEvents: (events: readonly AccountEvent[]) => void
+}
 /** With what is to be done after the commit, which grows as items are handled. */
 export type Handling = HandleDeps & { afterwards: AfterCommit[] }
 
-/** An item that nothing could be made of, and why. */
+/** An item that could not be handled, and why. */
 export type NotHandled = { item: InboundItem; state: 'unroutable' | 'unverified' | 'failed'; reason: string }
 
 /**
@@ -71,18 +96,27 @@ export async function handleItems(
   const { taken: routed, unverified } = await verifyEarly(tx, deps.decrypt, all)
   await handleCustomers(deps, tx, routed, at)
   const moved = await recordStatuses(tx, routed.filter(isStatus).map(toStatusRecord), at)
+  const controlled = await applyHandovers(tx, routed.flatMap(toHandover), at)
   const templateEvents = routed.flatMap(toTemplateEvent)
-  await applyTemplateEvents(tx, templateEvents)
+  const templates = await applyTemplateEvents(tx, templateEvents)
   await applyNumberLimits(tx, routed.flatMap(toNumberLimit))
+  const accountEvents = await recordAccountEvents(tx, routed.flatMap(toAccountEvent))
+  if (accountEvents.length > 0) deps.afterwards.push(() => deps.onAccountEvents(accountEvents))
   const contacts = await recordPreferences(tx, routed.flatMap(toPreference))
+  await deps.recordEvents.publish(tx, [
+    ...moved.map(toStatusChange),
+    ...templates.map((template): RecordChange => ({ event: 'whatsapp.template.status', ...template })),
+    ...contacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
+  ])
   deps.afterwards.push(() =>
     deps.tell([
       ...moved.map((message): LiveChange => ({ topic: 'message', ...message })),
+      ...controlled.map((conversation): LiveChange => ({ topic: 'conversation', ...conversation })),
       ...templateEvents.map(toReset),
       ...contacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
     ]),
   )
-  const nameless = routed.filter((one) => isWritten(one) && toPlace(one.item) === undefined)
+  const nameless = routed.filter((one) => isWritten(one) && !namesCustomer(one.item))
   return [
     ...unroutable.map((item): NotHandled => ({ item, state: 'unroutable', reason: 'no connected number wants it' })),
     ...distinctItems(unverified).map((item): NotHandled => ({ item, state: 'unverified', reason: UNVERIFIED })),
@@ -93,42 +127,30 @@ export async function handleItems(
 const UNVERIFIED = 'neither signature nor secret proves where it is from'
 const distinctItems = (routed: readonly Routed<InboundItem>[]) => [...new Set(routed.map(({ item }) => item))]
 
-/** Messages, and between them in their places the changes of who a customer is. */
-async function handleCustomers(
-  deps: Handling,
-  tx: Db,
-  routed: readonly Routed<InboundItem>[],
-  at: Date,
-): Promise<void> {
-  let conversing: Conversing[] = []
-  for (const one of routed) {
-    if (isConversational(one)) conversing.push(one)
-    if (!isRenaming(one)) continue
-    await handleConversational(deps, tx, conversing, at)
-    conversing = []
-    await handleRenaming(tx, one, at)
-    deps.afterwards.push(() => deps.tell([toReset(one.sender)]))
+/** Messages, reactions and their changes, and what the provider reports of who customers are, in their order. */
+async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<InboundItem>[], at: Date): Promise<void> {
+  const routed = items.filter(isConversational)
+  const entries: InboundEntry[] = []
+  const written: WrittenItem[] = []
+  for (const one of items) {
+    if (isRenaming(one)) entries.push(toIdentityChange(one))
+    const record = isWritten(one) ? toRecord(one) : undefined
+    if (record === undefined || !isWritten(one)) continue
+    entries.push(record)
+    written.push(one)
   }
-  await handleConversational(deps, tx, conversing, at)
-}
-
-async function handleConversational(deps: Handling, tx: Db, routed: readonly Conversing[], at: Date): Promise<void> {
-  const written = routed.filter(isWritten)
-  const known = written.flatMap((one) => {
-    const record = toRecord(deps.sourceType, one)
-    return record === undefined ? [] : [{ one, record }]
-  })
+  entries.push(...(await readRecipients(tx, items.filter(isStatus))), ...(await readIntroductions(tx, items)))
+  const { recorded, movedCompanies, changedContacts } = await recordInbound(tx, entries, deps.sourceType, at)
   const changes = routed.filter(isChange)
-  const records = known.map(({ record }) => record)
-  const recorded = await recordInbound(tx, records, at)
   const changeRecords = changes.map(toChange)
   const changed = await recordMessageChanges(tx, changeRecords, at)
-  const reactions = records.filter(({ kind }) => kind === 'reaction')
-  const targets = await findTargets(tx, [...reactions, ...changeRecords])
+  const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
 
   deps.afterwards.push(() =>
     deps.tell([
-      ...known.flatMap(({ record }, index) => toLiveChanges(record.companyId, recorded[index])),
+      ...movedCompanies.map((companyId) => toReset({ companyId })),
+      ...changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
+      ...written.flatMap(({ sender }, index) => toLiveChanges(sender.companyId, recorded[index])),
       ...targets.flatMap(({ companyId, id, conversationId }): LiveChange[] => [
         { topic: 'message', companyId, id },
         { topic: 'conversation', companyId, id: conversationId },
@@ -136,16 +158,55 @@ async function handleConversational(deps: Handling, tx: Db, routed: readonly Con
     ]),
   )
 
-  const isNew = new Map<Conversing, number | null>()
-  for (const [index, { one }] of known.entries()) {
+  const isNew = new Map<Conversing, Place>()
+  for (const [index, one] of written.entries()) {
     const result = recorded[index]
-    if (result?.isNew) isNew.set(one, result.messageId)
+    if (result?.isNew) isNew.set(one, result)
   }
-  for (const [index, one] of changes.entries()) if (changed[index]) isNew.set(one, null)
-  const fresh = routed.filter((one) => isNew.has(one)).map((one) => ({ ...one, messageId: isNew.get(one) ?? null }))
+  for (const [index, one] of changes.entries()) if (changed[index]) isNew.set(one, NO_PLACE)
+  const fresh = routed.flatMap((one) => {
+    const place = isNew.get(one)
+    return place === undefined ? [] : [{ ...one, messageId: place.messageId, conversationId: place.conversationId }]
+  })
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
+  await deps.recordEvents.publish(tx, fresh.flatMap(toEchoChange))
+  await publishContacts(deps, tx, fresh)
 }
+
+/** Contacts that were created for the writers of new messages. */
+async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readonly PlacedItem[]): Promise<void> {
+  const places = fresh.map(({ sender: { companyId }, conversationId }) => ({ companyId, conversationId }))
+  const requested = places.filter(({ companyId }) => recordEvents.areWanted('contact.changed', [companyId]))
+  if (requested.length > 0) await recordEvents.publish(tx, await listCreatedContacts(tx, requested))
+}
+
+type Place = Pick<Recorded, 'messageId' | 'conversationId'>
+const NO_PLACE: Place = { messageId: null, conversationId: null }
+
+/** Preferences that name a customer by two identities. */
+async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]): Promise<InboundEntry[]> {
+  const introducing = items.filter((one) => toIntroduction(one).length > 0)
+  const areErased = await areOfErased(tx, introducing.flatMap(toPreference))
+  return introducing.filter((_, place) => !areErased[place]).flatMap(toIntroduction)
+}
+
+/** Statuses name the user ids of recipients: most are known. */
+async function readRecipients(tx: Db, statuses: readonly Routed<StatusItem>[]): Promise<InboundEntry[]> {
+  const named = statuses.flatMap((one) => {
+    const { wamid, recipientUserId: userId } = one.item
+    return userId === null ? [] : [{ companyId: one.sender.companyId, wamid, userId, one }]
+  })
+  if (named.length === 0) return []
+  const unknown = await findUnknownRecipients(tx, named)
+  return unknown.flatMap(({ place, requestedIdentity }) => {
+    const one = named[place]?.one
+    return one === undefined ? [] : [toRecipientReport(one, requestedIdentity)]
+  })
+}
+
+const toReactionTarget = ({ item, sender: { companyId } }: WrittenItem) =>
+  item.kind === 'reaction' ? [{ companyId, targetWamid: item.targetWamid }] : []
 
 const toReset = ({ companyId }: { companyId: number }): LiveChange => ({ topic: 'all', companyId })
 
@@ -157,17 +218,4 @@ function toLiveChanges(companyId: number, recorded: Recorded | undefined): LiveC
     ...(messageId === null ? [] : [{ topic: 'message' as const, companyId, id: messageId }]),
     ...(conversationId === null ? [] : [{ topic: 'conversation' as const, companyId, id: conversationId }]),
   ]
-}
-
-/** A new user id whose old one is not told belongs to the number that is. */
-async function handleRenaming(tx: Db, { item, sender, receivedAt }: Renaming, at: Date): Promise<void> {
-  const shared = { companyId: sender.companyId, sentAt: toDate(item.timestamp) ?? receivedAt }
-  if (item.kind === 'number-changed') {
-    const [from, to] = [phoneIdentity(item.from), phoneIdentity(item.to)]
-    if (from === to) return
-    return changeNumber(tx, { ...shared, from, to, phone: item.to, wamid: item.wamid }, at)
-  }
-  const { phone } = item.customer
-  const from = item.previousUserId ?? (phone === null ? null : phoneIdentity(phone))
-  if (from !== null) await changeUserId(tx, { ...shared, from, to: item.userId })
 }

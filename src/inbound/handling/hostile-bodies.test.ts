@@ -4,6 +4,7 @@ import { createTestDatabase, type TestDatabase } from '../../../test/database.ts
 import { propertyRuns } from '../../../test/property-runs.ts'
 import { connectNumber } from '../../../test/world.ts'
 import { systemClock } from '../../clock.ts'
+import { NO_EVENTS } from '../../record-change.ts'
 import { eventReader } from '../../wiring/adapters.ts'
 import { acceptBodies } from '../ingest/accept.ts'
 import { UNPROVEN } from '../ingest/signature.ts'
@@ -26,6 +27,8 @@ beforeAll(async () => {
     forward: async () => () => {},
     copyMedia: async () => () => {},
     tell: () => {},
+    onAccountEvents: () => {},
+    recordEvents: NO_EVENTS,
     onUnhandled: (items) => unhandled.push(items),
   }
   // A sequence does not roll back: it counts each attempt to write messages, failed ones too.
@@ -46,10 +49,10 @@ afterEach(async () => {
   await db`alter table inbound_items drop constraint if exists cursed`
 })
 
-let made = 0
+let lastWamid = 0
 const newWamid = () => {
-  made += 1
-  return `wamid.${made}`
+  lastWamid += 1
+  return `wamid.${lastWamid}`
 }
 const textMessage = (text: string, wamid = newWamid()) => ({
   from: '393331',
@@ -143,7 +146,7 @@ describe('950 items that fail, in one body', () => {
     expect(rows).toBeGreaterThanOrEqual(100)
     expect(rows).toBeLessThan(120)
     expect(Math.max(...unhandled.map((items) => items.length))).toBeLessThanOrEqual(40)
-  }, 120_000)
+  }, 300_000)
 
   test('delay others little while the worker runs', async () => {
     const numbers = [...(await connectTwo(true)), await connectNumber(db)]
@@ -153,7 +156,7 @@ describe('950 items that fail, in one body', () => {
     for (const wamid of wamids) await expect.poll(() => isHandled(wamid), { timeout: 20_000 }).toBe(true)
     expect((await failedItems()).wamids.length).toBeLessThan(950)
     await worker.stop()
-  }, 60_000)
+  }, 300_000)
 })
 
 describe('an item that cannot be written', () => {
@@ -198,7 +201,7 @@ test('items that are unreadable between items that fail are kept once', async ()
   const rows = await db<{ body: Buffer }[]>`select body from inbound_items where state = 'unreadable'`
   const kept = rows.flatMap(({ body }) => JSON.parse(String(body)).entry[0].changes[0].value.messages)
   expect([kept.length, (await failedItems()).wamids.length]).toEqual([150, 150])
-}, 60_000)
+}, 300_000)
 
 test('an event with more items than one transaction takes is handled in several, in order, each item once', async () => {
   const number = await connectNumber(db)
@@ -206,14 +209,15 @@ test('an event with more items than one transaction takes is handled in several,
   await accept(bodyOf(number, ...texts.map((text) => textMessage(text))), bodyOf(number, textMessage('many last')))
   const lane = eventLaneOf(number)
   await handleLanes(deps, [lane])
-  expect(await db`select from messages where text like 'many %'`).toHaveLength(500)
+  expect(await db`select from messages where text like 'many %'`).toHaveLength(100)
   await handleAll()
   const written = await db<{ text: string }[]>`select text from messages where text like 'many %' order by id`
   expect(written.map(({ text }) => text)).toEqual([...texts, 'many last'])
 })
 
 describe('whatever bodies arrive', () => {
-  const random = (length: number) => Array.from({ length }, (_, n) => ((n * 7919 + made) % 36).toString(36)).join('')
+  const random = (length: number) =>
+    Array.from({ length }, (_, n) => ((n * 7919 + lastWamid) % 36).toString(36)).join('')
   /** Each makes a body of the number that the good bodies are about, too. */
   const HOSTILE: Record<string, (number: string) => string> = {
     'a number of 5,000 characters': () => bodyOf(random(5_000), textMessage('x')),
@@ -250,5 +254,5 @@ describe('whatever bodies arrive', () => {
       }),
       { numRuns: propertyRuns(8) },
     )
-  }, 120_000)
+  }, 300_000)
 })

@@ -2,10 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/property-runs.ts'
-import { createCompany, createSender, messageFrom, messageTo } from '../../../test/world.ts'
-import { type InboundRecord, recordInbound } from '../../conversations/record-store.ts'
-import { prepareSends } from '../../messages/message-store.ts'
-import { changeNumber, changeUserId } from './identity-change-store.ts'
+import { createCompany, createSender, messageFrom, messageTo, record } from '../../../test/world.ts'
+import { prepareSends } from '../../messages/prepare-sends.ts'
+import type { InboundEntry, InboundRecord } from './decide-inbound.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 
@@ -17,9 +16,9 @@ const START = Date.parse('2026-11-01T12:00:00Z')
 /** `to` and `phone` are places in the list of numbers; persons and senders are numbers as well. */
 type Step =
   | { kind: 'writes'; person: number; sender: number; shows: 'both' | 'phone' | 'user'; isSameBatch: boolean }
-  | { kind: 'changes number'; person: number; to: number }
+  | { kind: 'changes number'; person: number; to: number; namesIds: boolean; isSameBatch: boolean }
   | { kind: 'takes a number'; person: number; phone: number }
-  | { kind: 'changes user id'; person: number }
+  | { kind: 'changes user id'; person: number; isSameBatch: boolean }
   | { kind: 'is delivered again'; message: number }
 
 const person = fc.nat(PERSONS - 1)
@@ -35,9 +34,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       isSameBatch: fc.boolean(),
     }),
   },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant('changes number' as const), person, to: phone }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('changes number' as const),
+      person,
+      to: phone,
+      namesIds: fc.boolean(),
+      isSameBatch: fc.boolean(),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('takes a number' as const), person, phone }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('changes user id' as const), person }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('changes user id' as const), person, isSameBatch: fc.boolean() }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('is delivered again' as const), message: fc.nat(20) }) },
 )
 
@@ -51,17 +62,17 @@ async function play(steps: readonly Step[]) {
     userId: `US.${companyId}x${place}`,
     isKnown: false,
   }))
-  /** The person whom the provider last reported with a number. */
+  /** The person that the provider last reported with a number. */
   const holders = new Map<string, number>()
   const sent: { record: InboundRecord; person: number }[] = []
-  let waiting: InboundRecord[] = []
+  let waiting: InboundEntry[] = []
   let ids = 0
 
   const now = () => new Date(START + ids * 1000)
   const flush = async () => {
     const batch = waiting
     waiting = []
-    if (batch.length > 0) await db.begin((tx) => recordInbound(tx, batch, now()))
+    if (batch.length > 0) await db.begin((tx) => record(tx, batch, now()))
   }
   for (const one of steps) {
     ids += 1
@@ -71,36 +82,49 @@ async function play(steps: readonly Step[]) {
       // A number alone names its last known holder: another writer is seen by the user id only.
       if (shows === 'phone' && holders.get(writer.phone!) !== one.person) continue
       const hasPhone = shows !== 'user'
-      const record: InboundRecord = {
-        ...messageFrom(companyId, senderIds[one.sender]!, hasPhone ? writer.phone! : writer.userId),
+      const written: InboundRecord = {
+        ...messageFrom(companyId, senderIds[one.sender]!, ''),
         phone: hasPhone ? writer.phone : null,
-        other: shows === 'both' ? writer.userId : null,
+        userId: shows === 'phone' ? null : writer.userId,
         wamid: `wamid.${companyId}.${ids}`,
         text: String(one.person),
         sentAt: now(),
       }
       if (!one.isSameBatch) await flush()
-      waiting.push(record)
-      sent.push({ record, person: one.person })
+      waiting.push(written)
+      sent.push({ record: written, person: one.person })
       if (shows === 'both') hold(one.person, writer.phone!)
       writer.isKnown ||= shows === 'both'
     } else if (one.kind === 'changes number') {
       const { phone: from, isKnown } = persons[one.person]!
       const to = numbers[one.to]!
       if (from === null || from === to || !isKnown || holders.get(from) !== one.person) continue
-      await flush()
-      const wamid = `wamid.${companyId}.${ids}`
-      await changeNumber(db, { companyId, from, to, phone: to, wamid, sentAt: now() }, now())
+      if (!one.isSameBatch) await flush()
+      const mover = persons[one.person]!
+      const [previous, next] = [mover.userId, `US.${companyId}z${ids}`]
+      // Every number change makes another user id.
+      mover.userId = next
+      waiting.push({
+        kind: 'number-change',
+        companyId,
+        wamid: `wamid.${companyId}.${ids}`,
+        change: {
+          ...{ from, to, account: 'WABA1', at: now().getTime() },
+          ...(one.namesIds ? { previousUserIds: [previous], userId: next } : { previousUserIds: [], userId: null }),
+        },
+      })
       give(to, one.person)
       holders.delete(from)
       hold(one.person, to)
     } else if (one.kind === 'takes a number') {
       give(numbers[one.phone]!, one.person)
     } else if (one.kind === 'changes user id') {
-      await flush()
+      if (!one.isSameBatch) await flush()
       const former = persons[one.person]!.userId
       const next = `US.${companyId}y${ids}`
-      await changeUserId(db, { companyId, from: former, to: next, sentAt: now() })
+      const at = now().getTime()
+      const change = { phone: null, previousUserIds: [former], userId: next, isMessage: true, account: 'WABA1', at }
+      waiting.push({ kind: 'user-id-change', companyId, wamid: null, change })
       persons[one.person]!.userId = next
     } else {
       const again = sent[one.message]
@@ -143,15 +167,16 @@ test('no conversation holds messages of two customers, and contact.phone is of t
         { id: number; senderId: number; phone: string | null; writers: string[]; last: string }[]
       >`
         select
-          conversation.id, conversation.sender_id, contact.phone,
+          conversation.id, conversation.sender_id, customer.phone,
           array_agg(distinct message.text) as writers,
           (array_agg(message.text order by message.seq desc))[1] as last
         from conversations conversation
-        join contacts contact on (contact.company_id, contact.id) = (conversation.company_id, conversation.contact_id)
+        join customers customer
+          on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
         join messages message
           on (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
         where conversation.company_id = ${companyId}
-        group by conversation.company_id, conversation.id, contact.company_id, contact.id
+        group by conversation.company_id, conversation.id, customer.company_id, customer.id
         order by conversation.id
       `
       for (const { id, senderId, phone: number, writers, last } of conversations) {

@@ -1,6 +1,8 @@
+import { monotonicMs } from '../../clock.ts'
 import { type BusyLane, listBusyLanes } from '../event-store.ts'
 import { ALL_LANES, isIsolated } from '../lane.ts'
 import { EVENTS_AT_ONCE, type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
+import { rememberLarge } from './open-event.ts'
 
 /** Transactions at once: while the database writes one, this process reads the next. */
 const CONCURRENT = 3
@@ -24,12 +26,16 @@ export type InboundWorkerDeps = HandleEventsDeps & {
 }
 
 /**
- * Handles stored events, some lanes at a time, until told to stop. Any number of processes may do so at once: a lane is one
+ * Handles stored events, some lanes at a time, until it is stopped. Any number of processes may do so at once: a lane is one
  * worker's at a time, by a lock that the database releases when the worker dies. An idle worker polls for events of other
  * processes at growing pauses of 50 to 250 ms; events of its own process wake it at once. Lanes of which something fails,
  * and isolated ones, are handled beside the others, one at a time.
+ *
+ * Each transaction handles a bounded number of items, and its lanes are chosen when it begins, those first that were not
+ * handled for the longest time: a backlog of one lane delays another by one transaction at most.
  */
-export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
+export function startInboundWorker(options: InboundWorkerDeps): InboundWorker {
+  const deps = { ...options, events: rememberLarge(options.events) }
   let isStopping = false
   let isAwake = false
   let rouse = () => {}
@@ -47,32 +53,105 @@ export function startInboundWorker(deps: InboundWorkerDeps): InboundWorker {
       }
     })
   const apart = startApart(deps, () => isStopping)
+  const running = startTransactions(deps, apart, wake)
 
   const loop = async () => {
     let pause = SHORTEST_PAUSE_MS
     while (!isStopping) {
       isAwake = false
-      const handled = await handleBusyLanes(deps, apart, () => isStopping).catch((error) => {
-        deps.onFailure(error)
-        return undefined
-      })
-      if (handled === undefined) await sleepAlways(PAUSE_AFTER_FAILURE_MS)
-      else if (handled > 0) pause = SHORTEST_PAUSE_MS
+      const started = running.hasRoom() ? await startNext(deps, apart, running) : 0
+      if (started === undefined) await sleepAlways(PAUSE_AFTER_FAILURE_MS)
+      else if (started > 0) pause = SHORTEST_PAUSE_MS
       else {
         await sleep(pause)
         pause = Math.min(pause * 2, LONGEST_PAUSE_MS)
       }
     }
+    await running.ended()
     await apart.running()
   }
-  const running = loop()
+  const ended = loop()
   return {
     wake,
     stop: async () => {
       isStopping = true
       wake()
-      await running
+      await ended
     },
+  }
+}
+
+/** Starts transactions for lanes that hold events, as many as have room; undefined when the database is away. */
+async function startNext(deps: InboundWorkerDeps, apart: Apart, running: Transactions): Promise<number | undefined> {
+  try {
+    const busy = await listBusyLanes(deps.db, ALL_LANES, EVENTS_AT_ONCE.limit)
+    for (const { lane } of busy) if (isIsolated(lane)) apart.add(lane)
+    const groups = groupLanes(running.inOrder(busy.filter(({ lane }) => !apart.has(lane))))
+    return running.start(groups)
+  } catch (error) {
+    deps.onFailure(error)
+    return undefined
+  }
+}
+
+/** The transactions that run beside each other. */
+type Transactions = {
+  hasRoom(): boolean
+  /** The lanes that none of them has, those first that were not handled for the longest time. */
+  inOrder(busy: readonly BusyLane[]): BusyLane[]
+  /** Starts one for each of the first groups; returns how many have started. */
+  start(groups: readonly number[][]): number
+  ended(): Promise<unknown>
+}
+
+/** `onEnd` is called after each. */
+function startTransactions(deps: InboundWorkerDeps, apart: Apart, onEnd: () => void): Transactions {
+  const running = new Set<Promise<void>>()
+  const inHand = new Set<number>()
+  const lastStarts = new Map<number, number>()
+  /** Lanes that another worker had, and until when they are left to it. */
+  const leftUntil = new Map<number, number>()
+  let starts = 0
+
+  const run = async (lanes: readonly number[]): Promise<void> => {
+    try {
+      const { handled, failing } = await (deps.traced
+        ? deps.traced(() => handleLanes(deps, lanes))
+        : handleLanes(deps, lanes))
+      for (const lane of failing) apart.add(lane)
+      if (handled === 0) for (const lane of lanes) leftUntil.set(lane, monotonicMs() + SHORTEST_PAUSE_MS)
+    } catch (error) {
+      deps.onFailure(error)
+      await sleepAlways(PAUSE_AFTER_FAILURE_MS)
+    } finally {
+      for (const lane of lanes) inHand.delete(lane)
+    }
+  }
+  return {
+    hasRoom: () => running.size < CONCURRENT,
+    inOrder: (busy) => {
+      const nowMs = monotonicMs()
+      return busy
+        .filter(({ lane }) => !inHand.has(lane) && (leftUntil.get(lane) ?? 0) <= nowMs)
+        .toSorted((one, other) => (lastStarts.get(one.lane) ?? 0) - (lastStarts.get(other.lane) ?? 0))
+    },
+    start: (groups) => {
+      const first = groups.slice(0, CONCURRENT - running.size)
+      for (const lanes of first) {
+        starts += 1
+        for (const lane of lanes) {
+          inHand.add(lane)
+          lastStarts.set(lane, starts)
+        }
+        const one = run(lanes).then(() => {
+          running.delete(one)
+          onEnd()
+        })
+        running.add(one)
+      }
+      return first.length
+    },
+    ended: () => Promise.all(running),
   }
 }
 
@@ -103,25 +182,6 @@ function startApart(deps: InboundWorkerDeps, isStopping: () => boolean): Apart {
     has: (lane) => lanes.has(lane),
     running: async () => running,
   }
-}
-
-/** One round over the lanes that hold events; returns how many events were handled. */
-async function handleBusyLanes(deps: InboundWorkerDeps, apart: Apart, isStopping: () => boolean): Promise<number> {
-  const busy = await listBusyLanes(deps.db, ALL_LANES, EVENTS_AT_ONCE.limit)
-  for (const { lane } of busy) if (isIsolated(lane)) apart.add(lane)
-  const groups = groupLanes(busy.filter(({ lane }) => !apart.has(lane)))
-  let handled = 0
-  const drain = async () => {
-    for (let lanes = groups.shift(); lanes !== undefined && !isStopping(); lanes = groups.shift()) {
-      const outcome = await (deps.traced ? deps.traced(() => handleLanes(deps, lanes)) : handleLanes(deps, lanes))
-      handled += outcome.handled
-      for (const lane of outcome.failing) apart.add(lane)
-    }
-  }
-  const drains = Array.from({ length: Math.min(CONCURRENT, groups.length) }, drain)
-  const ends = await Promise.allSettled(drains)
-  for (const end of ends) if (end.status === 'rejected') throw end.reason
-  return handled
 }
 
 /** As many lanes together as one transaction takes, and work for all that run at once. */

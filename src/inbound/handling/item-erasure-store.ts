@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 
 /**
  * Among the next `limit` failed, unreadable, unroutable and unverified items: those that hold one of the texts and name a
- * number, account or app of the company.
+ * number, account or app of the company. An item of its account may name a number that is not connected.
  */
 const found = (db: Db, companyId: number, texts: readonly string[], after: number, limit: number) => db`
   sender as materialized (
@@ -22,7 +22,18 @@ const found = (db: Db, companyId: number, texts: readonly string[], after: numbe
         select
         from sender
         where sender.phone_number_id = step.phone_number_id
-          or (step.phone_number_id is null and sender.waba_account_id = step.waba_account_id)
+          or (
+            -- An item that names a number has its account in the body alone.
+            (
+              sender.waba_account_id = step.waba_account_id
+              or position(convert_to('"' || sender.waba_account_id || '"', 'UTF8') in step.body) > 0
+            )
+            and not exists (
+              select
+              from sender_routes other
+              where other.phone_number_id = step.phone_number_id and other.company_id <> ${companyId}
+            )
+          )
           or step.app in (sender.app_id, sender.app_name)
       )
       and exists (
@@ -33,10 +44,7 @@ const found = (db: Db, companyId: number, texts: readonly string[], after: numbe
   )
 `
 
-/**
- * Deletes the items about a person, and the posted bodies of these items, among the next `limit` items. Returns where to
- * continue; undefined at the end.
- */
+/** Deletes the items about a person among the next `limit` items. Returns where to continue; undefined at the end. */
 export async function eraseItems(
   db: Db,
   companyId: number,
@@ -48,11 +56,49 @@ export async function eraseItems(
     with ${found(db, companyId, texts, after, limit)},
     item as (
       delete from inbound_items using target where inbound_items.id = target.id
-    ),
-    body as (
-      delete from inbound_bodies using target where inbound_bodies.event_id = target.event_id
     )
     select max(step.id) as last from step
+  `
+  return step?.last ?? undefined
+}
+
+/**
+ * Deletes posted bodies that hold something of a person and name a number, account or app of the company, among the next
+ * `limit` bodies: they are kept for items that may be about others. The origin of these cannot be proven afterwards. Returns
+ * where to continue; undefined at the end.
+ */
+export async function eraseBodies(
+  db: Db,
+  companyId: number,
+  texts: readonly string[],
+  after: number,
+  limit: number,
+): Promise<number | undefined> {
+  const [step] = await db<{ last: number | null }[]>`
+    with name as materialized (
+      select distinct name.text
+      from senders
+      cross join unnest(array[phone_number_id, waba_account_id, app_id, app_name]) as name (text)
+      where company_id = ${companyId} and name.text <> ''
+    ),
+    step as materialized (
+      select event_id, body
+      from inbound_bodies
+      where event_id > ${after}
+      order by event_id
+      limit ${limit}
+    ),
+    erased as (
+      delete from inbound_bodies
+      using step
+      where inbound_bodies.event_id = step.event_id
+        and exists (select from name where position(convert_to('"' || name.text || '"', 'UTF8') in step.body) > 0)
+        and exists (
+          select from unnest(${[...texts]}::text[]) as text (value)
+          where position(convert_to(text.value, 'UTF8') in step.body) > 0
+        )
+    )
+    select max(step.event_id) as last from step
   `
   return step?.last ?? undefined
 }

@@ -1,18 +1,22 @@
+import type { Handover } from '../../conversations/control-store.ts'
 import type { MessageChange } from '../../conversations/message-change-store.ts'
-import type { InboundRecord } from '../../conversations/record-store.ts'
 import type { StatusRecord } from '../../conversations/waiting-status-store.ts'
 import type {
   ChangeItem,
-  Customer,
+  EventCustomer,
   InboundItem,
   MessageItem,
   ReactionItem,
   StatusItem,
+  TemplateComponentsItem,
 } from '../../providers/events/event-item.ts'
-import type { TemplateEvent } from '../../templates/template-event-store.ts'
+import type { RecordChange } from '../../record-change.ts'
+import type { NumberLimit } from '../../senders/sender-event-store.ts'
+import type { ChangedComponents, TemplateEvent } from '../../templates/template-event-store.ts'
 import { phoneIdentity } from '../../text/phone.ts'
-import { buildEnvelope, type Forwardable, isForwardable } from '../envelope.ts'
-import type { Conversing, Routed, WrittenItem } from './route-items.ts'
+import { buildEnvelope, type Forwardable, isForwardable } from '../../webhooks/events/message-received.ts'
+import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
+import type { Conversing, Renaming, Routed, WrittenItem } from './route-items.ts'
 
 /** The edit or revoke of a message, as its store takes it. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
@@ -26,18 +30,22 @@ export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): Mess
   kind: item.change,
   text: item.newText,
   occurredAt: toDate(item.timestamp) ?? receivedAt,
+  arrivedAt: receivedAt,
 })
 
-/** The record of a message or reaction; undefined if it names no customer. `sourceType`: of contacts that it creates. */
-export function toRecord(sourceType: string, { item, sender, receivedAt }: WrittenItem): InboundRecord | undefined {
-  const place = toPlace(item)
-  if (place === undefined) return undefined
+/** The record of a message or reaction; undefined if it names no customer. */
+export function toRecord({ item, sender, receivedAt }: WrittenItem): InboundRecord | undefined {
+  const { phone, userId, profileName } = item.customer
+  const { groupId, isEcho } = item
+  if (!namesCustomer(item)) return undefined
   const isMessage = item.kind === 'message'
   return {
     companyId: sender.companyId,
     senderId: sender.id,
-    kind: item.kind === 'reaction' ? 'reaction' : item.isEcho ? 'echo' : 'message',
-    ...place,
+    account: sender.wabaAccountId,
+    kind: item.kind === 'reaction' ? 'reaction' : isEcho ? 'echo' : 'message',
+    ...{ phone, userId, groupId },
+    profileName: groupId ?? (isEcho ? null : profileName),
     wamid: item.wamid,
     type: isMessage ? item.recordType : 'text',
     text: isMessage ? item.recordText : null,
@@ -47,20 +55,43 @@ export function toRecord(sourceType: string, { item, sender, receivedAt }: Writt
     sentAt: toDate(item.timestamp),
     arrivedAt: receivedAt,
     opensWindow: item.opensWindow,
-    senderName: item.isEcho ? sender.phoneName : writerOf(item),
-    sourceType,
+    senderName: isEcho ? sender.phoneName : writerOf(item),
   }
 }
 
-/** The customer of the conversation that an item belongs to. A group has a conversation of its own. */
-export function toPlace(item: MessageItem | ReactionItem) {
-  const { groupId, isEcho } = item
-  if (groupId !== null) return { customer: `#${groupId}`, other: null, phone: null, profileName: groupId }
-  const { phone, userId, profileName } = item.customer
-  const customer = identityOf(item.customer)
-  if (customer === null) return undefined
-  const other = phone !== null && userId !== null ? userId : null
-  return { customer, other, phone, profileName: isEcho ? null : profileName }
+/** Whether an item names the customer of its conversation. A group has a conversation of its own. */
+export const namesCustomer = ({ groupId, customer }: MessageItem | ReactionItem): boolean =>
+  groupId !== null || customer.phone !== null || customer.userId !== null
+
+/** The change of a number or a user id, as the rules of identity take it. */
+export function toIdentityChange({ item, sender, receivedAt }: Renaming): IdentityEvent {
+  const { companyId, wabaAccountId: account } = sender
+  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const { previousUserIds, userId, wamid } = item
+  if (item.kind === 'number-changed') {
+    const change = { from: item.from, to: item.to, previousUserIds, userId, account, at }
+    return { kind: 'number-change', companyId, wamid, change }
+  }
+  const change = {
+    phone: item.customer.phone,
+    previousUserIds,
+    userId: item.userId,
+    isMessage: wamid !== null,
+    account,
+    at,
+  }
+  return { kind: 'user-id-change', companyId, wamid, change }
+}
+
+/** The identities of the recipient that a status names. */
+export function toRecipientReport(
+  { item, sender, receivedAt }: Routed<StatusItem>,
+  requestedIdentity: string | null,
+): IdentityEvent {
+  const { companyId, wabaAccountId: account } = sender
+  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const report = { phone: item.recipientPhone, userId: item.recipientUserId, account, at, requestedIdentity }
+  return { kind: 'recipient', companyId, wamid: null, report }
 }
 
 /** The shown name of the writer; in a group with the phone number, since the conversation does not have it. */
@@ -71,16 +102,33 @@ function writerOf({ groupId, customer }: MessageItem | ReactionItem): string | n
   return profileName === null || identity === null ? (profileName ?? identity) : `${profileName} (${identity})`
 }
 
-const shownIdentityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : `+${phone}`)
+const shownIdentityOf = ({ phone, userId }: EventCustomer): string | null => (phone === null ? userId : `+${phone}`)
+
+/** An item that was recorded, with the ids of its records. */
+export type PlacedItem = Conversing & { messageId: number | null; conversationId: number | null }
 
 /** The media of a new message to copy from the provider, if any. */
-export const toMedia = ({ item, sender, messageId }: Conversing & { messageId: number | null }) =>
+export const toMedia = ({ item, sender, messageId }: PlacedItem) =>
   item.kind === 'message' && item.media?.providerMediaId && messageId !== null
     ? [{ companyId: sender.companyId, senderId: sender.id, messageId, providerMediaId: item.media.providerMediaId }]
     : []
 
+/** A message that the business wrote in its phone app is sent when it is recorded. */
+export const toEchoChange = ({ item, sender, messageId }: PlacedItem): RecordChange[] =>
+  item.kind === 'message' && item.isEcho && messageId !== null
+    ? [
+        {
+          event: 'whatsapp.message.status',
+          companyId: sender.companyId,
+          id: messageId,
+          before: 'pending',
+          after: 'sent',
+        },
+      ]
+    : []
+
 /** The envelope of a new message for receivers, if it is of a kind that they get. */
-export function toForwarded({ item, sender, messageId }: Conversing & { messageId: number | null }) {
+export function toForwarded({ item, sender, messageId, conversationId }: PlacedItem) {
   if (!isForwardable(item)) return []
   const forwardable: Forwardable = item
   const body = buildEnvelope(forwardable, {
@@ -89,7 +137,8 @@ export function toForwarded({ item, sender, messageId }: Conversing & { messageI
     phoneNumber: sender.phone,
     channelId: sender.id,
   })
-  return [{ companyId: sender.companyId, wamid: forwardable.wamid, messageId, body }]
+  const { companyId, id: senderId } = sender
+  return [{ companyId, senderId, conversationId, wamid: forwardable.wamid, messageId, body }]
 }
 
 /**
@@ -106,47 +155,102 @@ export function toStatusRecord({ item, sender }: Routed<StatusItem>): StatusReco
     messageId,
     status: item.status === 'enqueued' ? null : item.status,
     occurredAt: toDate(item.timestamp),
+    pricing: item.pricing,
     error: item.error,
   }
 }
 
-/** The change of a template that an item reports, if any. */
-export function toTemplateEvent({ item, sender }: Routed<InboundItem>): TemplateEvent[] {
-  const { companyId, wabaAccountId } = sender
-  if (item.kind === 'template-status' || item.kind === 'template-quality' || item.kind === 'template-category') {
-    const { templateId, name, language } = item
-    // An app's own events call a template by an id of their own: there its name counts.
-    const externalId = item.route.by === 'app' ? null : templateId
-    const place = { companyId, wabaAccountId, externalId, name, language }
-    if (item.kind === 'template-quality') return [{ ...place, qualityScore: item.score }]
-    if (item.kind === 'template-category') return [{ ...place, category: item.category }]
-    return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]
-  }
-  return []
+/** The handover of a customer's conversations that an item reports, if any. */
+export function toHandover({ item, sender, receivedAt }: Routed<InboundItem>): Handover[] {
+  if (item.kind !== 'handover') return []
+  const { phoneNumberId, phone, userId, controlledBy } = item
+  const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
+  const occurredAt = toDate(item.timestamp) ?? receivedAt
+  const { companyId, wabaAccountId: account } = sender
+  const named = phoneNumberId ?? (item.route.by === 'sender' ? item.route.phoneNumberId : null)
+  return [{ companyId, account, phoneNumberId: named, identities, controlledBy, occurredAt }]
 }
 
-/** The daily limit that an item reports, if any. Null: unlimited. */
-export const toNumberLimit = ({ item, sender }: Routed<InboundItem>) =>
-  item.kind === 'number-quality' && item.dailyLimit !== null
-    ? [
-        {
-          companyId: sender.companyId,
-          wabaAccountId: sender.wabaAccountId,
-          phone: item.displayPhone,
-          dailyLimit: item.dailyLimit === 'unlimited' ? null : item.dailyLimit,
-        },
-      ]
-    : []
+/** The change of a template that an item reports, if any. */
+export function toTemplateEvent({ item, sender, receivedAt }: Routed<InboundItem>): TemplateEvent[] {
+  if (!isTemplateItem(item)) return []
+  const { companyId, wabaAccountId } = sender
+  const { templateId, name, language } = item
+  // An app's own events call a template by an id of their own: there its name counts.
+  const externalId = item.route.by === 'app' ? null : templateId
+  const place = { companyId, wabaAccountId, externalId, name, language, at: toDate(item.timestamp) ?? receivedAt }
+  switch (item.kind) {
+    case 'template-quality':
+      return [{ ...place, qualityScore: item.score }]
+    case 'template-category':
+      return [{ ...place, category: item.category }]
+    case 'template-components':
+      return [{ ...place, components: toComponents(item) }]
+    case 'template-status':
+      return [{ ...place, status: item.status, providerStatus: item.event, rejectedReason: item.reason }]
+  }
+}
+
+type TemplateItem = Extract<InboundItem, { kind: `template-${string}` }>
+const isTemplateItem = (item: InboundItem): item is TemplateItem => item.kind.startsWith('template-')
+
+const toComponents = ({ header, body, footer, buttons }: TemplateComponentsItem): ChangedComponents => ({
+  header,
+  body,
+  footer,
+  buttons: buttons.map(({ type, text, url, phoneNumber }) => ({
+    type,
+    text,
+    ...(url !== null && { url }),
+    ...(phoneNumber !== null && { phone_number: phoneNumber }),
+  })),
+})
+
+/** The daily limit that an item reports, if any: of one number, or of all numbers of the account. Null: unlimited. */
+export function toNumberLimit({ item, sender, receivedAt }: Routed<InboundItem>): NumberLimit[] {
+  if ((item.kind !== 'number-quality' && item.kind !== 'account-event') || item.dailyLimit === null) return []
+  return [
+    {
+      companyId: sender.companyId,
+      wabaAccountId: sender.wabaAccountId,
+      phone: item.kind === 'number-quality' ? item.displayPhone : null,
+      dailyLimit: item.dailyLimit === 'unlimited' ? null : item.dailyLimit,
+      at: toDate(item.timestamp) ?? receivedAt,
+    },
+  ]
+}
 
 /** The preference about marketing messages that an item reports, if any. */
-export function toPreference({ item, sender }: Routed<InboundItem>) {
+export function toPreference({ item, sender, receivedAt }: Routed<InboundItem>) {
   if (item.kind !== 'preference') return []
   const { phone, userId } = item.customer
   const identities = [phone === null ? null : phoneIdentity(phone), userId].filter((identity) => identity !== null)
-  return [{ companyId: sender.companyId, identities, value: item.marketing === 'resume' }]
+  const saidAt = toDate(item.timestamp) ?? receivedAt
+  // The provider gives these events no id.
+  const eventId = `${item.marketing} ${saidAt.getTime()}`
+  return [
+    {
+      companyId: sender.companyId,
+      identities,
+      value: item.marketing === 'resume',
+      saidAt,
+      eventId,
+      arrivedAt: receivedAt,
+    },
+  ]
 }
 
-const identityOf = ({ phone, userId }: Customer): string | null => (phone === null ? userId : phoneIdentity(phone))
+/** The customer with a preference, if named by more than one identity. */
+export function toIntroduction({ item, sender, receivedAt }: Routed<InboundItem>): IdentityEvent[] {
+  if (item.kind !== 'preference') return []
+  const { phone, userId } = item.customer
+  if (phone === null || userId === null) return []
+  const at = (toDate(item.timestamp) ?? receivedAt).getTime()
+  const customer = { phone, userId, account: sender.wabaAccountId, at }
+  return [{ kind: 'introduction', companyId: sender.companyId, wamid: null, customer }]
+}
+
+const identityOf = ({ phone, userId }: EventCustomer): string | null => (phone === null ? userId : phoneIdentity(phone))
 
 /** The time of epoch seconds; null if it is absent or beyond what a date can hold. */
 export const toDate = (seconds: number | null): Date | null => {

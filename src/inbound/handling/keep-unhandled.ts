@@ -49,9 +49,9 @@ export async function storeUnhandled(tx: Db, unhandled: readonly Unhandled[]): P
 function count(counts: Map<number, UnhandledCount>, group: readonly Unhandled[], row: DeadLetter): void {
   const event = group[0]?.event
   if (event === undefined || event.address === null || row.state === 'failed') return
-  const known = counts.get(event.id)
-  const bytes = Math.min((known?.bytes ?? 0) + row.body.length, event.body.length)
-  counts.set(event.id, { address: event.address, bytes, items: (known?.items ?? 0) + group.length })
+  const before = counts.get(event.id)
+  const bytes = Math.min((before?.bytes ?? 0) + row.body.length, event.body.length)
+  counts.set(event.id, { address: event.address, bytes, items: (before?.items ?? 0) + group.length })
 }
 
 /** How many items could not be routed or processed, by state, and the first reason: one log line for all of them. */
@@ -113,7 +113,7 @@ function toRow([first, ...others]: Unhandled[]): DeadLetter {
 const needsBody = ({ event, state }: Unhandled): boolean =>
   (state === 'unroutable' || state === 'unverified') && !event.isChecked
 
-/** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as known. */
+/** The items' own JSON; the whole body where that cannot be cut out, whose other items are recognised as recorded. */
 function textOf(event: StoredEvent, item: InboundItem | null, others: readonly Unhandled[]): Buffer {
   try {
     const siblings = others.flatMap((other) => (other.item === null ? [] : [other.item]))

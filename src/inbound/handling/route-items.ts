@@ -20,11 +20,11 @@ export type Renaming = Routed<NumberChangedItem | UserIdChangedItem>
 
 /** Finds the senders of each item. An item about an account or an app is routed once per company. */
 export async function routeItems(tx: Db, arrived: readonly Arrived[]) {
-  const wanted = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
+  const routable = arrived.filter(({ item: { kind } }) => kind !== 'ignored' && kind !== 'unreadable-item')
   const numbers = new Set<string>()
   const accounts = new Set<string>()
   const apps = new Set<string>()
-  for (const { item } of wanted) {
+  for (const { item } of routable) {
     if (item.route.by === 'sender') numbers.add(item.route.phoneNumberId)
     if (item.route.by === 'account') accounts.add(item.route.wabaAccountId)
     if (item.route.by === 'app') apps.add(item.route.appId)
@@ -39,7 +39,7 @@ export async function routeItems(tx: Db, arrived: readonly Arrived[]) {
 
   const routed: Routed<InboundItem>[] = []
   const unroutable: InboundItem[] = []
-  for (const one of wanted) {
+  for (const one of routable) {
     const senders = sendersOf(one.item)
     for (const sender of senders) routed.push({ ...one, sender })
     if (senders.length === 0) unroutable.push(one.item)

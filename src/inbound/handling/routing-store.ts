@@ -79,8 +79,8 @@ export function findSecretsOf(
   const rows = senders.map(({ companyId, id }) => ({ company_id: companyId, id }))
   return db`
     select sender.company_id, sender.id, sender.app_secret, sender.webhook_secret
-    from jsonb_to_recordset(${jsonRows(db, rows)}) as wanted (company_id bigint, id bigint)
-    join senders sender on (sender.company_id, sender.id) = (wanted.company_id, wanted.id)
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as requested (company_id bigint, id bigint)
+    join senders sender on (sender.company_id, sender.id) = (requested.company_id, requested.id)
   `
 }
 

@@ -21,8 +21,8 @@ const MAX_WAITING_BYTES = 64 * 1024 * 1024
 /** As long as any request waits for its answer: after it, the client has been told to send the body again. */
 const MAX_WAIT_MS = 3_500
 
-/** A posted body, what proves its origin, and the address of the client that posted it. */
-export type Posted = { body: Buffer; proof: Proof; address: string }
+/** A posted body, what proves its origin, and the client that it counts against; null: it has proven itself. */
+export type Posted = { body: Buffer; proof: Proof; address: string | null }
 
 /**
  * Makes the function that stores one posted body: when it resolves, the bytes are on disk. Bodies that arrive at the same
@@ -54,7 +54,7 @@ export type Arrival = {
   receivedAt: Date | null
   /** Null: its origin was checked, and need not be checked again when its number is known. */
   proof: Proof | null
-  /** The client that posted it; null: it is requeued. */
+  /** The client that it counts against; null: it is requeued, or has proven itself. */
   address: string | null
 }
 

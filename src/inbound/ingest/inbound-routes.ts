@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, rateLimitExceeded, serviceUnavailable, unauthorized } from '../../errors.ts'
+import { isRecord } from '../../http/record.ts'
 import { fileContent, Success } from '../../http/shapes.ts'
 import type { EventReader } from '../../providers/events/event-reader.ts'
 import type { Posted } from './accept.ts'
@@ -33,17 +34,19 @@ const ProviderBody = Type.Optional(
 
 const PROVIDER_DESCRIPTION = `The body is stored before the answer, whatever it says, and processed afterwards. The answer
 is 401 when a sender in the body has an app secret and the signature is wrong, or a webhook secret and the header
-X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour belongs to no connected number
-or is unreadable; 503 when the body could not be stored, so that the provider sends it again.`
+X-Webhook-Secret is wrong; 429 when too much of what this client posted within an hour was answered 401, belongs to no
+connected number or is unreadable, except for a body that proves itself; 503 when the body could not be stored, so that the provider sends it again.`
 
 export type InboundRoutesDeps = {
   verifyToken: string | undefined
   /** Resolves when the bytes are on disk. */
   accept: (posted: Posted) => Promise<void>
   addressOf: (request: IncomingMessage) => string
-  /** Seconds for which a client that posted too much that could not be routed is refused; 0: it is not refused. */
+  /** Seconds for which a client that posted too much that was refused or could not be routed is refused; 0: it is not. */
   refusedFor: (address: string) => number | Promise<number>
   checkSignature: SignatureCheck
+  /** Counts a body that was refused against the client that posted it. */
+  onRefused: (address: string, bytes: number) => void
   signatureOf: EventReader['signatureOf']
   /** Whether a body is for a company that is being moved. */
   isForClosed: (body: Buffer) => boolean | Promise<boolean>
@@ -85,21 +88,35 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
       },
     )
 
-    /** Before the body is read. */
-    const refuseSpent = async (request: FastifyRequest) => {
-      const seconds = await deps.refusedFor(deps.addressOf(request.raw))
-      if (seconds > 0) throw rateLimitExceeded(seconds, 'Too much of what you posted could not be routed')
+    const refuseSpent = async (address: string) => {
+      const seconds = await deps.refusedFor(address)
+      if (seconds > 0)
+        throw rateLimitExceeded(seconds, 'Too much of what you posted was refused or could not be routed')
     }
 
-    const receive = async (request: FastifyRequest, secret: string | undefined) => {
+    /** Before the body is read: a body that brings no proof cannot prove itself. */
+    const refuseUnprovable = async (request: FastifyRequest) => {
+      const { signature, secret } = credentialsOf(request)
+      if (signature === null && secret === undefined) await refuseSpent(deps.addressOf(request.raw))
+    }
+
+    const credentialsOf = (request: FastifyRequest) => ({
+      signature: deps.signatureOf(request.headers),
+      secret: secretInPath(request) ?? headerOf(request, 'x-webhook-secret'),
+    })
+
+    const receive = async (request: FastifyRequest) => {
       const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const proof = createProof(body, { signature: deps.signatureOf(request.headers), secret })
-      const isGenuine = deps.checkSignature(body, proof)
-      if (isGenuine !== true && !(await isGenuine)) {
+      const address = deps.addressOf(request.raw)
+      const proof = createProof(body, credentialsOf(request))
+      const verdict = await deps.checkSignature(body, proof)
+      if (verdict === 'refused') {
+        deps.onRefused(address, body.length)
         throw unauthorized('The signature or secret of the body is missing or wrong')
       }
+      if (verdict === 'unproven') await refuseSpent(address)
       if (await deps.isForClosed(body)) throw serviceUnavailable('The company is being moved: send it again', 30)
-      await deps.accept({ body, proof, address: deps.addressOf(request.raw) })
+      await deps.accept({ body, proof, address: verdict === 'proven' ? null : address })
       deps.onStored()
       return { success: true as const }
     }
@@ -111,7 +128,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         bodyLimit: BODY_LIMIT,
         // The bytes are stored as they come.
         validatorCompiler: () => () => true,
-        onRequest: refuseSpent,
+        onRequest: refuseUnprovable,
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEvents',
@@ -121,7 +138,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           response: { 200: Success },
         },
       },
-      (request) => receive(request, headerOf(request, 'x-webhook-secret')),
+      receive,
     )
 
     app.post(
@@ -131,7 +148,7 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
         bodyLimit: BODY_LIMIT,
         // The bytes are stored as they come.
         validatorCompiler: () => () => true,
-        onRequest: refuseSpent,
+        onRequest: refuseUnprovable,
         schema: {
           tags: ['Provider'],
           operationId: 'receiveProviderEventsWithSecret',
@@ -142,10 +159,13 @@ export function inboundRoutes(deps: InboundRoutesDeps): FastifyPluginAsyncTypebo
           response: { 200: Success },
         },
       },
-      (request) => receive(request, request.params.secret),
+      receive,
     )
   }
 }
+
+const secretInPath = ({ params }: FastifyRequest): string | undefined =>
+  isRecord(params) && typeof params.secret === 'string' ? params.secret : undefined
 
 const headerOf = (request: FastifyRequest, name: string): string | undefined => {
   const value = request.headers[name]

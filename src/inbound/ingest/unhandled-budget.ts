@@ -1,16 +1,38 @@
+import { createBatcher } from '../../batching/batch.ts'
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
 import { withTimeout } from '../../http/database-timeout.ts'
-import { listSpent } from './unhandled-store.ts'
+import { countUnhandled, listSpent, type UnhandledCount } from './unhandled-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */
 const TTL_MS = 1_000
 /** How long a request waits for the list. A database that is slower or away says so when the body is stored. */
 const PATIENCE_MS = 500
 
+/** Counts of refused bodies are written at most so often, all of them together, and this many addresses wait at most. */
+const SPACING_MS = 250
+const MAX_WAITING = 10_000
+
+/** Makes the function that counts a refused body against its client, in the background: an answer never waits for it. */
+export function createRefusalCount(db: Db, onFailure: (error: unknown) => void) {
+  const count = createBatcher<UnhandledCount, void>({
+    run: async (counts) => {
+      await countUnhandled(db, counts)
+      return counts.map(() => undefined)
+    },
+    maxItems: MAX_WAITING,
+    maxWaiting: MAX_WAITING,
+    maxRunning: 1,
+    spacingMs: SPACING_MS,
+  })
+  return (address: string, bytes: number): void => {
+    count({ address, bytes, items: 1 }).catch(onFailure)
+  }
+}
+
 /**
  * Makes the function that tells for how many seconds a client is refused: one that posted more than 16 MiB or 10,000 items
- * in an hour that could not be routed (decisions: Provider webhook). 0: it is not refused. The counts are the database's, and
+ * in an hour that were refused or could not be routed (decisions: Provider webhook). 0: it is not refused. The counts are the database's, and
  * exact; each process notices within a second.
  */
 export function createUnhandledBudget(db: Db): (address: string) => number | Promise<number> {

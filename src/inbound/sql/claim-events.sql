@@ -1,6 +1,7 @@
 -- Takes events off their lanes in one step; they come back if the transaction does not commit. The lanes that no other
--- worker holds are this transaction's until it ends. Of those it takes the oldest events: at most `most`, and no more once
--- their bodies have `most_bytes`, but at least one.
+-- worker holds are this transaction's until it ends. Of those it takes the oldest events of each number in rotation, small
+-- bodies first, so that no number takes the place of others: at most `most`, and no more once their bodies have
+-- `most_bytes`, but at least one.
 create function claim_events(wanted smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
@@ -20,18 +21,18 @@ begin
     select
       held.lane,
       held.id,
-      sum(octet_length(held.body)) over (order by held.id) - octet_length(held.body) as bytes_before
+      sum(held.bytes) over (order by held.place, held.bytes, held.id) - held.bytes as bytes_before
     from (
-      select of_lane.*
+      select of_lane.*, row_number() over (partition by of_lane.lane, of_lane.part order by of_lane.id) as place
       from unnest(own) as mine (lane)
       cross join lateral (
-        select known.lane, known.id, known.body
+        select known.lane, known.id, known.part, octet_length(known.body) as bytes
         from inbound_events known
         where known.lane = mine.lane
         order by known.id
         limit most
       ) as of_lane
-      order by of_lane.id
+      order by place, of_lane.bytes, of_lane.id
       limit most
     ) as held
   ) as oldest

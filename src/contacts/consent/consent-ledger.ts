@@ -1,0 +1,205 @@
+import type { Channel } from '../contact-record.ts'
+import { addressIdentity, type ConsentEntry, type ConsentPerson, consentThatCounts } from './consent.ts'
+
+/** A customer, as far as consent depends on it. */
+export type LedgerCustomer = {
+  readonly id: number
+  readonly contactId: number
+  readonly identities: readonly LedgerIdentity[]
+}
+type LedgerIdentity = { readonly identity: string; readonly retiredAt: Date | null }
+
+/** A contact, as far as consent depends on it. */
+export type LedgerContact = {
+  readonly id: number
+  readonly emailKey: string | null
+  readonly phoneIdentity: string | null
+  readonly isLiving: boolean
+  /** The stored copies of what counts. */
+  readonly emailConsent: boolean | null
+  readonly whatsappConsent: boolean | null
+}
+
+/** The facts about some persons of one company: see `readConsentFacts`. */
+export type ConsentFacts = {
+  readonly customers: readonly LedgerCustomer[]
+  readonly contacts: readonly LedgerContact[]
+  readonly entries: readonly ConsentEntry[]
+}
+
+/** The facts in memory, where contacts and entries may be added and changed. */
+export type ConsentLedger = {
+  readonly contacts: Map<number, LedgerContact>
+  readonly contactsByEmail: Map<string, Set<LedgerContact>>
+  readonly contactsByPhone: Map<string, Set<LedgerContact>>
+  readonly customersByContact: Map<number, Set<LedgerCustomer>>
+  readonly customersByIdentity: Map<string, Set<LedgerCustomer>>
+  readonly entriesByIdentity: Map<string, Set<ConsentEntry>>
+  readonly entriesByContact: Map<number, Set<ConsentEntry>>
+  /** How many entries were said in memory. */
+  newEntries: number
+}
+
+export const NO_FACTS: ConsentFacts = { customers: [], contacts: [], entries: [] }
+
+export function createConsentLedger({ customers, contacts, entries }: ConsentFacts): ConsentLedger {
+  const ledger: ConsentLedger = {
+    contacts: new Map(),
+    contactsByEmail: new Map(),
+    contactsByPhone: new Map(),
+    customersByContact: new Map(),
+    customersByIdentity: new Map(),
+    entriesByIdentity: new Map(),
+    entriesByContact: new Map(),
+    newEntries: 0,
+  }
+  for (const customer of customers) {
+    add(ledger.customersByContact, customer.contactId, customer)
+    for (const one of customer.identities) if (isCurrent(one)) add(ledger.customersByIdentity, one.identity, customer)
+  }
+  for (const contact of contacts) putContact(ledger, contact)
+  for (const entry of entries) addEntry(ledger, entry)
+  return ledger
+}
+
+/** Adds a contact, or changes what it is found by. */
+export function putContact(ledger: ConsentLedger, contact: LedgerContact): void {
+  const before = ledger.contacts.get(contact.id)
+  if (before?.phoneIdentity != null) ledger.contactsByPhone.get(before.phoneIdentity)?.delete(before)
+  if (before?.emailKey != null) ledger.contactsByEmail.get(before.emailKey)?.delete(before)
+  ledger.contacts.set(contact.id, contact)
+  if (!contact.isLiving) return
+  if (contact.phoneIdentity !== null) add(ledger.contactsByPhone, contact.phoneIdentity, contact)
+  if (contact.emailKey !== null) add(ledger.contactsByEmail, contact.emailKey, contact)
+}
+
+/** Later than all stored entries, and ids higher than theirs. */
+const NOW = new Date(8.64e15)
+const FIRST_NEW_ID = 2 ** 52
+
+/** Whether an entry is said in memory, and not stored. */
+export const isNew = ({ id }: ConsentEntry): boolean => id >= FIRST_NEW_ID
+
+/** Adds an entry that is said now. It takes the place of what the same contact and identity said before in memory. */
+export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): void {
+  const { identity, contactId, channel } = entry
+  for (const entries of [
+    identity === null ? undefined : ledger.entriesByIdentity.get(identity),
+    contactId === null ? undefined : ledger.entriesByContact.get(contactId),
+  ]) {
+    for (const said of entries ?? []) if (isNew(said) && said.channel === channel) entries?.delete(said)
+  }
+  addEntry(ledger, { ...entry, id: FIRST_NEW_ID + ledger.newEntries, saidAt: NOW })
+  ledger.newEntries += 1
+}
+
+function addEntry(ledger: ConsentLedger, entry: ConsentEntry): void {
+  if (entry.identity !== null) add(ledger.entriesByIdentity, entry.identity, entry)
+  if (entry.contactId !== null) add(ledger.entriesByContact, entry.contactId, entry)
+}
+
+/** The entry that counts on WhatsApp for the person with one of these identities; undefined: nothing was said. */
+export const whatsappConsent = (ledger: ConsentLedger, identities: readonly string[]): ConsentEntry | undefined =>
+  count(ledger, 'whatsapp', personOf(ledger, { identities }))
+
+/** The entry that counts for an email address. */
+export function emailConsent(ledger: ConsentLedger, emailKey: string): ConsentEntry | undefined {
+  const [contact] = ledger.contactsByEmail.get(emailKey) ?? []
+  const contactIds = new Set(contact === undefined ? [] : [contact.id])
+  return count(ledger, 'email', { identities: new Map([[addressIdentity(emailKey), null]]), contactIds })
+}
+
+/** The entry that counts for a contact. */
+export const contactConsent = (
+  ledger: ConsentLedger,
+  contact: LedgerContact,
+  channel: Channel,
+): ConsentEntry | undefined =>
+  count(ledger, channel, channel === 'email' ? readerOf(ledger, contact) : personOf(ledger, seedOf(contact)))
+
+/** The identity under which a contact says something on a channel; null: it has none. */
+export function consentIdentity(ledger: ConsentLedger, contact: LedgerContact, channel: Channel): string | null {
+  const address = contact.emailKey === null ? [] : [addressIdentity(contact.emailKey)]
+  const names = namesOf(ledger, contact)
+  const [identity = null] = channel === 'email' ? [...address, ...names] : [...names, ...address]
+  return identity
+}
+
+/** The living contacts for which what counts on WhatsApp may depend on a contact or an identity. */
+export const relatedContacts = (ledger: ConsentLedger, related: LedgerContact | string): LedgerContact[] => {
+  const seed = typeof related === 'string' ? { identities: [related] } : seedOf(related)
+  return livingOf(ledger, personOf(ledger, seed).contactIds)
+}
+
+type Seed = { readonly identities: readonly string[]; readonly contactId?: number }
+
+const seedOf = ({ id, phoneIdentity }: LedgerContact): Seed => ({
+  identities: phoneIdentity === null ? [] : [phoneIdentity],
+  contactId: id,
+})
+
+/**
+ * The person that identities or a contact lead to on WhatsApp: with all identities of its customers, their contacts, the
+ * contacts that have one of its numbers, and the numbers of all these contacts.
+ */
+function personOf(ledger: ConsentLedger, { identities: seeds, contactId }: Seed): ConsentPerson {
+  const customers = new Set([
+    ...(contactId === undefined ? [] : (ledger.customersByContact.get(contactId) ?? [])),
+    ...seeds.flatMap((identity) => [...(ledger.customersByIdentity.get(identity) ?? [])]),
+  ])
+  const identities = new Map<string, Date | null>()
+  for (const one of [...customers].flatMap((customer) => customer.identities)) {
+    identities.set(one.identity, isCurrent(one) ? null : one.retiredAt)
+  }
+  for (const identity of seeds) identities.set(identity, null)
+
+  const current = [...identities].flatMap(([identity, retiredAt]) => (retiredAt === null ? [identity] : []))
+  const holders = current.flatMap((identity) => [...(ledger.contactsByPhone.get(identity) ?? [])])
+  const contactIds = new Set([
+    ...(contactId === undefined ? [] : [contactId]),
+    ...[...customers].map((customer) => customer.contactId),
+    ...holders.map(({ id }) => id),
+  ])
+  for (const { phoneIdentity } of livingOf(ledger, contactIds)) {
+    if (phoneIdentity !== null) identities.set(phoneIdentity, null)
+  }
+  return { identities, contactIds }
+}
+
+/** The person that an email to a contact reaches: its address, or, without one, its number or its customers' user ids. */
+function readerOf(ledger: ConsentLedger, contact: LedgerContact): ConsentPerson {
+  const identities = contact.emailKey === null ? namesOf(ledger, contact) : [addressIdentity(contact.emailKey)]
+  return { identities: new Map(identities.map((one) => [one, null])), contactIds: new Set([contact.id]) }
+}
+
+/** A contact's number, or, without one, the current user ids of its customers. */
+function namesOf(ledger: ConsentLedger, { id, phoneIdentity }: LedgerContact): string[] {
+  if (phoneIdentity !== null) return [phoneIdentity]
+  const customers = [...(ledger.customersByContact.get(id) ?? [])]
+  return customers.flatMap(({ identities }) =>
+    identities.filter(({ retiredAt }) => retiredAt === null).map(({ identity }) => identity),
+  )
+}
+
+function count(ledger: ConsentLedger, channel: Channel, person: ConsentPerson): ConsentEntry | undefined {
+  const { identities, contactIds } = person
+  return consentThatCounts(channel, person, [
+    ...[...identities.keys()].flatMap((identity) => [...(ledger.entriesByIdentity.get(identity) ?? [])]),
+    ...[...contactIds].flatMap((id) => [...(ledger.entriesByContact.get(id) ?? [])]),
+  ])
+}
+
+const livingOf = ({ contacts }: ConsentLedger, ids: Iterable<number>): LedgerContact[] =>
+  [...ids].flatMap((id) => {
+    const contact = contacts.get(id)
+    return contact?.isLiving ? [contact] : []
+  })
+
+/** A retired number leads to no customer; a retired user id still leads to its own customer. */
+const isCurrent = ({ identity, retiredAt }: LedgerIdentity): boolean => retiredAt === null || !/^[0-9]/.test(identity)
+
+function add<K, T>(groups: Map<K, Set<T>>, key: K, item: T): void {
+  const group = groups.get(key)
+  if (group === undefined) groups.set(key, new Set([item]))
+  else group.add(item)
+}

@@ -1,0 +1,97 @@
+import { emailKey } from '../../text/email-address.ts'
+import type { Channel, ContactWrite } from '../contact-record.ts'
+import type { ContactState } from '../contact-store.ts'
+import { ERASURE } from './consent.ts'
+import {
+  type ConsentLedger,
+  consentIdentity,
+  contactConsent,
+  isNew,
+  type LedgerContact,
+  putContact,
+  sayNow,
+} from './consent-ledger.ts'
+import type { NewConsent } from './consent-store.ts'
+
+/** A statement of a contact about marketing on a channel. */
+export type Saying = {
+  readonly contactId: number
+  readonly channel: Channel
+  readonly identity: string | null
+  readonly value: boolean
+  /** The entry of the ledger that says the same: it is said again; null: there is none. */
+  readonly repeats: number | null
+}
+
+/**
+ * What a contact says by a write, after which it is as `state` says. Adds the contact and its sayings to the ledger, so that
+ * those that follow find them.
+ */
+export function sayByWrite(ledger: ConsentLedger, state: ContactState, write: ContactWrite, source: string): Saying[] {
+  const contact = toLedgerContact(state)
+  putContact(ledger, contact)
+  return CHANNELS.flatMap(({ channel, member }) => {
+    const value = write[member]
+    if (value === undefined) return []
+    const identity = consentIdentity(ledger, contact, channel)
+    const before = contactConsent(ledger, contact, channel)
+    const isRepeated =
+      before?.value === value &&
+      before.identity === identity &&
+      before.contactId === contact.id &&
+      before.source === source
+    // A transaction says everything at one time.
+    if (isRepeated && isNew(before)) return []
+    sayNow(ledger, { channel, identity, contactId: contact.id, value, source })
+    return [{ contactId: contact.id, channel, identity, value, repeats: isRepeated ? before.id : null }]
+  })
+}
+
+export const CHANNELS = [
+  { channel: 'email', member: 'emailConsent' },
+  { channel: 'whatsapp', member: 'whatsappConsent' },
+] as const satisfies readonly { channel: Channel; member: keyof ContactWrite }[]
+
+export const toLedgerContact = (state: ContactState): LedgerContact => ({
+  id: state.id,
+  emailKey: state.email === null ? null : emailKey(state.email),
+  phoneIdentity: state.phoneIdentity,
+  isLiving: true,
+  emailConsent: state.emailConsent,
+  whatsappConsent: state.whatsappConsent,
+})
+
+/**
+ * The opt-outs that a deleted contact leaves to its identities: what it said under an earlier number, or under none, counted
+ * for it until now.
+ */
+export function lastSayings(ledger: ConsentLedger, contact: LedgerContact): Omit<NewConsent, 'companyId'>[] {
+  return CHANNELS.flatMap(({ channel }) => {
+    const identity = consentIdentity(ledger, contact, channel)
+    const entry = contactConsent(ledger, contact, channel)
+    if (identity === null || entry === undefined || entry.value || entry.identity === identity) return []
+    const { value, saidAt, source } = entry
+    return [{ channel, identity, contactId: contact.id, value, saidAt, source, clientId: null, eventId: null }]
+  })
+}
+
+/** The opt-outs of a person who is erased, under each of their identities. */
+export function keptOptOuts(
+  ledger: ConsentLedger,
+  contact: LedgerContact,
+  identities: readonly string[],
+): { channel: Channel; identity: string; saidAt: Date }[] {
+  return CHANNELS.flatMap(({ channel }) => {
+    const entry = contactConsent(ledger, contact, channel)
+    if (entry === undefined || entry.value) return []
+    const own = consentIdentity(ledger, contact, channel)
+    const kept = channel === 'email' || identities.length === 0 ? [own] : identities
+    return (
+      kept
+        .filter((identity) => identity !== null)
+        // An earlier erasure kept it.
+        .filter((identity) => entry.source !== ERASURE || entry.identity !== identity)
+        .map((identity) => ({ channel, identity, saidAt: entry.saidAt }))
+    )
+  })
+}

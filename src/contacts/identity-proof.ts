@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { validationError } from '../errors.ts'
+import type { BrowserRights } from './browser-write.ts'
+import type { ContactWrite } from './contact-record.ts'
+
+/**
+ * Which identity of each write its `identityProof` proves: the HMAC-SHA256 in hex of the email in lower case, or of the
+ * phone's digits, with the identity secret of the key.
+ * @throws {AppError} 422 for a proof of neither, or with a key that has no identity secret; it tells nothing about contacts
+ */
+export function readProofs(
+  writes: readonly ContactWrite[],
+  secret: string | null,
+  isArray: boolean,
+): BrowserRights['proven'][] {
+  return writes.map((write, index) => {
+    const { identityProof: proof, email, phone } = write
+    if (proof === undefined) return { email: false, phone: false }
+    const isOf = (identity: string | null | undefined) =>
+      secret !== null && typeof identity === 'string' && isProof(proof, secret, identity)
+    const proven = { email: isOf(email?.toLowerCase()), phone: isOf(phone) }
+    if (!proven.email && !proven.phone) throw wrongProof(secret, isArray ? `${index}.` : '')
+    return proven
+  })
+}
+
+function isProof(proof: string, secret: string, identity: string): boolean {
+  const right = createHmac('sha256', secret).update(identity).digest()
+  const sent = Buffer.from(proof, 'hex')
+  return sent.length === right.length && timingSafeEqual(sent, right)
+}
+
+function wrongProof(secret: string | null, at: string) {
+  const message =
+    secret === null
+      ? 'needs a key with an identity secret'
+      : 'must be the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret'
+  return validationError([{ path: `${at}identityProof`, message }])
+}

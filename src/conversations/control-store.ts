@@ -1,0 +1,59 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+
+/** The side that answers the conversations of a customer from now on. */
+export type Handover = {
+  companyId: number
+  /** WhatsApp business account of the numbers, and the number if the event names it. */
+  account: string
+  phoneNumberId: string | null
+  /** Of the customer. */
+  identities: readonly string[]
+  controlledBy: 'business' | 'agent' | null
+  occurredAt: Date
+}
+
+/** Applies handovers: the latest of each conversation counts, whatever their order. Returns the conversations that changed. */
+export async function applyHandovers(
+  tx: Db,
+  handovers: readonly Handover[],
+  at: Date,
+): Promise<{ companyId: number; id: number }[]> {
+  if (handovers.length === 0) return []
+  const rows = handovers.flatMap(({ identities, ...one }, ord) =>
+    identities.map((identity) => ({
+      ...{ ord, company_id: one.companyId, account: one.account, phone_number_id: one.phoneNumberId, identity },
+      ...{ controlled_by: one.controlledBy, occurred_at: one.occurredAt },
+    })),
+  )
+  return tx<{ companyId: number; id: number }[]>`
+    with told as materialized (
+      select distinct on (conversation.company_id, conversation.id)
+        conversation.company_id, conversation.id, input.controlled_by, input.occurred_at
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+        ord integer, company_id bigint, account text, phone_number_id text, identity text, controlled_by text,
+        occurred_at timestamptz
+      )
+      cross join lateral find_customer(input.company_id, input.identity) as customer
+      join conversations conversation
+        on (conversation.company_id, conversation.customer_id) = (input.company_id, customer.customer_id)
+      join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
+      where sender.waba_account_id = input.account
+        and (input.phone_number_id is null or sender.phone_number_id = input.phone_number_id)
+      order by conversation.company_id, conversation.id, input.occurred_at desc, input.ord desc
+    ),
+    locked as materialized (
+      select conversation.company_id, conversation.id
+      from conversations conversation
+      join told on (told.company_id, told.id) = (conversation.company_id, conversation.id)
+      order by conversation.company_id, conversation.id
+      for no key update of conversation
+    )
+    update conversations conversation
+    set controlled_by = told.controlled_by, controlled_at = told.occurred_at, updated_at = ${at}
+    from told
+    join locked on (locked.company_id, locked.id) = (told.company_id, told.id)
+    where (conversation.company_id, conversation.id) = (told.company_id, told.id)
+      and told.occurred_at >= coalesce(conversation.controlled_at, '-infinity')
+    returning conversation.company_id, conversation.id
+  `
+}

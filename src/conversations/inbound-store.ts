@@ -1,0 +1,254 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+
+/** A conversation that a batch creates or changes. */
+export type ConversationWrite = {
+  companyId: number
+  id: number
+  isNew: boolean
+  senderId: number
+  customerId: number
+  userId: string | null
+  profileName: string | null
+  messages: number
+  unread: number
+  isAnswered: boolean
+  isWrittenTo: boolean
+  isClosed: boolean
+  lastText: string | null
+  lastDirection: 'inbound' | 'outbound' | null
+  lastMessageAt: Date | null
+  lastInboundAt: Date | null
+  /** The place of its last record among those of the same moment; null: it has none. */
+  place: number | null
+}
+
+/** Creates and changes conversations, each once. */
+export async function writeConversations(tx: Db, conversations: readonly ConversationWrite[], at: Date): Promise<void> {
+  const created = conversations.filter(({ isNew }) => isNew).map(toRow)
+  const changed = conversations.filter(({ isNew }) => !isNew).map(toRow)
+  await Promise.all([
+    changed.length > 0 && updateConversations(tx, changed, at),
+    created.length > 0 && insertConversations(tx, created, at),
+  ])
+}
+
+/** Members that are null or false are left out: they are most of a batch. */
+const toRow = (conversation: ConversationWrite) => ({
+  company_id: conversation.companyId,
+  id: conversation.id,
+  sender_id: conversation.isNew ? conversation.senderId : undefined,
+  customer_id: conversation.customerId,
+  user_id: conversation.userId ?? undefined,
+  profile_name: conversation.profileName ?? undefined,
+  messages: conversation.messages,
+  unread: conversation.unread,
+  is_answered: conversation.isAnswered || undefined,
+  is_written_to: conversation.isWrittenTo || undefined,
+  is_closed: conversation.isClosed || undefined,
+  last_text: conversation.lastText ?? undefined,
+  last_direction: conversation.lastDirection ?? undefined,
+  last_message_at: conversation.lastMessageAt ?? undefined,
+  last_inbound_at: conversation.lastInboundAt ?? undefined,
+  place: conversation.place ?? undefined,
+})
+
+const fromRows = (tx: Db, rows: readonly object[]) => tx`
+  jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, profile_name text, messages integer,
+    unread integer, is_answered boolean, is_written_to boolean, is_closed boolean, last_text text, last_direction text,
+    last_message_at timestamptz, last_inbound_at timestamptz, place integer
+  )
+`
+
+/** The list keeps the order of what came at one moment. */
+const activeAt = (tx: Db, at: Date) => tx`${at}::timestamptz + input.place * interval '1 microsecond'`
+
+const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+  with input as materialized (
+    select * from ${fromRows(tx, rows)}
+  ),
+  changed as (
+    update conversations existing
+    set
+      customer_id = input.customer_id,
+      user_id = input.user_id,
+      profile_name = coalesce(input.profile_name, existing.profile_name),
+      status = case when input.is_closed then 'closed' when input.is_written_to then 'open' else existing.status end,
+      unread_messages = input.unread + case when input.is_answered then 0 else existing.unread_messages end,
+      message_count = existing.message_count + input.messages,
+      last_text = case when input.messages > 0 then input.last_text else existing.last_text end,
+      last_direction = coalesce(input.last_direction, existing.last_direction),
+      last_message_at = coalesce(input.last_message_at, existing.last_message_at),
+      last_inbound_at = greatest(existing.last_inbound_at, input.last_inbound_at),
+      updated_at = ${at}
+    from input
+    where (existing.company_id, existing.id) = (input.company_id, input.id)
+    returning existing.company_id, existing.id, existing.status, existing.unread_messages > 0 as is_unread,
+      ${activeAt(tx, at)} as active_at
+  )
+  update conversation_activity activity
+  set
+    active_at = greatest(activity.active_at, changed.active_at), -- a slower clock never moves a conversation back
+    status = changed.status,
+    is_unread = changed.is_unread
+  from changed
+  where (activity.company_id, activity.conversation_id) = (changed.company_id, changed.id)
+`
+
+const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+  with input as materialized (
+    select * from ${fromRows(tx, rows)}
+  ),
+  created as (
+    insert into conversations (
+      company_id, id, sender_id, customer_id, user_id, profile_name, status, unread_messages, message_count, last_text,
+      last_direction, last_message_at, last_inbound_at, created_at, updated_at
+    )
+    overriding system value
+    select
+      company_id, id, sender_id, customer_id, user_id, profile_name, case when is_closed then 'closed' else 'open' end,
+      unread, messages, last_text, last_direction, last_message_at, last_inbound_at, ${at}, ${at}
+    from input
+  ),
+  listed as (
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status, is_unread)
+    select
+      input.company_id, input.id, ${activeAt(tx, at)}, input.sender_id,
+      case when input.is_closed then 'closed' else 'open' end, input.unread > 0
+    from input
+  )
+  insert into conversation_counts as existing (company_id, total)
+  select company_id, count(*)
+  from input
+  group by company_id
+  order by company_id
+  on conflict (company_id, writer) do update set total = existing.total + excluded.total
+`
+
+/** A message of a customer, or of the business in its phone app. */
+export type MessageWrite = {
+  companyId: number
+  id: number
+  conversationId: number
+  seq: number
+  isEcho: boolean
+  type: string
+  text: string | null
+  media: object | null
+  senderName: string | null
+  wamid: string | null
+  sentAt: Date | null
+}
+
+export async function insertMessages(tx: Db, messages: readonly MessageWrite[], at: Date): Promise<void> {
+  const rows = messages.map((message) => ({
+    company_id: message.companyId,
+    id: message.id,
+    conversation_id: message.conversationId,
+    seq: message.seq,
+    is_echo: message.isEcho,
+    type: message.type,
+    text: message.text ?? undefined,
+    media: message.media ?? undefined,
+    sender_name: message.senderName ?? undefined,
+    wamid: message.wamid ?? undefined,
+    sent_at: message.sentAt ?? undefined,
+  }))
+  await tx`
+    insert into messages (
+      company_id, id, conversation_id, seq, direction, type, text, media, status, sender_name, wamid, is_echo,
+      sent_at, created_at, updated_at
+    )
+    overriding system value
+    select
+      company_id, id, conversation_id, seq, case when is_echo then 'outbound' else 'inbound' end, type, text,
+      media, case when is_echo then 'sent' else 'received' end, sender_name, wamid, is_echo, sent_at,
+      ${at}, ${at}
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, id bigint, conversation_id bigint, seq bigint, is_echo boolean, type text, text text,
+      media jsonb, sender_name text, wamid text, sent_at timestamptz
+    )
+  `
+}
+
+/** A reaction to a message, which may arrive later. */
+export type ReactionWrite = {
+  companyId: number
+  wamid: string | null
+  targetWamid: string | null
+  emoji: string | null
+  occurredAt: Date
+}
+
+export async function insertReactions(tx: Db, reactions: readonly ReactionWrite[]): Promise<void> {
+  const rows = reactions.map(({ companyId, wamid, targetWamid, emoji, occurredAt }) => ({
+    company_id: companyId,
+    wamid,
+    target_wamid: targetWamid,
+    emoji,
+    occurred_at: occurredAt,
+  }))
+  await tx`
+    insert into message_reactions (company_id, wamid, target_wamid, emoji, occurred_at)
+    select company_id, wamid, target_wamid, emoji, occurred_at
+    from rows from (
+      jsonb_to_recordset(${jsonRows(tx, rows)}) as (
+        company_id bigint, wamid text, target_wamid text, emoji text, occurred_at timestamptz
+      )
+    ) with ordinality as input (company_id, wamid, target_wamid, emoji, occurred_at, place)
+    order by place
+  `
+}
+
+/** A wamid of a message, or of a reaction. */
+export type WamidKey = { companyId: number; wamid: string; isReaction: boolean }
+/** Whether a wamid of a batch is recorded, and whether edits or revokes of it wait. */
+export type KnownWamid = WamidKey & { isRecorded: boolean; isChanged: boolean }
+
+/** The wamids among these that are recorded, as a message or as a reaction, or that edits and revokes name. */
+export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<KnownWamid[]> {
+  const groups = Map.groupBy(wamids, ({ companyId, isReaction }) => `${companyId} ${isReaction}`)
+  const rows = [...groups.values()].map((keys) => ({
+    company_id: keys[0]?.companyId,
+    is_reaction: keys[0]?.isReaction,
+    wamids: keys.map(({ wamid }) => wamid),
+  }))
+  return tx<KnownWamid[]>`
+    select known.*
+    from (
+      select
+        input.company_id,
+        named.wamid,
+        input.is_reaction,
+        case when input.is_reaction
+          then exists (
+            select from message_reactions reaction
+            where (reaction.company_id, reaction.wamid) = (input.company_id, named.wamid)
+          )
+          else exists (
+            select from messages message where (message.company_id, message.wamid) = (input.company_id, named.wamid)
+          )
+        end as is_recorded,
+        exists (
+          select from message_changes change
+          where (change.company_id, change.target_wamid) = (input.company_id, named.wamid)
+        ) as is_changed
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, is_reaction boolean, wamids text[])
+      cross join lateral unnest(input.wamids) as named (wamid)
+    ) as known
+    where known.is_recorded or known.is_changed
+  `
+}
+
+/** Applies the edits and revokes that name these messages. */
+export async function applyMessageChanges(
+  tx: Db,
+  wamids: readonly { companyId: number; wamid: string }[],
+  at: Date,
+): Promise<void> {
+  const rows = wamids.map(({ companyId, wamid }) => ({ company_id: companyId, wamid }))
+  await tx`
+    select apply_message_changes(array_agg(row(change.company_id, change.wamid)::message_key), ${at})
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, wamid text)
+  `
+}

@@ -1,0 +1,73 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from 'typebox'
+import type { Db } from '../db/connect.ts'
+import { type FieldFault, invalidGroupBy, validationError } from '../errors.ts'
+import { UsageRecord } from './usage-shape.ts'
+import { type GroupedUsage, readUsage, type UsageGroup } from './usage-store.ts'
+
+/** Each value of `groupBy`, and the member of a record that has the group. */
+const MEMBERS = { day: 'day', number: 'channelId', category: 'category', template: 'template' } as const
+const GROUPS = Object.keys(MEMBERS)
+const isGroup = (text: string): text is UsageGroup => GROUPS.includes(text)
+
+const MAX_DAYS = 366
+const DAY_MS = 86_400_000
+
+/** The usage of a company (spec: Cost). */
+export function usageRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/public/v1/whatsapp/usage',
+      {
+        config: { permissions: ['WhatsApp'], errors: ['invalid_group_by', 'validation_error'] },
+        schema: {
+          tags: ['WhatsApp'],
+          operationId: 'getUsage',
+          summary: 'Count sent and billable messages',
+          description:
+            'Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted.',
+          querystring: Type.Object({
+            from: Type.String({ description: 'The first day, such as `2026-11-01`.' }),
+            to: Type.String({ description: `The last day; at most ${MAX_DAYS} days are added up.` }),
+            groupBy: Type.Optional(Type.String({ description: '`day`, `number`, `category` or `template`.' })),
+          }),
+          response: { 200: Type.Object({ data: Type.Array(UsageRecord) }, { description: 'The groups, in order.' }) },
+        },
+      },
+      async ({ caller, query }) => {
+        const { groupBy = 'day' } = query
+        if (!isGroup(groupBy)) throw invalidGroupBy('day, number, category or template')
+        const groups = await readUsage(db, caller.companyId, { ...parseDays(query), groupBy })
+        return { data: groups.map((group) => toRecord(group, groupBy)) }
+      },
+    )
+  }
+}
+
+const toRecord = ({ value, ...usage }: GroupedUsage, groupBy: UsageGroup): Static<typeof UsageRecord> => ({
+  [MEMBERS[groupBy]]: value,
+  ...usage,
+})
+
+/** The days that a query names; 422 that names the field at fault. */
+function parseDays({ from, to }: { from: string; to: string }): { from: string; to: string } {
+  const [first, last] = [timeOf(from), timeOf(to)]
+  const faults: FieldFault[] = []
+  if (first === undefined) faults.push({ path: 'from', message: NO_DATE })
+  if (last === undefined) faults.push({ path: 'to', message: NO_DATE })
+  if (first !== undefined && last !== undefined) {
+    if (last < first) faults.push({ path: 'to', message: 'must not be before from' })
+    if (last - first >= MAX_DAYS * DAY_MS) faults.push({ path: 'to', message: `must be within ${MAX_DAYS} days` })
+  }
+  if (faults.length > 0) throw validationError(faults)
+  return { from, to }
+}
+
+const NO_DATE = 'must be a date such as 2026-11-01'
+
+/** Midnight (UTC) of an ISO date; undefined: it is none. */
+function timeOf(text: string): number | undefined {
+  if (!/^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$/.test(text)) return undefined
+  const time = Date.parse(`${text}T00:00:00Z`)
+  return Number.isNaN(time) || new Date(time).toISOString().slice(0, 10) !== text ? undefined : time
+}

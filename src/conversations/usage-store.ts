@@ -1,0 +1,57 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { Usage, UsageKey } from './usage.ts'
+
+/** Adds to the usage. Each session writes rows of its own, see `conversation_counts`. */
+export async function addUsage(tx: Db, totals: readonly (UsageKey & Usage)[]): Promise<void> {
+  if (totals.length === 0) return
+  const rows = totals.map(({ companyId, senderId, ...total }) => ({
+    company_id: companyId,
+    sender_id: senderId,
+    ...total,
+  }))
+  await tx`
+    insert into message_usage as existing (
+      company_id, day, sender_id, category, template, sent, delivered, read, failed, billable
+    )
+    select company_id, day, sender_id, category, template, sent, delivered, read, failed, billable
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, day date, sender_id bigint, category text, template text, sent bigint, delivered bigint,
+      read bigint, failed bigint, billable bigint
+    )
+    -- Locked in the same order everywhere.
+    order by company_id, day, sender_id, category, template
+    on conflict (company_id, day, sender_id, category, template, writer) do update set
+      sent = existing.sent + excluded.sent,
+      delivered = existing.delivered + excluded.delivered,
+      read = existing.read + excluded.read,
+      failed = existing.failed + excluded.failed,
+      billable = existing.billable + excluded.billable
+  `
+}
+
+export type UsageGroup = 'day' | 'number' | 'category' | 'template'
+/** `value`: what the group is of. */
+export type GroupedUsage = Usage & { value: string | number | null }
+
+/** The usage of a company from one day to another, both included, by group. */
+export function readUsage(
+  db: Db,
+  companyId: number,
+  { from, to, groupBy }: { from: string; to: string; groupBy: UsageGroup },
+): Promise<GroupedUsage[]> {
+  const value = {
+    day: db`to_char(day, 'YYYY-MM-DD')`,
+    number: db`sender_id`,
+    category: db`category`,
+    template: db`nullif(template, '')`,
+  }[groupBy]
+  return db<GroupedUsage[]>`
+    select ${value} as value, sum(sent)::bigint as sent, sum(delivered)::bigint as delivered, sum(read)::bigint as read,
+      sum(failed)::bigint as failed, sum(billable)::bigint as billable
+    from message_usage
+    where company_id = ${companyId} and day between ${from}::date and ${to}::date
+    group by 1
+    having sum(sent) + sum(failed) + sum(billable) > 0
+    order by 1
+  `
+}

@@ -1,0 +1,110 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+
+/** A customer to be created. `phone`: digits as written; null: not known. */
+export type NewCustomer = { companyId: number; id: number; contactId: number; phone: string | null }
+
+/** An identity of a customer. `account`: of a user id, the WhatsApp business account whose number reported it. */
+export type CustomerIdentity = {
+  companyId: number
+  customerId: number
+  identity: string
+  account: string | null
+  reportedAt: Date
+  /** Absent: it is an address. */
+  retiredAt?: Date | null
+  /** When it became known that it is retired; absent: now. */
+  leftAt?: Date | null
+}
+
+/** How many ids of each kind a batch needs. */
+export type IdCounts = { customers: number; contacts: number; conversations: number; messages: number }
+export type Ids = { [kind in keyof IdCounts]: number[] }
+
+/** The next ids, oldest first: a batch knows the ids of its rows before it writes them. */
+export async function takeIds(tx: Db, counts: IdCounts): Promise<Ids> {
+  const [row] = await tx<Ids[]>`
+    select
+      array(select nextval('customers_id_seq') from generate_series(1, ${counts.customers})) as customers,
+      array(select nextval('contacts_id_seq') from generate_series(1, ${counts.contacts})) as contacts,
+      array(select nextval('conversations_id_seq') from generate_series(1, ${counts.conversations})) as conversations,
+      array(select nextval('messages_id_seq') from generate_series(1, ${counts.messages})) as messages
+  `
+  return row ?? { customers: [], contacts: [], conversations: [], messages: [] }
+}
+
+/** Inserts customers. Their contacts exist. */
+export async function insertCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
+  const rows = customers.map(({ companyId, id, contactId, phone }) => ({
+    company_id: companyId,
+    id,
+    contact_id: contactId,
+    phone,
+  }))
+  await tx`
+    insert into customers (company_id, id, contact_id, phone)
+    select company_id, id, contact_id, phone
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
+  `
+}
+
+/** Inserts identities that lead to no customer yet, or makes a retired one of the same customer current again. */
+export async function insertIdentities(tx: Db, identities: readonly CustomerIdentity[]): Promise<void> {
+  const rows = identities.map(({ companyId, customerId, identity, account, reportedAt, retiredAt, leftAt }) => ({
+    company_id: companyId,
+    customer_id: customerId,
+    identity,
+    account,
+    reported_at: reportedAt,
+    retired_at: retiredAt ?? null,
+    left_at: leftAt ?? null,
+  }))
+  await tx`
+    insert into customer_identities (company_id, customer_id, identity, account, reported_at, retired_at, left_at)
+    select
+      company_id, customer_id, identity, account, reported_at, retired_at,
+      case when retired_at is not null then coalesce(left_at, clock_timestamp()) end
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, customer_id bigint, identity text, account text, reported_at timestamptz,
+      retired_at timestamptz, left_at timestamptz
+    )
+    on conflict (company_id, customer_id, identity) do update set
+      account = excluded.account,
+      reported_at = excluded.reported_at,
+      retired_at = excluded.retired_at,
+      left_at = excluded.left_at
+  `
+}
+
+/** Changes the contact and the current number of customers. */
+export async function updateCustomers(tx: Db, customers: readonly NewCustomer[]): Promise<void> {
+  const rows = customers.map(({ companyId, id, contactId, phone }) => ({
+    company_id: companyId,
+    id,
+    contact_id: contactId,
+    phone,
+  }))
+  await tx`
+    update customers
+    set contact_id = input.contact_id, phone = input.phone
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint, phone text)
+    where (customers.company_id, customers.id) = (input.company_id, input.id)
+  `
+}
+
+/** Deletes identities of customers: they go to others, or are inserted anew. */
+export async function deleteIdentities(
+  tx: Db,
+  identities: readonly Pick<CustomerIdentity, 'companyId' | 'customerId' | 'identity'>[],
+): Promise<void> {
+  const rows = identities.map(({ companyId, customerId, identity }) => ({
+    company_id: companyId,
+    customer_id: customerId,
+    identity,
+  }))
+  await tx`
+    delete from customer_identities
+    using jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, customer_id bigint, identity text)
+    where (customer_identities.company_id, customer_identities.customer_id, customer_identities.identity)
+      = (input.company_id, input.customer_id, input.identity)
+  `
+}

@@ -1,0 +1,174 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { IdentityKey } from './customer-lock-store.ts'
+import { type Customer, createPeople, type IdentityState, type People } from './people.ts'
+
+/** The oldest living contact that has the phone number of an identity and is attached to no customer: one is a contact's at most. */
+type Holder = IdentityKey & { id: number; phone: string }
+
+/** A customer as it was read. */
+export type PersonRow = {
+  companyId: number
+  id: number
+  contactId: number
+  phone: string | null
+  contactPhone: string | null
+  contactPhoneIdentity: string | null
+  isLiving: boolean
+  /** Of a deleted contact: the oldest living one with the customer's number. */
+  successor: { identity: string; id: number; phone: string } | null
+  /** Identity, account, and in milliseconds since 1970 when it was reported and retired. */
+  identities: [string, string | null, number, number | null, number | null][]
+  /** Id, sender, account of the sender, user id, the messages until now. */
+  conversations: [number, number, string, string | null, number][]
+}
+
+/** The customers that identities lead to, and the contacts with those phone numbers that lead to none. */
+export type PeopleRows = { holders: Holder[]; persons: PersonRow[] }
+
+type KeyRow = { company_id: number; identity: string }
+
+const toKeyRow = ({ companyId, identity }: IdentityKey): KeyRow => ({ company_id: companyId, identity })
+
+/** Reads the oldest living contact with the phone number of each identity. The caller holds their locks. */
+export const readHolders = (tx: Db, keys: readonly IdentityKey[]): Promise<Holder[]> =>
+  keys.length === 0 ? Promise.resolve([]) : selectHolders(tx, keys.map(toKeyRow))
+
+/** Reads the customers that identities lead to. The caller holds their locks. */
+export const readPersons = (tx: Db, keys: readonly IdentityKey[]): Promise<PersonRow[]> =>
+  selectPersons(
+    tx,
+    [...Map.groupBy(keys, ({ companyId }) => companyId)].map(([companyId, own]) => ({
+      company_id: companyId,
+      identities: own.map(({ identity }) => identity),
+    })),
+  )
+
+// Lateral with a limit: a probe of the index for each row, whatever the statistics say.
+const selectHolders = (tx: Db, keys: readonly KeyRow[]) =>
+  tx<Holder[]>`
+    select input.company_id, input.identity, holder.id, holder.phone
+    from jsonb_to_recordset(${jsonRows(tx, keys)}) as input (company_id bigint, identity text)
+    cross join lateral (
+      select contacts.id, contacts.phone
+      from contacts
+      where contacts.company_id = input.company_id
+        and contacts.phone_identity = input.identity
+        and contacts.deleted_at is null
+        and not exists (
+          select from customers attached
+          where (attached.company_id, attached.contact_id) = (contacts.company_id, contacts.id)
+        )
+      order by contacts.id
+      limit 1
+    ) as holder
+  `
+
+const selectPersons = (tx: Db, companies: readonly { company_id: number; identities: readonly string[] }[]) =>
+  tx<PersonRow[]>`
+    select
+      customer.company_id, customer.id, customer.contact_id, customer.phone,
+      contact.phone as contact_phone, contact.phone_identity as contact_phone_identity,
+      contact.deleted_at is null as is_living,
+      case when contact.deleted_at is not null then (
+        select json_build_object('identity', holder.phone_identity, 'id', holder.id, 'phone', holder.phone)
+        from contacts holder
+        where holder.company_id = customer.company_id
+          and holder.phone_identity in (
+            select identity.identity
+            from customer_identities identity
+            where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+              and identity.identity ~ '^[0-9]'
+              and identity.retired_at is null
+          )
+          and holder.deleted_at is null
+          and not exists (
+            select from customers attached
+            where (attached.company_id, attached.contact_id) = (holder.company_id, holder.id)
+          )
+        order by holder.id
+        limit 1
+      ) end as successor,
+      (
+        select coalesce(json_agg(json_build_array(
+          identity.identity, identity.account, (extract(epoch from identity.reported_at) * 1000)::bigint,
+          (extract(epoch from identity.retired_at) * 1000)::bigint, ceil(extract(epoch from identity.left_at) * 1000)::bigint
+        )), '[]')
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+      ) as identities,
+      (
+        select coalesce(json_agg(json_build_array(
+          conversation.id, conversation.sender_id, sender.waba_account_id, conversation.user_id, conversation.message_count
+        )), '[]')
+        from conversations conversation
+        join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
+        where (conversation.company_id, conversation.customer_id) = (customer.company_id, customer.id)
+      ) as conversations
+    from (
+      select distinct found.company_id, found.customer_id
+      from jsonb_to_recordset(${jsonRows(tx, companies)}) as input (company_id bigint, identities text[])
+      cross join lateral unnest(input.identities) as named (identity)
+      cross join lateral find_customer(input.company_id, named.identity) as found
+    ) as person
+    cross join lateral (
+      select customers.*
+      from customers
+      where (customers.company_id, customers.id) = (person.company_id, person.customer_id)
+      limit 1
+    ) as customer
+    cross join lateral (
+      select contacts.phone, contacts.phone_identity, contacts.deleted_at
+      from contacts
+      where (contacts.company_id, contacts.id) = (customer.company_id, customer.contact_id)
+      limit 1
+    ) as contact
+  `
+
+/** The people of each company of locked identities. */
+export function toPeople(locked: readonly IdentityKey[], { holders, persons }: PeopleRows): Map<number, People> {
+  const companies = new Map<number, People>()
+  const newIds = { last: 0 }
+  for (const [companyId, keys] of Map.groupBy(locked, (key) => key.companyId)) {
+    companies.set(
+      companyId,
+      createPeople(
+        keys.map(({ identity }) => identity),
+        newIds,
+      ),
+    )
+  }
+  for (const { companyId, ...row } of persons) {
+    const people = companies.get(companyId)
+    if (people !== undefined) addPerson(people, row)
+  }
+  for (const { companyId, identity, ...holder } of holders) {
+    const people = companies.get(companyId)
+    if (people !== undefined) addHolder(people, identity, holder)
+  }
+  return companies
+}
+
+function addPerson(people: People, row: Omit<PersonRow, 'companyId'>): void {
+  const identities = new Map<string, IdentityState>()
+  for (const [identity, account, reportedAt, retiredAt, leftAt] of row.identities) {
+    identities.set(identity, { account, reportedAt, retiredAt, leftAt })
+    if (retiredAt === null || !/^[0-9]/.test(identity)) people.leads.set(identity, row.id)
+  }
+  const customer: Customer = { id: row.id, contactId: row.contactId, phone: row.phone, identities, conversations: [] }
+  for (const [id, senderId, account, userId, messageCount] of row.conversations) {
+    customer.conversations.push({ id, senderId, account, customerId: row.id, userId, messageCount, isClosed: false })
+  }
+  people.customers.set(row.id, customer)
+  people.contacts.set(row.contactId, {
+    ...{ id: row.contactId, phone: row.contactPhone, phoneIdentity: row.contactPhoneIdentity },
+    ...{ isLiving: row.isLiving, firstName: null },
+  })
+  const { successor } = row
+  if (successor !== null) addHolder(people, successor.identity, successor)
+}
+
+function addHolder(people: People, identity: string, { id, phone }: { id: number; phone: string | null }): void {
+  people.holders.set(identity, id)
+  if (people.contacts.has(id)) return
+  people.contacts.set(id, { id, phone, phoneIdentity: identity, isLiving: true, firstName: null })
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import type { AccountEvent } from '../../accounts/account-event-store.ts'
+import type { InboundItem } from '../../providers/events/event-item.ts'
+import { isHandledBy } from './item-handlers.ts'
+import { toDate } from './item-records.ts'
+import type { Routed } from './route-items.ts'
+
+/** Details that are longer are cut: the journal is for reading. */
+const DETAILS_MAX_BYTES = 4 * 1024
+
+/** The row of the journal for an item, if it is about an account. */
+export function toAccountEvent({ item, sender }: Routed<InboundItem>): AccountEvent[] {
+  if (!isHandledBy('journal', item)) return []
+  const raw = item.raw()
+  return [
+    {
+      companyId: sender.companyId,
+      wabaAccountId: sender.wabaAccountId,
+      senderId: item.route.by === 'sender' ? sender.id : null,
+      field: item.field ?? item.kind,
+      ...described(item),
+      digest: createHash('sha256').update(raw).digest(),
+      occurredAt: toDate(item.timestamp),
+    },
+  ]
+}
+
+type Described = Pick<AccountEvent, 'event' | 'severity' | 'details'>
+
+function described(item: InboundItem): Described {
+  switch (item.kind) {
+    case 'account-event':
+      return { event: item.event, severity: item.severity, details: bounded(item.details) }
+    case 'number-quality': {
+      const isWorse = item.event === 'FLAGGED' || item.event === 'DOWNGRADE'
+      const details = { phone: item.displayPhone, limit: item.limit }
+      return { event: item.event, severity: isWorse ? 'warning' : 'info', details }
+    }
+    case 'template-status': {
+      const isUsable = item.status === 'APPROVED' || item.status === 'PENDING' || item.status === null
+      const details = { ...templateOf(item), reason: item.reason, explanation: item.explanation }
+      return { event: item.event, severity: isUsable ? 'info' : 'warning', details: bounded(details) }
+    }
+    case 'template-quality':
+      return {
+        event: item.score,
+        severity: item.score === 'RED' ? 'warning' : 'info',
+        details: { ...templateOf(item), previous: item.previousScore },
+      }
+    case 'template-category':
+      return {
+        event: item.category,
+        severity: 'info',
+        details: { ...templateOf(item), previous: item.previousCategory },
+      }
+    case 'template-components':
+      return { event: null, severity: 'info', details: templateOf(item) }
+    default:
+      return { event: null, severity: 'info', details: null }
+  }
+}
+
+const templateOf = ({
+  name,
+  language,
+  templateId,
+}: {
+  name: string | null
+  language: string | null
+  templateId: string | null
+}) => ({
+  template: name,
+  language,
+  templateId,
+})
+
+function bounded(details: object | null): AccountEvent['details'] {
+  const text = JSON.stringify(details)
+  return text.length <= DETAILS_MAX_BYTES ? JSON.parse(text) : { cut: text.slice(0, DETAILS_MAX_BYTES) }
+}

@@ -1,0 +1,30 @@
+import type { InboundItem } from '../../providers/events/event-item.ts'
+
+/** The parts of the service that an item concerns. */
+type Handler = 'customers' | 'statuses' | 'templates' | 'limits' | 'consent' | 'control' | 'journal'
+
+/**
+ * Which parts handle each kind of item. A kind that is missing here does not compile, so that no event vanishes: what is
+ * about an account and not about a customer is in the journal.
+ */
+export const HANDLED_BY = {
+  message: ['customers'],
+  change: ['customers'],
+  reaction: ['customers'],
+  'number-changed': ['customers'],
+  'user-id-changed': ['customers'],
+  status: ['statuses'],
+  preference: ['consent'],
+  handover: ['control'],
+  'template-status': ['templates', 'journal'],
+  'template-quality': ['templates', 'journal'],
+  'template-category': ['templates', 'journal'],
+  'template-components': ['templates', 'journal'],
+  'number-quality': ['limits', 'journal'],
+  'account-event': ['limits', 'journal'],
+  ignored: [],
+  'unreadable-item': [],
+} as const satisfies Record<InboundItem['kind'], readonly Handler[]>
+
+export const isHandledBy = (handler: Handler, { kind }: InboundItem): boolean =>
+  (HANDLED_BY[kind] as readonly Handler[]).includes(handler)

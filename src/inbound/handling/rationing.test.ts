@@ -1,0 +1,196 @@
+import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '../../../test/database.ts'
+import { connectNumber } from '../../../test/world.ts'
+import { systemClock } from '../../clock.ts'
+import { NO_EVENTS } from '../../record-change.ts'
+import { eventReader } from '../../wiring/adapters.ts'
+import { acceptBodies } from '../ingest/accept.ts'
+import { UNPROVEN } from '../ingest/signature.ts'
+import { eventLaneOf } from '../lane.ts'
+import { type HandleEventsDeps, handleLanes } from './handle-events.ts'
+import { type InboundWorker, startInboundWorker } from './inbound-worker.ts'
+import { openEvents, rememberLarge } from './open-event.ts'
+
+/** Work is rationed by item: the backlog of one number delays another by one transaction, whatever its bodies hold. */
+let db: TestDatabase['db']
+let deps: HandleEventsDeps
+let worker: InboundWorker | undefined
+/** Called in each transaction, before its commit. */
+let beforeCommit: () => Promise<void>
+beforeAll(async () => {
+  db = (await createTestDatabase({ mirrors: true })).db
+})
+beforeEach(async () => {
+  await db`truncate inbound_events`
+  beforeCommit = async () => {}
+  deps = {
+    db,
+    events: eventReader,
+    clock: systemClock,
+    sourceType: 'parley',
+    decrypt: (sealed) => sealed,
+    forward: async () => () => {},
+    copyMedia: async () => {
+      await beforeCommit()
+      return () => {}
+    },
+    recordEvents: NO_EVENTS,
+    onAccountEvents: () => {},
+    tell: () => {},
+    onUnhandled: () => {},
+  }
+})
+afterEach(() => worker?.stop())
+
+let wamids = 0
+const bodyOf = (number: string, items: number, text = 'x') =>
+  Buffer.from(
+    JSON.stringify({
+      entry: [
+        {
+          changes: [
+            {
+              field: 'messages',
+              value: {
+                metadata: { phone_number_id: number },
+                messages: Array.from({ length: items }, (_, n) => {
+                  wamids += 1
+                  return {
+                    from: `39333${n}`,
+                    id: `r${wamids}`,
+                    timestamp: '1760000000',
+                    type: 'text',
+                    text: { body: text },
+                  }
+                }),
+              },
+            },
+          ],
+        },
+      ],
+    }),
+  )
+const accept = (...bodies: Buffer[]) =>
+  acceptBodies(
+    db,
+    eventReader,
+    bodies.map((body) => ({ body, receivedAt: null, proof: UNPROVEN, address: null })),
+  )
+const countOf = async (number: string) => {
+  const [row] = await db<{ count: number }[]>`
+    select count(*)::int as count
+    from messages
+    join sender_routes route on route.company_id = messages.company_id and route.phone_number_id = ${number}
+  `
+  return row!.count
+}
+
+/** Numbers of companies that differ; of one lane, or each of another. */
+async function connectNumbers(count: number, areInOneLane: boolean): Promise<[string, ...string[]]> {
+  const byLane = new Map<number, string[]>()
+  for (;;) {
+    const number = await connectNumber(db)
+    byLane.set(eventLaneOf(number), [...(byLane.get(eventLaneOf(number)) ?? []), number])
+    const found = areInOneLane ? byLane.get(eventLaneOf(number)) : [...byLane.values()].flatMap(([one]) => one ?? [])
+    const [first, ...others] = found ?? []
+    if (first !== undefined && others.length === count - 1) return [first, ...others]
+  }
+}
+
+test.each([
+  ['of another lane', false],
+  ['of the same lane', true],
+])('a body with 1,000 messages leaves room for a message %s in the first transaction', async (_where, areInOneLane) => {
+  const [busy, other] = await connectNumbers(2, areInOneLane)
+  await accept(bodyOf(busy, 1_000), bodyOf(other!, 1))
+  await handleLanes(deps, [...new Set([busy, other!].map(eventLaneOf))])
+  expect(await countOf(other!)).toBe(1)
+  expect(await countOf(busy)).toBe(100)
+})
+
+test('200 earlier messages, and a body of 4 MiB, leave room for a message of another number', async () => {
+  const [busy, other] = await connectNumbers(2, false)
+  await accept(bodyOf(busy, 1, 'x'.repeat(4 * 1024 * 1024 - 1_000)))
+  await accept(...Array.from({ length: 250 }, () => bodyOf(busy, 1)), bodyOf(other!, 1))
+  await handleLanes(deps, [busy, other!].map(eventLaneOf))
+  expect(await countOf(other!)).toBe(1)
+})
+
+test('all items of several numbers are handled in order, each once, however they are split', async () => {
+  const numbers = await connectNumbers(3, true)
+  await accept(
+    bodyOf(numbers[0], 130, 'slice a'),
+    bodyOf(numbers[1]!, 7),
+    bodyOf(numbers[0], 90, 'slice b'),
+    bodyOf(numbers[2]!, 210),
+  )
+  while ((await handleLanes(deps, [eventLaneOf(numbers[0])])).handled > 0);
+  expect(await Promise.all(numbers.map(countOf))).toEqual([220, 7, 210])
+  const texts = await db<{ text: string }[]>`
+    select text from messages where company_id > 0 and text in ('slice a', 'slice b') order by id
+  `
+  expect(texts.map(({ text }) => text.at(-1)).join('')).toBe('a'.repeat(130) + 'b'.repeat(90))
+})
+
+test('a message is handled while the transaction of a busy number is still open', async () => {
+  const [busy, other] = await connectNumbers(2, false)
+  const [isOpen, mayCommit] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  beforeCommit = async () => {
+    beforeCommit = async () => {}
+    isOpen.resolve()
+    await mayCommit.promise
+  }
+  await accept(bodyOf(busy, 1_000))
+  worker = startInboundWorker({ ...deps, onFailure: () => {} })
+  await isOpen.promise
+  await accept(bodyOf(other!, 1))
+  worker.wake()
+  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(1)
+  expect(await countOf(busy)).toBe(0)
+  mayCommit.resolve()
+})
+
+test('a message waits for one transaction when others have all workers busy', async () => {
+  const [first, second, third, other] = await connectNumbers(4, false)
+  const busy = [first, second!, third!]
+  /** One for each transaction, in their order. */
+  const gates: PromiseWithResolvers<void>[] = []
+  const areOpen = Promise.withResolvers<void>()
+  beforeCommit = async () => {
+    const gate = Promise.withResolvers<void>()
+    gates.push(gate)
+    if (gates.length === 3) areOpen.resolve()
+    await gate.promise
+  }
+  // Each waits for so many events that it has a transaction of its own.
+  for (const number of busy) await accept(...Array.from({ length: 200 }, () => bodyOf(number, 20)))
+  worker = startInboundWorker({ ...deps, onFailure: () => {} })
+  await areOpen.promise
+  await accept(bodyOf(other!, 1))
+  worker.wake()
+  gates[0]!.resolve()
+  // The next transaction is that of the message: it needs no other gate than its own.
+  await expect.poll(() => gates.length, { timeout: 20_000 }).toBe(4)
+  gates[3]!.resolve()
+  await expect.poll(() => countOf(other!), { timeout: 20_000 }).toBe(1)
+  expect((await Promise.all(busy.map(countOf))).sort()).toEqual([0, 0, 100])
+  beforeCommit = async () => {}
+  for (const gate of gates) gate.resolve()
+}, 60_000)
+
+test('the items of a large body are parsed once, however many slices they are handled in', () => {
+  let parsed = 0
+  const reader = rememberLarge({
+    parse: (raw) => {
+      parsed += 1
+      return eventReader.parse(raw)
+    },
+  })
+  const event = {
+    ...{ lane: 1, id: 7, part: 'n', others: [], body: bodyOf('n', 300), receivedAt: new Date(), done: 0 },
+    ...{ signature: null, secretMac: null, isChecked: true, address: null },
+  }
+  const bounds = { items: 100, itemsOfNumber: 100 }
+  for (const done of [0, 100, 200]) expect(openEvents(reader, [{ ...event, done }], bounds).owned).toHaveLength(100)
+  expect(parsed).toBe(1)
+})

@@ -1,0 +1,52 @@
+import {
+  type IdentityKey,
+  type LockedIdentity,
+  lockCustomers,
+  tryLockCustomers,
+} from '../../customers/customer-lock-store.ts'
+import { toPeople } from '../../customers/people-store.ts'
+import type { Db } from '../../db/connect.ts'
+import { ContentionError } from '../../db/failure.ts'
+import { decideInbound, type InboundEntry } from './decide-inbound.ts'
+import { identityKeys, readInboundFacts } from './inbound-facts.ts'
+import { type RecordedBatch, writeInbound } from './write-inbound.ts'
+
+/**
+ * Records what customers, and the business in its phone app, wrote, and what the provider reports of who they are: facts are
+ * read behind locks, `decideInbound` decides about all entries in their order, and the rest is written. `sourceType`: of the
+ * contacts that it creates.
+ */
+export async function recordInbound(
+  tx: Db,
+  entries: readonly InboundEntry[],
+  sourceType: string,
+  at: Date,
+): Promise<RecordedBatch> {
+  if (entries.length === 0) return { recorded: [], movedCompanies: [], changedContacts: [] }
+  const locking = lock(tx, identityKeys(entries))
+  const more = new Map<string, IdentityKey>()
+  for (;;) {
+    const facts = await readInboundFacts(tx, entries, locking)
+    const people = toPeople([...facts.locked, ...more.values()], facts.rows)
+    const decisions = decideInbound(entries, { people, recorded: facts.recorded })
+    const missing = [...people].flatMap(([companyId, { unlocked }]) =>
+      [...unlocked].map((identity): IdentityKey => ({ companyId, identity })),
+    )
+    if (missing.length === 0) return writeInbound(tx, { people, ...decisions }, facts, { sourceType, at })
+    await lockMore(tx, missing)
+    for (const key of missing) more.set(`${key.companyId} ${key.identity}`, key)
+  }
+}
+
+/** Locks the identities and their customers. One that moves in between leaves a customer that is not locked. */
+async function lock(tx: Db, keys: readonly IdentityKey[]): Promise<LockedIdentity[]> {
+  const locked = await lockCustomers(tx, keys)
+  if (locked.length < keys.length) throw new ContentionError('a customer got another identity at the same time')
+  return locked
+}
+
+/** Without waiting: the transaction holds locks that come later in the order. */
+async function lockMore(tx: Db, keys: readonly IdentityKey[]): Promise<void> {
+  const locked = await tryLockCustomers(tx, keys)
+  if (locked.length < keys.length) throw new ContentionError('another transaction has the former number of a customer')
+}

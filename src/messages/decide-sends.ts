@@ -1,0 +1,140 @@
+/** One send, before the provider is called. */
+export type Send = {
+  companyId: number
+  senderId: number
+  /** The identity that the request names. */
+  identity: string
+  /** Its digits as written; null when the recipient is a user id. */
+  phone: string | null
+  /** The sender's WhatsApp business account, which gives user ids their meaning. */
+  account: string
+  contactSource: string
+  sourceType: string
+  /** Whether an open 24-hour window is needed. */
+  needsWindow: boolean
+  /** Whether it is marketing, which an opt-out refuses. */
+  needsConsent: boolean
+  /** Customers who may be written to outside an open window within 24 hours; null: no limit. */
+  dailyLimit: number | null
+  /** Whose limit that is: the provider's portfolio where it is known, else the sender. */
+  limitScope: string
+  /** Seconds between two messages of the sender; null: no throttle, neither of the sender nor per customer. */
+  slotSeconds: number | null
+  type: string
+  /** Its name, and its category at the provider; null: plain text or media. */
+  template: { name: string; category: string } | null
+  text: string | null
+  media: object | null
+  senderName: string
+  /** The reservation of the request's Idempotency-Key. */
+  idempotencyId: number | null
+}
+
+/** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, sender or limit. */
+export type SendFacts = {
+  /** False: its Idempotency-Key was released, or claimed by a repeated request. */
+  holdsKey: boolean
+  /** False: another transaction holds the lock of its customer. */
+  isLocked: boolean
+  conversationKey: string
+  senderKey: string
+  limitKey: string
+  /** The last statement of the person about marketing on WhatsApp, over all identities; null: there is none. */
+  consent: boolean | null
+  /** When the customer last wrote in this conversation. */
+  lastInboundAt: Date | null
+  /** When the next message to the customer is on time. */
+  nextMessageMs: number | null
+  /** When the sender's next message is on time. */
+  nextSlotMs: number | null
+  /** Places of the daily limit in use, whether the customer has one, and when the next one is free. */
+  limit: { used: number; isCounted: boolean; freeAt: Date | null }
+}
+
+export type SendDecision =
+  | { refusal: 'key' | 'busy' | 'consent' }
+  | { refusal: 'window'; lastInboundAt: Date | null }
+  | { refusal: 'throttle'; waitSeconds: number }
+  | { refusal: 'limit'; retryAt: Date }
+  | { refusal: null; waitSeconds: number; nextMessageMs: number; nextSlotMs: number | null; takesPlace: boolean }
+
+export type ThrottleLimits = {
+  /** Messages that one customer may get at once. */
+  pairBurst: number
+  /** Seconds between two messages to one customer after the burst. */
+  pairSeconds: number
+  /** A send waits at most this long for its slot. */
+  longestWaitSeconds: number
+}
+
+/**
+ * The clock of the service decides about windows and the daily limit; slots are in milliseconds since 1970, with fractions, by
+ * the clock of the database.
+ */
+export type Now = { at: Date; slotsMs: number }
+
+export const WINDOW_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Decides for each send whether it may go out, in the order in which they came: the only place where consent, window,
+ * throttle and daily limit refuse one (decisions: WhatsApp send, Consent, ThrottleLimits). A send sees the slots and places that
+ * earlier ones took; a refused one takes none.
+ */
+export function decideSends(
+  sends: readonly Send[],
+  facts: readonly SendFacts[],
+  limits: ThrottleLimits,
+  now: Now,
+): SendDecision[] {
+  const taken: Taken = { nextMessageMs: new Map(), nextSlotMs: new Map(), places: new Map(), counted: new Set() }
+  return sends.map((send, index) => {
+    const known = facts[index]
+    return known === undefined ? { refusal: 'busy' } : decide(send, known, limits, now, taken)
+  })
+}
+
+/** Slots and places that earlier sends of the batch took, by the keys of their facts. */
+type Taken = {
+  nextMessageMs: Map<string, number>
+  nextSlotMs: Map<string, number>
+  places: Map<string, number>
+  counted: Set<string>
+}
+
+function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, taken: Taken): SendDecision {
+  if (!facts.holdsKey) return { refusal: 'key' }
+  if (!facts.isLocked) return { refusal: 'busy' }
+  if (send.needsConsent && facts.consent === false) return { refusal: 'consent' }
+  const isOpen = isWindowOpen(facts.lastInboundAt, now.at)
+  if (send.needsWindow && !isOpen) return { refusal: 'window', lastInboundAt: facts.lastInboundAt }
+
+  const messageMs = Math.max(taken.nextMessageMs.get(facts.conversationKey) ?? facts.nextMessageMs ?? 0, now.slotsMs)
+  const slotMs = Math.max(taken.nextSlotMs.get(facts.senderKey) ?? facts.nextSlotMs ?? 0, now.slotsMs)
+  const waitSeconds = send.slotSeconds === null ? 0 : waitFor(messageMs - now.slotsMs, slotMs - now.slotsMs, limits)
+  if (waitSeconds > limits.longestWaitSeconds) return { refusal: 'throttle', waitSeconds }
+
+  const places = taken.places.get(facts.limitKey) ?? 0
+  const place = `${facts.limitKey} ${facts.conversationKey}`
+  const takesPlace = send.dailyLimit !== null && !isOpen && !facts.limit.isCounted && !taken.counted.has(place)
+  if (takesPlace && facts.limit.used + places >= (send.dailyLimit ?? 0)) {
+    return { refusal: 'limit', retryAt: facts.limit.freeAt ?? new Date(now.at.getTime() + WINDOW_MS) }
+  }
+
+  if (takesPlace) {
+    taken.places.set(facts.limitKey, places + 1)
+    taken.counted.add(place)
+  }
+  const nextMessageMs = messageMs + limits.pairSeconds * 1000
+  const nextSlotMs = send.slotSeconds === null ? null : slotMs + send.slotSeconds * 1000
+  taken.nextMessageMs.set(facts.conversationKey, nextMessageMs)
+  if (nextSlotMs !== null) taken.nextSlotMs.set(facts.senderKey, nextSlotMs)
+  return { refusal: null, waitSeconds, nextMessageMs, nextSlotMs, takesPlace }
+}
+
+/** Strictly less than 24 hours after the customer's last message. */
+const isWindowOpen = (lastInboundAt: Date | null, at: Date): boolean =>
+  lastInboundAt !== null && at.getTime() - lastInboundAt.getTime() < WINDOW_MS
+
+/** The longer wait, in seconds: the sender's, or the one of a customer, who gets a burst at once. */
+const waitFor = (pairMs: number, slotMs: number, { pairSeconds, pairBurst }: ThrottleLimits): number =>
+  Math.max(0, pairMs / 1000 - pairSeconds * (pairBurst - 1), slotMs / 1000)

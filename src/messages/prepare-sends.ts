@@ -1,0 +1,134 @@
+import { latestConsents } from '../contacts/consent/shown-consent.ts'
+import { insertCustomerContacts } from '../contacts/customer-contact-store.ts'
+import { type LockedIdentity, tryLockCustomers } from '../customers/customer-lock-store.ts'
+import { insertCustomers, insertIdentities, takeIds } from '../customers/customer-store.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { pinPlans } from '../db/pin-plans.ts'
+import { NO_EVENTS, type RecordChange, type RecordEvents } from '../record-change.ts'
+import { takePlaces } from './daily-limit-store.ts'
+import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
+import { type AcceptedSend, countNew, personOf, planSends, type SendPlan } from './plan-sends.ts'
+import { identityKeysOf, lockKeys, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
+import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
+import { LIMITS } from './throttle.ts'
+
+export type PreparedSend =
+  | Exclude<SendDecision, { refusal: null }>
+  /** It may be sent after this wait. */
+  | { refusal: null; waitSeconds: number; conversationId: number; messageId: number }
+
+/** One row that another session holds must not stop the sends of all companies. */
+const LOCK_TIMEOUT_MS = 1_000
+
+/**
+ * Decides for many sends at once whether each may go out, and writes the pending messages of those that may, in one
+ * transaction: facts behind locks, `decideSends`, rows. Answers in the order given.
+ */
+export async function prepareSends(
+  db: Pool,
+  sends: readonly Send[],
+  at: Date,
+  events: RecordEvents = NO_EVENTS,
+): Promise<PreparedSend[]> {
+  const run = async (tx: Db, commit: () => Promise<unknown>): Promise<PreparedSend[]> => {
+    const { rows, facts } = await readSendFacts(tx, sends, at)
+    const now = { at, slotsMs: rows[0]?.nowMs ?? 0 }
+    const decisions = decideSends(sends, facts, LIMITS, now)
+    const accepted = sends.flatMap((send, index): AcceptedSend[] => {
+      const [decision, row] = [decisions[index], rows[index]]
+      return decision?.refusal === null && row !== undefined ? [{ send, row, decision }] : []
+    })
+    const plan = accepted.length === 0 ? undefined : planSends(accepted, await takeIds(tx, countNew(accepted)))
+    const created = (plan?.contacts ?? []).map(
+      ({ companyId, id }): RecordChange => ({ event: 'contact.changed', companyId, id, change: 'created' }),
+    )
+    const isReported = events.areWanted(
+      'contact.changed',
+      created.map(({ companyId }) => companyId),
+    )
+    await Promise.all([plan && writePlan(tx, plan, at), !isReported && commit()])
+    if (isReported) {
+      await events.publish(tx, created)
+      await commit()
+    }
+    const messages = new Map(plan?.messages.map((message) => [message.send, message]))
+    return sends.map((send, index) => toPrepared(decisions[index], messages.get(send)))
+  }
+  return db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
+}
+
+/** All statements are sent at once; the server reads in a statement of its own, after it has the locks. */
+async function readSendFacts(tx: Db, sends: readonly Send[], at: Date) {
+  const marketing = sends.filter(({ needsConsent }) => needsConsent)
+  const [, keys, locked, , consents, rows] = await Promise.all([
+    pinPlans(tx, LOCK_TIMEOUT_MS),
+    lockKeys(tx, sends),
+    tryLockCustomers(tx, identityKeysOf(sends)),
+    lockLimits(tx, sends, at),
+    marketing.length > 0 ? latestConsents(tx, 'whatsapp', identityKeysOf(marketing)) : [],
+    readSendRows(tx, sends, at),
+  ])
+  const consentOf = new Map(marketing.map((send, index) => [send, consents[index] ?? null]))
+  const customerOf = new Map(locked.map((one) => [keyOf(one), one]))
+  const facts = sends.map((send, index): SendFacts => {
+    const row = rows[index]
+    if (row === undefined) throw new Error('A send has no facts')
+    return toFacts(send, row, keys, customerOf.get(keyOf(send)), consentOf.get(send) ?? null)
+  })
+  return { rows, facts }
+}
+
+const keyOf = ({ companyId, identity }: { companyId: number; identity: string }) => `${companyId} ${identity}`
+
+function toFacts(
+  send: Send,
+  row: SendRow,
+  keys: ReadonlySet<string>,
+  locked: LockedIdentity | undefined,
+  consent: boolean | null,
+): SendFacts {
+  const sender = `${send.companyId} ${send.senderId}`
+  return {
+    holdsKey: send.idempotencyId === null || keys.has(`${send.companyId} ${send.idempotencyId}`),
+    // An identity that leads to another customer by now was moved in between.
+    isLocked: locked !== undefined && locked.customerId === row.customerId,
+    conversationKey: `${personOf(send, row)} ${send.senderId}`,
+    senderKey: sender,
+    limitKey: `${send.companyId} ${send.limitScope}`,
+    consent,
+    lastInboundAt: row.lastInboundAt,
+    nextMessageMs: row.nextMessageMs,
+    nextSlotMs: row.nextSlotMs,
+    limit: { used: row.used, isCounted: row.isCounted, freeAt: row.freeAt },
+  }
+}
+
+/** Rows that others refer to come first; all statements are sent at once. */
+async function writePlan(tx: Db, plan: SendPlan, at: Date): Promise<void> {
+  const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
+  await Promise.all([
+    plan.contacts.length > 0 && insertCustomerContacts(tx, plan.contacts),
+    plan.customers.length > 0 && insertCustomers(tx, plan.customers),
+    identities.length > 0 && insertIdentities(tx, identities),
+    plan.attached.length > 0 && attachContacts(tx, plan.attached),
+    writeSendConversations(tx, plan.conversations, at),
+    insertPendingMessages(tx, plan.messages, at),
+    plan.slots.length > 0 && writeSlots(tx, plan.slots),
+    plan.places.length > 0 && takePlaces(tx, plan.places, at),
+  ])
+}
+
+function toPrepared(
+  decision: SendDecision | undefined,
+  message: SendPlan['messages'][number] | undefined,
+): PreparedSend {
+  if (decision === undefined) throw new Error('A send was not decided')
+  if (decision.refusal !== null) return decision
+  if (message === undefined) throw new Error('An accepted send was not written')
+  return {
+    refusal: null,
+    waitSeconds: decision.waitSeconds,
+    conversationId: message.conversationId,
+    messageId: message.id,
+  }
+}

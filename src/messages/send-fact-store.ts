@@ -1,0 +1,221 @@
+import type { IdentityKey } from '../customers/customer-lock-store.ts'
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { Send } from './decide-sends.ts'
+
+/** A send's customer, conversation, slots and places, as the database knows them. */
+export type SendRow = {
+  customerId: number | null
+  /** Of the customer; null: there is no customer, or its contact was deleted. */
+  contactId: number | null
+  /** The oldest living contact with the recipient's phone that is attached to no customer. */
+  phoneContactId: number | null
+  conversationId: number | null
+  /** The customer's current user id in the account of the sender, for a conversation that is to be created. */
+  userId: string | null
+  messageCount: number
+  lastInboundAt: Date | null
+  nextMessageMs: number | null
+  nextSlotMs: number | null
+  used: number
+  isCounted: boolean
+  freeAt: Date | null
+  /** The database's clock, behind the locks. */
+  nowMs: number
+}
+
+/** Locks the Idempotency-Keys of sends; returns those, as company and id, that their requests still hold. */
+export async function lockKeys(tx: Db, sends: readonly Send[]): Promise<Set<string>> {
+  const rows = sends.flatMap(({ companyId, idempotencyId }) =>
+    idempotencyId === null ? [] : [{ company_id: companyId, id: idempotencyId }],
+  )
+  if (rows.length === 0) return new Set()
+  const held = await tx<{ companyId: number; id: number }[]>`
+    select key.company_id, key.id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint)
+    join idempotency_keys key on (key.company_id, key.id) = (input.company_id, input.id)
+    where key.answer_status is null and key.message_id is null
+    order by key.company_id, key.id
+    for update of key
+  `
+  return new Set(held.map(({ companyId, id }) => `${companyId} ${id}`))
+}
+
+/**
+ * Locks the throttles and the daily limits of sends, in the same order everywhere. Places that customers took more than a
+ * day ago are given back first, at most `MAX_EXPIRED` of a limit.
+ */
+export async function lockLimits(tx: Db, sends: readonly Send[], at: Date): Promise<void> {
+  const throttled = sends.filter(({ slotSeconds }) => slotSeconds !== null)
+  const limited = sends.filter(({ dailyLimit }) => dailyLimit !== null)
+  await Promise.all([
+    throttled.length > 0 && lockThrottles(tx, throttled),
+    limited.length > 0 && createDailyLimits(tx, limited),
+    limited.length > 0 && expirePlaces(tx, limited, at),
+  ])
+}
+
+const MAX_EXPIRED = 500
+
+const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
+  select
+  from sender_limits limits
+  where (limits.company_id, limits.sender_id) in (
+    select input.company_id, input.sender_id
+    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, sender_id bigint)
+  )
+  order by limits.company_id, limits.sender_id
+  for update
+`
+
+const createDailyLimits = (tx: Db, sends: readonly Send[]) => tx`
+  insert into daily_limits (company_id, scope)
+  select distinct input.company_id, input.scope
+  from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, scope text)
+  order by input.company_id, input.scope
+  on conflict do nothing
+`
+
+const expirePlaces = (tx: Db, sends: readonly Send[], at: Date) => tx`
+  with own as materialized (
+    select limits.company_id, limits.scope
+    from daily_limits limits
+    where (limits.company_id, limits.scope) in (
+      select input.company_id, input.scope
+      from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, scope text)
+    )
+    order by limits.company_id, limits.scope
+    for update
+  ),
+  expired as (
+    delete from daily_limit_entries entry
+    using own
+    cross join lateral (
+      select oldest.customer_id
+      from daily_limit_entries oldest
+      where (oldest.company_id, oldest.scope) = (own.company_id, own.scope)
+        and oldest.counted_at <= ${at}::timestamptz - interval '24 hours'
+      order by oldest.counted_at
+      limit ${MAX_EXPIRED}
+    ) as oldest
+    where (entry.company_id, entry.scope, entry.customer_id) = (own.company_id, own.scope, oldest.customer_id)
+    returning entry.company_id, entry.scope
+  )
+  update daily_limits limits
+  set used = limits.used - freed.places
+  from (select company_id, scope, count(*)::integer as places from expired group by company_id, scope) as freed
+  where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
+`
+
+/** Facts about sends, in their order. To be called behind their locks, in a statement of its own. */
+export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Promise<SendRow[]> {
+  // Lateral with a limit: a probe of the index for each send, whatever the statistics say.
+  return await tx<SendRow[]>`
+    select
+      customer.id as customer_id,
+      case when contact.deleted_at is null then contact.id end as contact_id,
+      holder.id as phone_contact_id,
+      conversation.id as conversation_id,
+      case when conversation.id is null then (
+        select identity.identity
+        from customer_identities identity
+        where (identity.company_id, identity.customer_id) = (input.company_id, customer.id)
+          and identity.account = input.account
+          and identity.retired_at is null
+        order by identity.reported_at desc
+        limit 1
+      ) end as user_id,
+      coalesce(conversation.message_count, 0) as message_count,
+      conversation.last_inbound_at,
+      extract(epoch from conversation.next_message_at)::double precision * 1000 as next_message_ms,
+      extract(epoch from limits.next_slot_at)::double precision * 1000 as next_slot_ms,
+      coalesce(daily.used, 0) as used,
+      coalesce(place.counted_at > ${at}::timestamptz - interval '24 hours', false) as is_counted,
+      oldest.counted_at + interval '24 hours' as free_at,
+      extract(epoch from clock_timestamp())::double precision * 1000 as now_ms
+    from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
+      ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer
+    )
+    ${personOfSend(tx)}
+    ${limitsOfSend(tx)}
+    order by input.ord
+  `
+}
+
+/** The customer of a send, the contact, and the conversation with the sender. */
+const personOfSend = (tx: Db) => tx`
+  left join lateral find_customer(input.company_id, input.identity) as named on true
+  left join lateral (
+    select known.id, known.contact_id
+    from customers known
+    where (known.company_id, known.id) = (input.company_id, named.customer_id)
+    limit 1
+  ) as customer on true
+  left join lateral (
+    select known.id, known.deleted_at
+    from contacts known
+    where (known.company_id, known.id) = (input.company_id, customer.contact_id)
+    limit 1
+  ) as contact on true
+  left join lateral (
+    select known.id
+    from contacts known
+    where (known.company_id, known.phone_identity) = (input.company_id, input.identity)
+      and known.deleted_at is null
+      and not exists (
+        select from customers attached where (attached.company_id, attached.contact_id) = (known.company_id, known.id)
+      )
+    order by known.id
+    limit 1
+  ) as holder on true
+  left join lateral (
+    select known.id, known.message_count, known.last_inbound_at, known.next_message_at
+    from conversations known
+    where (known.company_id, known.sender_id, known.customer_id) = (input.company_id, input.sender_id, customer.id)
+    limit 1
+  ) as conversation on true
+`
+
+/** The slot of the sender and the places of the daily limit. */
+const limitsOfSend = (tx: Db) => tx`
+  left join lateral (
+    select known.next_slot_at
+    from sender_limits known
+    where (known.company_id, known.sender_id) = (input.company_id, input.sender_id)
+    limit 1
+  ) as limits on true
+  left join lateral (
+    select known.used
+    from daily_limits known
+    where input.daily_limit is not null and (known.company_id, known.scope) = (input.company_id, input.scope)
+    limit 1
+  ) as daily on true
+  left join lateral (
+    select known.counted_at
+    from daily_limit_entries known
+    where input.daily_limit is not null
+      and (known.company_id, known.scope, known.customer_id) = (input.company_id, input.scope, customer.id)
+    limit 1
+  ) as place on true
+  left join lateral (
+    select known.counted_at
+    from daily_limit_entries known
+    where daily.used >= input.daily_limit and (known.company_id, known.scope) = (input.company_id, input.scope)
+    order by known.counted_at
+    -- Of a limit that was lowered, all places above it come first.
+    offset least(greatest(daily.used - input.daily_limit, 0), 1000)
+    limit 1
+  ) as oldest on true
+`
+
+export const identityKeysOf = (sends: readonly Send[]): IdentityKey[] =>
+  sends.map(({ companyId, identity }) => ({ companyId, identity }))
+
+const toRow = (send: Send, ord: number) => ({
+  ord,
+  company_id: send.companyId,
+  sender_id: send.senderId,
+  identity: send.identity,
+  account: send.account,
+  scope: send.limitScope,
+  daily_limit: send.dailyLimit,
+})

@@ -1,0 +1,149 @@
+import { type Db, jsonRows } from '../db/connect.ts'
+import type { SendPlan } from './plan-sends.ts'
+
+/** Attaches customers to other contacts: those that they had were deleted. */
+export async function attachContacts(tx: Db, attached: SendPlan['attached']): Promise<void> {
+  const rows = attached.map(({ companyId, customerId, contactId }) => ({
+    company_id: companyId,
+    id: customerId,
+    contact_id: contactId,
+  }))
+  await tx`
+    update customers customer
+    set contact_id = input.contact_id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, contact_id bigint)
+    where (customer.company_id, customer.id) = (input.company_id, input.id)
+  `
+}
+
+/** Creates or updates the conversations of accepted sends, each once. */
+export async function writeSendConversations(
+  tx: Db,
+  conversations: SendPlan['conversations'],
+  at: Date,
+): Promise<void> {
+  const toRow = (conversation: SendPlan['conversations'][number]) => ({
+    company_id: conversation.companyId,
+    id: conversation.id,
+    sender_id: conversation.senderId,
+    customer_id: conversation.customerId,
+    user_id: conversation.userId,
+    messages: conversation.messages,
+    last_text: conversation.lastText,
+    next_message_ms: conversation.nextMessageMs,
+  })
+  const created = conversations.filter(({ isNew }) => isNew).map(toRow)
+  const existing = conversations.filter(({ isNew }) => !isNew).map(toRow)
+  await Promise.all([
+    created.length > 0 && insertConversations(tx, created, at),
+    existing.length > 0 && updateConversations(tx, existing, at),
+  ])
+}
+
+const fromRows = (tx: Db, rows: readonly object[]) => tx`
+  jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+    company_id bigint, id bigint, sender_id bigint, customer_id bigint, user_id text, messages integer, last_text text,
+    next_message_ms double precision
+  )
+`
+
+const insertConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+  with created as (
+    insert into conversations (
+      company_id, id, sender_id, customer_id, user_id, message_count, last_text, last_direction, last_message_at,
+      next_message_at, created_at, updated_at
+    )
+    overriding system value
+    select
+      input.company_id, input.id, input.sender_id, input.customer_id, input.user_id, input.messages, input.last_text,
+      'outbound', ${at}, to_timestamp(input.next_message_ms / 1000), ${at}, ${at}
+    from ${fromRows(tx, rows)}
+    returning company_id, id, sender_id
+  ),
+  listed as (
+    insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
+    select company_id, id, ${at}, sender_id
+    from created
+  )
+  insert into conversation_counts as existing (company_id, total)
+  select company_id, count(*)
+  from created
+  group by company_id
+  order by company_id
+  on conflict (company_id, writer) do update set total = existing.total + excluded.total
+`
+
+const updateConversations = (tx: Db, rows: readonly object[], at: Date) => tx`
+  with updated as (
+    update conversations conversation
+    set
+      message_count = conversation.message_count + input.messages,
+      last_text = input.last_text,
+      last_direction = 'outbound',
+      last_message_at = ${at},
+      next_message_at = to_timestamp(input.next_message_ms / 1000),
+      updated_at = ${at}
+    from ${fromRows(tx, rows)}
+    where (conversation.company_id, conversation.id) = (input.company_id, input.id)
+    returning conversation.company_id, conversation.id
+  )
+  update conversation_activity activity
+  -- A slower clock never moves a conversation back.
+  set active_at = greatest(activity.active_at, ${at})
+  from updated
+  where (activity.company_id, activity.conversation_id) = (updated.company_id, updated.id)
+`
+
+/** Inserts the pending messages of accepted sends, and notes each on the Idempotency-Key of its request. */
+export async function insertPendingMessages(tx: Db, messages: SendPlan['messages'], at: Date): Promise<void> {
+  const rows = messages.map(({ send, id, conversationId, seq }) => ({
+    company_id: send.companyId,
+    id,
+    conversation_id: conversationId,
+    seq,
+    type: send.type,
+    template: send.template?.name ?? null,
+    category: send.template?.category ?? null,
+    text: send.text,
+    media: send.media,
+    sender_name: send.senderName,
+    idempotency_id: send.idempotencyId,
+  }))
+  await tx`
+    with message as (
+      insert into messages (
+        company_id, id, conversation_id, seq, direction, type, template, category, text, media, status, sender_name,
+        sent_at, created_at, updated_at
+      )
+      overriding system value
+      select
+        input.company_id, input.id, input.conversation_id, input.seq, 'outbound', input.type, input.template,
+        input.category, input.text, nullif(input.media, 'null'), 'pending', input.sender_name, ${at}, ${at}, ${at}
+      from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+        company_id bigint, id bigint, conversation_id bigint, seq bigint, type text, template text, category text,
+        text text, media jsonb, sender_name text
+      )
+    )
+    update idempotency_keys key
+    set message_id = input.id
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, id bigint, idempotency_id bigint)
+    where (key.company_id, key.id) = (input.company_id, input.idempotency_id)
+  `
+}
+
+/** Notes when each sender's next message is on time. */
+export async function writeSlots(tx: Db, slots: SendPlan['slots']): Promise<void> {
+  const rows = slots.map(({ companyId, senderId, nextSlotMs }) => ({
+    company_id: companyId,
+    sender_id: senderId,
+    next_slot_ms: nextSlotMs,
+  }))
+  await tx`
+    update sender_limits limits
+    set next_slot_at = to_timestamp(input.next_slot_ms / 1000)
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      company_id bigint, sender_id bigint, next_slot_ms double precision
+    )
+    where (limits.company_id, limits.sender_id) = (input.company_id, input.sender_id)
+  `
+}
