@@ -1,0 +1,39 @@
+/** The contract about the daily limit and the 24-hour window of one number as a model. Moments are epoch milliseconds. */
+const DAY_MS = 24 * 3600 * 1000
+
+export type Outcome = 'accepted' | 'refused' | 'unknown'
+export type Expected = 'sent' | 'refused' | 'unknown' | 'window' | 'limit'
+
+export class Limits {
+  readonly dailyLimit: number
+  private readonly inbound = new Map<string, number>()
+  private readonly counted: { customer: string; at: number }[] = []
+
+  constructor(dailyLimit: number) {
+    this.dailyLimit = dailyLimit
+  }
+
+  /** Opens the window, by the provider's time, which is never later than the arrival. */
+  receive(customer: string, sentAt: number): void {
+    this.inbound.set(customer, Math.max(sentAt, this.inbound.get(customer) ?? 0))
+  }
+
+  isOpen(customer: string, now: number): boolean {
+    return now - (this.inbound.get(customer) ?? -Infinity) < DAY_MS
+  }
+
+  /** The places that are taken: customers whom a message reached, or may have reached, outside the window. */
+  taken(now: number): string[] {
+    return this.counted.filter(({ at }) => at > now - DAY_MS).map(({ customer }) => customer)
+  }
+
+  send(customer: string, needsWindow: boolean, outcome: Outcome, now: number): Expected {
+    const isOpen = this.isOpen(customer, now)
+    if (needsWindow && !isOpen) return 'window'
+    const taken = this.taken(now)
+    const takesPlace = !isOpen && !taken.includes(customer)
+    if (takesPlace && taken.length >= this.dailyLimit) return 'limit'
+    if (takesPlace && outcome !== 'refused') this.counted.push({ customer, at: now })
+    return outcome === 'accepted' ? 'sent' : outcome
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The contract about customers as a model: persons as the provider knows them, and what the provider has reported to a company.
+ * It knows nothing of tables. `person` is the true writer; the service has only the identities.
+ */
+export type Named = { phone: string | null; userId: string | null }
+export type Customer = Named & {
+  person: string
+  /** Since a report of another number that named no ids: the next user id is the customer's. */
+  awaitsUserId: boolean
+  /** The moment of the report that gave the customer the number. */
+  phoneSince: number
+  formerUserIds: string[]
+}
+export type Contact = {
+  id: number
+  phone: string | null
+  email: string | null
+  customer: Customer | null
+  isDeleted: boolean
+}
+export type Conversation = {
+  chatId: number
+  sender: number
+  customer: Customer | null
+  unread: number
+  texts: string[]
+  /** Another conversation of the customer with the same number may have taken its place: then it leads to no one. */
+  isReplaced: boolean
+}
+
+export class People {
+  readonly customers: Customer[] = []
+  readonly conversations: Conversation[] = []
+  contacts: Contact[] = []
+
+  byPhone(phone: string | null): Customer | undefined {
+    return phone === null ? undefined : this.customers.find((one) => one.phone === phone)
+  }
+
+  byUserId(userId: string | null): Customer | undefined {
+    if (userId === null) return undefined
+    return this.customers.find((one) => one.userId === userId || one.formerUserIds.includes(userId))
+  }
+
+  /** The customer of a message, an echo, an answer or a status with these identities, which may teach the service some. */
+  identify({ phone, userId }: Named, person: string, at: number): Customer {
+    const existing = this.byUserId(userId)
+    const holder = this.byPhone(phone)
+    if (existing === undefined && holder !== undefined && (userId === null || learns(holder))) {
+      holder.userId = userId ?? holder.userId
+      holder.awaitsUserId = userId === null && holder.awaitsUserId
+      if (userId !== null) holder.phoneSince = at
+      return holder
+    }
+    const customer = existing ?? this.add(person)
+    if (existing === undefined) customer.userId = userId
+    if (phone !== null && holder !== customer) this.giveNumber(customer, phone, holder, at)
+    else if (phone !== null) customer.phoneSince = Math.max(at, customer.phoneSince)
+    return customer
+  }
+
+  private add(person: string): Customer {
+    const customer = { person, phone: null, userId: null, awaitsUserId: false, phoneSince: 0, formerUserIds: [] }
+    this.customers.push(customer)
+    return customer
+  }
+
+  /** A number is of the customer who was last reported with it. The same number and one user id: one customer. */
+  private giveNumber(customer: Customer, phone: string, holder: Customer | undefined, at: number): void {
+    if (holder !== undefined && holder.phoneSince > at) return
+    if (holder !== undefined && holder.userId === null) this.join(holder, customer)
+    else if (holder !== undefined) holder.phone = null
+    customer.phone = phone
+    customer.phoneSince = at
+  }
+
+  /** Both are one person: their conversations stay. */
+  private join(former: Customer, customer: Customer): void {
+    for (const one of [...this.conversations, ...this.contacts]) if (one.customer === former) one.customer = customer
+    for (const one of this.conversations) {
+      if (one.customer === customer) one.isReplaced = this.conversationsOf(customer, one.sender).length > 1
+    }
+    this.forget(former)
+  }
+
+  forget(customer: Customer): void {
+    this.customers.splice(this.customers.indexOf(customer), 1)
+  }
+
+  /** `user_changed_number`: the number that the customer leaves belongs to no one. */
+  changeNumber(customer: Customer, to: string, userId: string | null, at: number): void {
+    this.giveNumber(customer, to, this.byPhone(to), at)
+    if (customer.userId !== null) customer.formerUserIds.push(customer.userId)
+    if (userId === null) customer.awaitsUserId = true
+    else customer.userId = userId
+  }
+
+  /** `user_changed_user_id`: the new id is the current one. */
+  changeUserId(customer: Customer, userId: string): void {
+    if (customer.userId !== null) customer.formerUserIds.push(customer.userId)
+    customer.userId = userId
+    customer.awaitsUserId = false
+  }
+
+  /** One, or after two customers turned out to be one, several. */
+  conversationsOf(customer: Customer, sender: number): Conversation[] {
+    return this.conversations.filter((one) => one.customer === customer && one.sender === sender)
+  }
+
+  /** The customer has a contact: the one attached, else the oldest living one with the number, else a new one. */
+  contactFor(customer: Customer): Contact | 'new' {
+    const living = this.contacts.filter((one) => !one.isDeleted)
+    const attached = living.find((one) => one.customer === customer)
+    const found =
+      attached ?? living.find((one) => one.customer === null && one.phone !== null && one.phone === customer.phone)
+    if (found !== undefined) found.customer = customer
+    return found ?? 'new'
+  }
+}
+
+const learns = ({ userId, awaitsUserId }: Customer): boolean => userId === null || awaitsUserId
