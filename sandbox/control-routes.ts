@@ -1,5 +1,6 @@
 import { changeBehaviour, readBehaviour } from './control/behaviour-control.ts'
 import type { ControlCall, ControlDeps } from './control/control-deps.ts'
+import { identifyCustomer } from './control/customer-control.ts'
 import { sendEcho, sendInbound, sendInboundBatch } from './control/inbound-control.ts'
 import { listEmails } from './control/mail-control.ts'
 import { listMessages, sendStatus } from './control/message-control.ts'
@@ -29,6 +30,7 @@ export const CONTROL_ROUTES: ControlRoute[] = [
   { method: 'POST', path: '/sandbox/templates/:id/status', answer: changeTemplateStatus },
   { method: 'GET', path: '/sandbox/numbers', answer: listAllNumbers },
   { method: 'POST', path: '/sandbox/numbers', answer: registerNumber },
+  { method: 'POST', path: '/sandbox/customers', answer: identifyCustomer },
   { method: 'GET', path: '/sandbox/behaviour', answer: readBehaviour },
   { method: 'PUT', path: '/sandbox/behaviour', answer: changeBehaviour },
   { method: 'PUT', path: '/sandbox/receivers/:name/behaviour', answer: changeReceiver },

@@ -49,6 +49,15 @@ test('a status goes out with the callback data of its message, in any order and 
   })
 })
 
+test('the answer to a send and its statuses name the customer as they were told to', async () => {
+  const customer = { phoneNumberId: NUMBER, phone: '393331234567', waId: '393337654321', userId: 'IT.42' }
+  await call(sandbox, 'POST', '/sandbox/customers', customer)
+  const sent = await send(sandbox, textTo('393331234567'))
+  expect(sent.body.contacts).toEqual([{ input: '393331234567', wa_id: '393337654321', user_id: 'IT.42' }])
+  await sendStatus({ wamid: sent.body.messages[0].id, status: 'delivered' })
+  expect(lastValue().statuses[0]).toMatchObject({ recipient_id: '393337654321', recipient_user_id: 'IT.42' })
+})
+
 test('a failed status carries errors: those given, or some', async () => {
   const wamid = (await send(sandbox, templateTo('39333', 'shipping_notice'))).body.messages[0].id
   const errors = [{ code: 131047, title: 'Re-engagement message' }]

@@ -51,7 +51,7 @@ export function answerSend(deps: SendDeps, phoneNumberId: string, sent: Sent, gu
 
   const message = accept(deps, phoneNumberId, to, JSON.stringify(value), gupshupAppId)
   const fate = magic === 'silent' ? 'hang' : fateNow(world)
-  return { ...success(request, message), ...(fate && { fate }) }
+  return { ...success(request, message, number), ...(fate && { fate }) }
 }
 
 /** A message without a type is a text. */
@@ -136,9 +136,11 @@ function fateNow({ behaviour }: World): Fate | undefined {
   return behaviour.truncate ? 'truncate' : undefined
 }
 
-function success(request: SendRequest, { wamid, to, gupshup }: Accepted): Answer {
+function success(request: SendRequest, { wamid, to, gupshup }: Accepted, { customers }: PhoneNumber): Answer {
   const id = gupshup?.id ?? wamid
-  const contact = request.to === undefined ? { input: to, user_id: to } : { input: to, wa_id: waIdOf(to) }
+  const { waId = waIdOf(to), userId } = customers?.get(digitsOf(to)) ?? {}
+  const ids = request.to === undefined ? { user_id: to } : { wa_id: waId, ...(userId && { user_id: userId }) }
+  const contact = { input: to, ...ids }
   const message = request.type === 'template' ? { id, message_status: 'accepted' } : { id }
   return jsonAnswer({ messaging_product: 'whatsapp', contacts: [contact], messages: [message] })
 }

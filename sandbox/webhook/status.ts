@@ -1,7 +1,7 @@
 import { epochSeconds } from '../clock.ts'
 import { titleOf } from '../graph/graph-error.ts'
 import type { SendRequest } from '../graph/send-shape.ts'
-import { waIdOf } from '../phone.ts'
+import { digitsOf, waIdOf } from '../phone.ts'
 import type { Accepted, World } from '../world/world.ts'
 
 export type Status = Record<string, unknown>
@@ -19,13 +19,18 @@ export function statusOf(world: World, message: Accepted, status: string, at: Da
     ...(message.gupshup && { gs_id: message.gupshup.id }),
     status,
     timestamp: details.timestamp ?? epochSeconds(at),
-    ...(request.to === undefined ? { recipient_user_id: message.to } : { recipient_id: waIdOf(message.to) }),
+    ...(request.to === undefined ? { recipient_user_id: message.to } : recipientOf(world, message)),
     ...(request.biz_opaque_callback_data !== undefined && {
       biz_opaque_callback_data: request.biz_opaque_callback_data,
     }),
     ...(status !== 'failed' && { pricing: pricingOf(category) }),
     ...errorsOf(status, details.errors),
   }
+}
+
+function recipientOf(world: World, { phoneNumberId, to }: Accepted) {
+  const { waId = waIdOf(to), userId } = world.numbers.get(phoneNumberId)?.customers?.get(digitsOf(to)) ?? {}
+  return { recipient_id: waId, ...(userId && { recipient_user_id: userId }) }
 }
 
 /** Statuses are kept for the phone page only, so for few messages. */

@@ -4,6 +4,9 @@ export type Account = { id: string; name: string; isSubscribed?: boolean }
 /** An address for the events of one number, and the headers that they carry there. */
 export type NumberWebhook = { url: string; headers: Record<string, string> }
 
+/** The ids under which the provider knows a customer, where the number that was dialled does not say them. */
+export type CustomerIds = { waId?: string | undefined; userId?: string | undefined }
+
 export type PhoneNumber = {
   id: string
   displayPhoneNumber: string
@@ -19,4 +22,6 @@ export type PhoneNumber = {
   profile?: Record<string, unknown>
   /** The wa_ids of blocked customers. */
   blocked?: Set<string>
+  /** By dialled number. */
+  customers?: Map<string, CustomerIds>
 }

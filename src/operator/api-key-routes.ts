@@ -1,8 +1,16 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
-import { apiKeyFaults, createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
+import { apiKeyFaults, changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
+import { writableFieldFaults } from '../companies/browser-key.ts'
 import { Success } from '../http/shapes.ts'
-import { ApiKeyReply, NewApiKeyBody, NewApiKeyReply, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
+import {
+  ApiKeyChangeBody,
+  ApiKeyReply,
+  NewApiKeyBody,
+  NewApiKeyReply,
+  toApiKeyReply,
+  toNewApiKeyReply,
+} from './api-key-shape.ts'
 import { companyNamed, type OperatorDeps } from './operator.ts'
 import { InCompany } from './shape.ts'
 
@@ -54,6 +62,29 @@ export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
       async (request) => {
         const company = await companyNamed(deps.db, request.params.id)
         return (await listApiKeys(deps.db, company.id)).map(toApiKeyReply)
+      },
+    )
+
+    app.patch(
+      '/admin/v1/companies/:id/api-keys/:clientId',
+      {
+        config: {
+          ...config,
+          valueFaults: (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields),
+        },
+        schema: {
+          tags,
+          operationId: 'changeApiKey',
+          summary: 'Change an API key for browsers',
+          description: 'The change holds within 5 seconds on every node.',
+          params: OneKey,
+          body: ApiKeyChangeBody,
+          response: { 200: ApiKeyReply },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return toApiKeyReply(await changeApiKey(deps, company.id, request.params.clientId, request.body))
       },
     )
 

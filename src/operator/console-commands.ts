@@ -1,5 +1,6 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { notFound } from '../errors.ts'
+import { ROLES, type SessionRole } from '../http/role.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { companyNamed } from './operator.ts'
 
@@ -9,11 +10,12 @@ export function consoleCommands(program: Command, open: OpenOperator): void {
 
   add('link [company]', 'create a link that signs in once, within an hour: to a company, or as the operator')
     .option('--name <name>', 'the name of the person', 'Operator')
-    .action((company: string | undefined, { name }: { name: string }, command: Command) =>
+    .addOption(new Option('--role <role>', 'what the session of a company may do').choices(ROLES).default('agent'))
+    .action((company: string | undefined, link: { name: string; role: SessionRole }, command: Command) =>
       run(command, async ({ db, createConsoleLink }) => {
         if (createConsoleLink === undefined) throw notFound('The console is off')
         return {
-          url: await createConsoleLink(company === undefined ? null : (await companyNamed(db, company)).id, name),
+          url: await createConsoleLink(company === undefined ? null : (await companyNamed(db, company)).id, link),
         }
       }),
     )

@@ -47,8 +47,8 @@ test('work that was given up is listed with its reason, and begins afresh on dem
 })
 
 const insertFailedDelivery = (companyId: number | undefined, id: number) => db`
-  insert into deliveries (company_id, id, registration_id, wamid, failed_at)
-  values (${companyId ?? 0}, ${id}, 1, 'wamid.1', now())
+  insert into deliveries (company_id, id, registration_id, event, event_id, failed_at)
+  values (${companyId ?? 0}, ${id}, 1, 'whatsapp.message.received', 'wamid.1', now())
 `
 
 test('a delivery whose id is known in several companies is retried for the company that is named', async () => {

@@ -130,9 +130,14 @@ describe('API keys', () => {
       permissions: ['WhatsApp', 'Transactional'],
       allowedOrigins: ['https://app.example.com'],
       expiresAt: '2027-01-01T00:00:00.000Z',
+      rateLimitPerMinute: null,
+      rateLimitPerAddress: null,
+      writableFields: null,
+      hasIdentitySecret: false,
     }
     expect(made).toMatchObject({ status: 201 })
-    expect(made.body).toEqual({ ...shown, token: expect.stringMatching(/^PARLEY-[a-z0-9]{16}-[A-Za-z0-9]{43}$/) })
+    const token = expect.stringMatching(/^PARLEY-[a-z0-9]{16}-[A-Za-z0-9]{43}$/)
+    expect(made.body).toEqual({ ...shown, token, identitySecret: null })
     const listed = await call('GET', `/companies/${id}/api-keys`)
     expect(listed.body).toEqual([{ ...shown, createdAt: expect.any(String) }])
     expect(listed.text).not.toContain(made.body.token.split('-')[2])
@@ -193,6 +198,7 @@ describe('senders', () => {
       apiBaseUrl: 'http://127.0.0.1:3001',
       appId: null,
       appName: null,
+      portfolioId: null,
       throughputPerSecond: null,
       isSharedWithApp: false,
       webhookUrl: expect.stringContaining('/public/v1/webhooks/whatsapp'),

@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { accountEventRoutes } from './account-event-routes.ts'
 import { apiKeyRoutes } from './api-key-routes.ts'
 import { companyRoutes } from './company-routes.ts'
 import { emailAdminRoutes } from './email-admin-routes.ts'
@@ -15,6 +16,7 @@ export function operatorRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
     await app.register(senderAdminRoutes(deps))
     await app.register(emailAdminRoutes(deps))
     await app.register(eventRoutes(deps))
+    await app.register(accountEventRoutes(deps))
     await app.register(jobRoutes(deps))
   }
 }

@@ -8,6 +8,7 @@ import type { ImportReceipt } from '../contacts/import/contact-import.ts'
 import type { ContactImport } from '../contacts/import/contact-import-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { companyNotFound, eventNotFound, jobNotFound, senderRecordNotFound, validationError } from '../errors.ts'
+import type { SessionRole } from '../http/role.ts'
 import { parseId } from '../ids.ts'
 import { retryFailed } from '../inbound/handling/requeue.ts'
 import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '../jobs/job-store.ts'
@@ -28,6 +29,9 @@ export type ImportVerbs = {
   work(): { stop(): Promise<void> }
 }
 
+/** The person of a sign-in link, the role in a company, and the page that opens. */
+export type NewConsoleLink = { name: string; role: SessionRole; path?: string }
+
 /** The dependencies of the operator's functions, over HTTP and on the command line. */
 export type OperatorDeps = SenderAdminDeps & {
   events: Pick<EventReader, 'routeKeys'>
@@ -39,10 +43,10 @@ export type OperatorDeps = SenderAdminDeps & {
   /** To move companies between installations. */
   move: MoveDeps
   /**
-   * Creates a link that signs in once, to the console of a company or as the operator (null), and opens `path`; undefined
-   * when the console is off.
+   * Creates a link that signs in once, to the console of a company or as the operator (null); undefined when the console is
+   * off.
    */
-  createConsoleLink: ((companyId: number | null, name: string, path?: string) => Promise<string>) | undefined
+  createConsoleLink: ((companyId: number | null, link: NewConsoleLink) => Promise<string>) | undefined
   /** Makes the process forget what it remembers of a key. */
   onKeyChanged(clientId: string): void
   /** Where the events of a sender have to come, and what to enter at its provider. */

@@ -31,6 +31,7 @@ const NULLABLE = [
   'apiBaseUrl',
   'appId',
   'appName',
+  'portfolioId',
   'tier',
   'dailyLimit',
   'throughputPerSecond',

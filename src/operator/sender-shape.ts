@@ -41,98 +41,112 @@ const EXAMPLE = {
   wabaAccountId: '102290129340398',
 }
 
-export const NewSenderBody = Type.Object(
-  {
-    provider: Type.Enum([...PROVIDER_NAMES], { description: 'The provider through which the number is connected.' }),
-    phoneNumber: Type.Optional(
-      plainText({
-        maxLength: 40,
-        title: 'PhoneNumberText',
-        description: 'The phone number with country code, in any formatting. Without it the provider is asked.',
-      }),
-    ),
-    phoneName: Type.Optional(
-      plainText({
-        maxLength: 200,
-        title: 'BusinessName',
-        description: 'The display name of the business. Without it the provider is asked.',
-      }),
-    ),
-    phoneNumberId: plainText({ maxLength: 128, description: 'The id of the number at the provider.' }),
-    wabaAccountId: plainText({ maxLength: 128, description: 'The id of the business account at the provider.' }),
-    accessToken: secretText({
-      maxLength: 4096,
-      title: 'AccessToken',
-      description: 'The credential at the provider, which is stored encrypted and never returned.',
+const settings = {
+  provider: Type.Enum([...PROVIDER_NAMES], { description: 'The provider through which the number is connected.' }),
+  phoneNumber: Type.Optional(
+    plainText({
+      maxLength: 40,
+      title: 'PhoneNumberText',
+      description: 'The phone number with country code, in any formatting. Without it the provider is asked.',
     }),
-    appSecret: Type.Optional(
-      orNull(
-        secretText({
-          maxLength: 512,
-          title: 'AppSecret',
-          description:
-            'The app secret. When it is set, events without its signature are refused. It is never returned.',
-        }),
-      ),
-    ),
-    webhookSecret: Type.Optional(
-      orNull(
-        Type.String({
-          minLength: 16,
-          maxLength: 256,
-          pattern: '^[A-Za-z0-9._~-]*$',
-          title: 'WebhookSecret',
-          description:
-            'A secret for providers that do not sign. When it is set, events are refused unless they carry it in the header X-Webhook-Secret or as the last segment of the path. It is never returned.',
-        }),
-      ),
-    ),
-    apiBaseUrl: Type.Optional(
-      orNull(
-        Type.String({
-          maxLength: 2048,
-          title: 'ApiBaseUrl',
-          description: 'The address to which the paths of the provider are added, by default its public address.',
-        }),
-      ),
-    ),
-    appId: Type.Optional(
-      orNull(
-        plainText({
-          maxLength: 128,
-          title: 'AppId',
-          description:
-            'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`.',
-        }),
-      ),
-    ),
-    appName: Type.Optional(
-      orNull(
-        plainText({
-          maxLength: 128,
-          title: 'AppName',
-          description: 'The name of the app, which template events contain.',
-        }),
-      ),
-    ),
-    isPreferred: Type.Optional(
-      Type.Boolean({
-        title: 'IsPreferred',
-        description: 'Whether sends without `sender` use the number. The first number is always preferred.',
+  ),
+  phoneName: Type.Optional(
+    plainText({
+      maxLength: 200,
+      title: 'BusinessName',
+      description: 'The display name of the business. Without it the provider is asked.',
+    }),
+  ),
+  phoneNumberId: plainText({ maxLength: 128, description: 'The id of the number at the provider.' }),
+  wabaAccountId: plainText({ maxLength: 128, description: 'The id of the business account at the provider.' }),
+  accessToken: secretText({
+    maxLength: 4096,
+    title: 'AccessToken',
+    description: 'The credential at the provider, which is stored encrypted and never returned.',
+  }),
+  appSecret: Type.Optional(
+    orNull(
+      secretText({
+        maxLength: 512,
+        title: 'AppSecret',
+        description: 'The app secret. When it is set, events without its signature are refused. It is never returned.',
       }),
     ),
-    tier: Type.Optional(Tier),
-    dailyLimit: Type.Optional(DailyLimit),
-    throughputPerSecond: Type.Optional(Throughput),
-  },
-  {
-    title: 'ConnectSenderRequest',
-    example: { ...EXAMPLE, accessToken: 'EAAGm0PX4ZCpsBAKZC', appSecret: '5f1d0c7a9be24e6d' },
-  },
-)
-export const SenderChangeBody = Type.Partial(NewSenderBody, {
+  ),
+  webhookSecret: Type.Optional(
+    orNull(
+      Type.String({
+        minLength: 16,
+        maxLength: 256,
+        pattern: '^[A-Za-z0-9._~-]*$',
+        title: 'WebhookSecret',
+        description:
+          'A secret for providers that do not sign. When it is set, events are refused unless they carry it in the header X-Webhook-Secret or as the last segment of the path. It is never returned.',
+      }),
+    ),
+  ),
+  apiBaseUrl: Type.Optional(
+    orNull(
+      Type.String({
+        maxLength: 2048,
+        title: 'ApiBaseUrl',
+        description: 'The address to which the paths of the provider are added, by default its public address.',
+      }),
+    ),
+  ),
+  appId: Type.Optional(
+    orNull(
+      plainText({
+        maxLength: 128,
+        title: 'AppId',
+        description:
+          'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`.',
+      }),
+    ),
+  ),
+  appName: Type.Optional(
+    orNull(
+      plainText({
+        maxLength: 128,
+        title: 'AppName',
+        description: 'The name of the app, which template events contain.',
+      }),
+    ),
+  ),
+  portfolioId: Type.Optional(
+    orNull(
+      plainText({
+        maxLength: 128,
+        title: 'PortfolioId',
+        description:
+          'The id of the business portfolio at the provider: all numbers of a portfolio share its daily limit.',
+      }),
+    ),
+  ),
+  isPreferred: Type.Optional(
+    Type.Boolean({
+      title: 'IsPreferred',
+      description: 'Whether sends without `sender` use the number. The first number is always preferred.',
+    }),
+  ),
+  tier: Type.Optional(Tier),
+  dailyLimit: Type.Optional(DailyLimit),
+  throughputPerSecond: Type.Optional(Throughput),
+}
+
+export const SenderChangeBody = Type.Partial(Type.Object(settings), {
   title: 'ConnectedSenderChange',
   example: { isPreferred: true, tier: 2 },
+})
+
+const shownAsRequest = {
+  title: 'ConnectSenderRequest',
+  example: { ...EXAMPLE, accessToken: 'EAAGm0PX4ZCpsBAKZC', appSecret: '5f1d0c7a9be24e6d' },
+}
+/** The reference shows the members once: a new number is a change that has all the required ones. */
+export const NewSenderBody = Type.Object(settings, {
+  ...shownAsRequest,
+  'x-shown-as': { ...shownAsRequest, allOf: [SenderChangeBody, { required: Type.Object(settings).required }] },
 })
 
 export const SenderReply = Type.Object(
@@ -149,6 +163,7 @@ export const SenderReply = Type.Object(
     apiBaseUrl: orNull(Type.String()),
     appId: orNull(Type.String()),
     appName: orNull(Type.String()),
+    portfolioId: orNull(Type.String()),
     throughputPerSecond: Throughput,
     isSharedWithApp: Type.Boolean({ description: 'Whether the phone app uses the number too, as the provider says.' }),
     webhookUrl: Type.String({ description: 'The address to which the provider has to post its events.' }),
@@ -170,6 +185,7 @@ export const SenderReply = Type.Object(
       apiBaseUrl: null,
       appId: null,
       appName: null,
+      portfolioId: null,
       throughputPerSecond: null,
       isSharedWithApp: false,
       webhookUrl: 'https://parley.example.com/public/v1/webhooks/whatsapp',
@@ -198,6 +214,7 @@ export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   apiBaseUrl: sender.apiBaseUrl,
   appId: sender.appId,
   appName: sender.appName,
+  portfolioId: sender.portfolioId,
   throughputPerSecond: sender.throughputPerSecond,
   isSharedWithApp: sender.isSharedWithApp,
   webhookUrl: guide.url,

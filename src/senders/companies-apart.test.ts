@@ -18,7 +18,7 @@ const routesOf = (companyId: number) => db`select from sender_routes where compa
 
 test('a limit that a provider reports is that of a sender of the company', async () => {
   const { companyId, twinId } = await createTwins(db)
-  const limit = { companyId, wabaAccountId: 'WABA', phone: '1', dailyLimit: 250 }
+  const limit = { companyId, wabaAccountId: 'WABA', phone: '1', dailyLimit: 250, at: new Date() }
   await keepsRows(db, twinId, () => applyNumberLimits(db, [limit]))
   expect([...(await db`select daily_limit from senders where company_id = ${companyId}`)]).toEqual([
     { dailyLimit: 250 },

@@ -191,11 +191,11 @@ it('keeps secrets sealed in the table and out of every record', async () => {
   expect(Object.keys(one)).not.toContain('accessToken')
 })
 
-it('starts each sender with an empty daily-limit ledger', async () => {
+it('starts each sender with a throttle that is free', async () => {
   const one = await connect()
   const limits = await db`
-    select last_ordinal, expired_ordinal from sender_limits where company_id = ${companyId} and sender_id = ${one.id}`
-  expect([...limits]).toEqual([{ lastOrdinal: 0, expiredOrdinal: 0 }])
+    select next_slot_at from sender_limits where company_id = ${companyId} and sender_id = ${one.id}`
+  expect([...limits]).toEqual([{ nextSlotAt: null }])
 })
 
 it('disconnects all numbers of a company, and only those', async () => {

@@ -160,6 +160,7 @@ const UNSET = {
   apiBaseUrl: null,
   appId: null,
   appName: null,
+  portfolioId: null,
   tier: null,
   dailyLimit: null,
   throughputPerSecond: null,

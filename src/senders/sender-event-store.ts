@@ -8,9 +8,14 @@ export type NumberLimit = {
   phone: string | null
   /** Distinct customers per rolling day; null: unlimited. */
   dailyLimit: number | null
+  /** By the provider's clock. */
+  at: Date
 }
 
-/** Applies the provider's limits. An explicit limit replaces the tier, whose ladder the provider has left. */
+/**
+ * Applies the provider's limits. An explicit limit replaces the tier, whose ladder the provider has left. An event that is
+ * older than the one that set a number's limit does not change it.
+ */
 export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]): Promise<void> {
   for (const limit of limits) {
     await tx`
@@ -18,11 +23,13 @@ export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]):
       set
         daily_limit = ${limit.dailyLimit},
         tier = ${limit.dailyLimit === null ? 4 : null},
+        limit_at = ${limit.at},
         updated_at = now()
       where company_id = ${limit.companyId}
         and waba_account_id = ${limit.wabaAccountId}
         and (${limit.phone}::text is null or phone = ${limit.phone})
         and deleted_at is null
+        and (limit_at is null or limit_at <= ${limit.at})
     `
   }
 }

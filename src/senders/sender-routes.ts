@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
+import { ROLES } from '../http/role.ts'
 import { Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
@@ -52,7 +53,7 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
   return async (app) => {
     app.get(
       '/public/v1/templates/whatsapp/senders',
-      { config: { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'] }, schema: ListSenders },
+      { config: { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ROLES }, schema: ListSenders },
       async (request) => {
         const { page, pageSize, offset } = parsePage(request.query, PAGES)
         const { rows, total } = await selectSenderPage(deps.db, request.caller.companyId, { limit: pageSize, offset })

@@ -10,7 +10,7 @@ export type SenderRow = Omit<SenderRecord, 'hasWebhookSecret'> & {
 export type SenderValues = Omit<SenderRow, 'id' | 'isPreferred' | 'createdAt'>
 
 const columns = (db: Db) => db`
-  id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, access_token, app_secret,
+  id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id, portfolio_id, access_token, app_secret,
   webhook_secret, api_base_url, app_id, app_name, is_preferred, tier, daily_limit, throughput_per_second,
   is_shared_with_app, created_at`
 
@@ -89,13 +89,13 @@ export async function insertSender(tx: Db, companyId: number, values: SenderValu
     insert into senders (
       company_id, provider, phone_number, phone, phone_name, phone_number_id, waba_account_id,
       access_token, app_secret, webhook_secret, api_base_url, app_id, app_name, tier, daily_limit,
-      throughput_per_second, is_shared_with_app
+      throughput_per_second, is_shared_with_app, portfolio_id
     )
     values (
       ${companyId}, ${values.provider}, ${values.phoneNumber}, ${values.phone}, ${values.phoneName},
       ${values.phoneNumberId}, ${values.wabaAccountId}, ${values.accessToken}, ${values.appSecret},
       ${values.webhookSecret}, ${values.apiBaseUrl}, ${values.appId}, ${values.appName}, ${values.tier},
-      ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}
+      ${values.dailyLimit}, ${values.throughputPerSecond}, ${values.isSharedWithApp}, ${values.portfolioId}
     )
     returning ${columns(tx)}`
   await tx`
@@ -140,6 +140,7 @@ export async function updateSenderRow(
         phone_name = ${values.phoneName},
         phone_number_id = ${values.phoneNumberId},
         waba_account_id = ${values.wabaAccountId},
+        portfolio_id = ${values.portfolioId},
         access_token = ${values.accessToken},
         app_secret = ${values.appSecret},
         webhook_secret = ${values.webhookSecret},

@@ -16,6 +16,7 @@ export type SenderChange = {
   apiBaseUrl?: string | null
   appId?: string | null
   appName?: string | null
+  portfolioId?: string | null
   isPreferred?: boolean
   tier?: number | null
   dailyLimit?: number | null
@@ -52,7 +53,7 @@ function readInput(given: SenderChange, cipher: SenderCipher, faults: FieldFault
   for (const path of ['phoneName', 'phoneNumberId', 'wabaAccountId'] as const) {
     if (given[path] !== undefined) values[path] = parseText(path, given[path], faults)
   }
-  for (const path of ['appId', 'appName'] as const) {
+  for (const path of ['appId', 'appName', 'portfolioId'] as const) {
     if (given[path] !== undefined) values[path] = given[path] === null ? null : parseText(path, given[path], faults)
   }
   if (given.accessToken !== undefined) values.accessToken = cipher.encrypt(given.accessToken)

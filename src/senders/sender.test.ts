@@ -10,6 +10,7 @@ const sender = (given: Partial<Sender>): Sender => ({
   phoneName: 'Acme',
   phoneNumberId: '100000000000001',
   wabaAccountId: '900',
+  portfolioId: null,
   accessToken: 'token',
   appSecret: null,
   webhookSecret: null,

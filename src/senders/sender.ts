@@ -17,6 +17,8 @@ export type Sender = {
   /** The provider's id of the number. */
   readonly phoneNumberId: string
   readonly wabaAccountId: string
+  /** The business portfolio of the account at the provider; null: not known. */
+  readonly portfolioId: string | null
   readonly accessToken: string
   readonly appSecret: string | null
   /** The secret that events about the number must carry if the provider does not sign. */
@@ -89,6 +91,10 @@ const TIER_LIMITS = new Map([
 /** The explicit limit, else that of the provider's tier; null: no limit. */
 export const effectiveDailyLimit = (set: { tier: number | null; dailyLimit: number | null }): number | null =>
   set.dailyLimit ?? TIER_LIMITS.get(set.tier ?? 0) ?? null
+
+/** Whose daily limit counts for a number: that of the provider's portfolio where it is known, else its own. */
+export const limitScopeOf = ({ id, portfolioId }: Pick<Sender, 'id' | 'portfolioId'>): string =>
+  portfolioId === null ? `sender:${id}` : `portfolio:${portfolioId}`
 
 const USUAL_THROUGHPUT = 80
 const THROUGHPUT_WITH_APP = 20

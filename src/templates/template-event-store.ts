@@ -1,6 +1,6 @@
 import type { Db, Json } from '../db/connect.ts'
 import type { TemplateStatus } from './template.ts'
-import { lockTemplates, noteMissedEvent } from './template-store.ts'
+import { lockTemplates, noteMissedEvent, type TemplateKey } from './template-store.ts'
 
 /** A provider's change of a template; absent members stay. */
 export type TemplateEvent = {
@@ -15,54 +15,145 @@ export type TemplateEvent = {
   rejectedReason?: string
   category?: string
   qualityScore?: string
+  /** The contents as they are now. */
+  components?: ChangedComponents
+  /** By the provider's clock. */
+  at: Date
+}
+
+/** Contents of a template; null: there are none of this kind. */
+export type ChangedComponents = {
+  header: string | null
+  body: string | null
+  footer: string | null
+  buttons: readonly object[]
 }
 
 /**
  * Applies template events (spec: template `status`). A template is found by the provider's id, else by account, name
  * and language; an event about an unknown template is noted, so that a sync that is running reads the list again, and the next
- * sync brings it otherwise. In order: of several events about one template the last one counts.
+ * sync brings it otherwise. An event that is older than the one that set a value does not change it. Returns the templates
+ * that have another status now.
  */
-export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent[]): Promise<void> {
+export async function applyTemplateEvents(tx: Db, events: readonly TemplateEvent[]): Promise<ChangedTemplate[]> {
+  const changed = new Map<string, ChangedTemplate>()
+  const apply = async (event: TemplateEvent) => {
+    const found = await applyEvent(tx, event)
+    for (const { hasNewStatus, ...template } of found) {
+      if (hasNewStatus) changed.set(`${template.companyId} ${template.familyId} ${template.language}`, template)
+    }
+    return found.length > 0 || hasTemplate(tx, event)
+  }
   for (const event of events) {
-    if (await applyEvent(tx, event)) continue
+    if (await apply(event)) continue
     // A sync that is writing its list may be adding the template.
     await lockTemplates(tx, event.companyId, event.wabaAccountId)
-    if (!(await applyEvent(tx, event))) await noteMissedEvent(tx, event.companyId, event.wabaAccountId)
+    if (!(await apply(event))) await noteMissedEvent(tx, event.companyId, event.wabaAccountId)
   }
+  return [...changed.values()]
 }
 
-/** Returns whether there is such a template. */
-async function applyEvent(tx: Db, event: TemplateEvent): Promise<boolean> {
-  const changed = await tx`
-      update templates template
-      set
-        status = coalesce(${event.status ?? null}, template.status),
-        provider_status = coalesce(${event.providerStatus ?? null}, template.provider_status),
-        rejected_reason = coalesce(${rejectedReason(event)}, template.rejected_reason),
-        category = coalesce(${event.category ?? null}, template.category),
-        quality_score = coalesce(
-          ${event.qualityScore === undefined ? null : tx.json({ score: event.qualityScore } as Json)}::jsonb,
-          template.quality_score
-        ),
-        updated_external = true,
-        modified_at = now(),
-        event_at = now()
+export type ChangedTemplate = TemplateKey & { companyId: number }
+
+/** Returns the templates that the event changes. */
+function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { hasNewStatus: boolean })[]> {
+  return tx<(ChangedTemplate & { hasNewStatus: boolean })[]>`
+    with found as materialized (
+      select template.company_id, template.family_id, template.language, template.status
       from template_families family
-      where (family.company_id, family.id) = (template.company_id, template.family_id)
-        and family.company_id = ${event.companyId}
-        and family.waba_account_id = ${event.wabaAccountId}
-        and (
-          template.external_id = ${event.externalId}
-          or (
-            family.name = ${event.name}
-            and replace(template.language, '-', '_') = ${event.language}
-            and (${event.externalId}::text is null or template.external_id is null)
-          )
-        )
+      join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
+      where ${isNamed(tx, event)}
+        and (${setAt(tx, event)} is null or ${setAt(tx, event)} <= ${event.at})
+      for update of template
+    )
+    update templates template
+    set
+      ${changesOf(tx, event)},
+      updated_external = true,
+      modified_at = now(),
+      event_at = now()
+    from found
+    where (template.company_id, template.family_id, template.language)
+      = (found.company_id, found.family_id, found.language)
+    returning
+      template.company_id, template.family_id, template.language, template.status <> found.status as has_new_status
   `
-  return changed.count > 0
+}
+
+/** Whether the template is there: then the event is older than what is known. */
+async function hasTemplate(tx: Db, event: TemplateEvent): Promise<boolean> {
+  const found = await tx`
+    select
+    from template_families family
+    join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where ${isNamed(tx, event)}
+    limit 1
+  `
+  return found.length > 0
+}
+
+const isNamed = (tx: Db, event: TemplateEvent) => tx`
+  family.company_id = ${event.companyId}
+  and family.waba_account_id = ${event.wabaAccountId}
+  and (
+    template.external_id = ${event.externalId}
+    or (
+      family.name = ${event.name}
+      and replace(template.language, '-', '_') = ${event.language}
+      and (${event.externalId}::text is null or template.external_id is null)
+    )
+  )
+`
+
+/** When the value that an event changes was set. */
+function setAt(tx: Db, event: TemplateEvent) {
+  if (event.components !== undefined) return tx`template.components_at`
+  if (event.qualityScore !== undefined) return tx`template.quality_at`
+  return event.category === undefined ? tx`template.status_at` : tx`template.category_at`
+}
+
+function changesOf(tx: Db, event: TemplateEvent) {
+  if (event.components !== undefined) {
+    return tx`
+      components = ${mediaHeader(tx, event.components)} || ${tx.json(componentsOf(event.components) as unknown as Json)}::jsonb,
+      components_at = ${event.at}
+    `
+  }
+  if (event.qualityScore !== undefined) {
+    return tx`quality_score = ${tx.json({ score: event.qualityScore } as Json)}, quality_at = ${event.at}`
+  }
+  if (event.category !== undefined) return tx`category = ${event.category}, category_at = ${event.at}`
+  return tx`
+    status = coalesce(${event.status ?? null}, template.status),
+    provider_status = coalesce(${event.providerStatus ?? null}, template.provider_status),
+    rejected_reason = coalesce(${rejectedReason(event)}, template.rejected_reason),
+    status_at = ${event.at}
+  `
 }
 
 /** The reason belongs to the state: an approval clears it. */
 const rejectedReason = ({ status, rejectedReason: reason }: TemplateEvent): string | null =>
   status === null || status === undefined ? null : status === 'APPROVED' ? '' : (reason ?? null)
+
+/** An event says nothing about a header without text: such a header stays. */
+const mediaHeader = (tx: Db, { header }: ChangedComponents) =>
+  header !== null
+    ? tx`'[]'::jsonb`
+    : tx`
+        coalesce(
+          (
+            select jsonb_agg(component)
+            from jsonb_array_elements(template.components) as component
+            where component->>'type' = 'HEADER' and component->>'format' <> 'TEXT'
+          ),
+          '[]'
+        )
+      `
+
+/** Components as the list has them. */
+const componentsOf = ({ header, body, footer, buttons }: ChangedComponents): object[] => [
+  ...(header === null ? [] : [{ type: 'HEADER', format: 'TEXT', text: header }]),
+  ...(body === null ? [] : [{ type: 'BODY', text: body }]),
+  ...(footer === null ? [] : [{ type: 'FOOTER', text: footer }]),
+  ...(buttons.length === 0 ? [] : [{ type: 'BUTTONS', buttons }]),
+]

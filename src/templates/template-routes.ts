@@ -1,64 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from 'typebox'
+import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
-import { nullableText } from '../http/shapes.ts'
-import { hasSender, listTemplates, type TemplateRow } from './template-store.ts'
-
-const Passed = (description: string) => Type.Object({}, { additionalProperties: true, description })
-const orNull = <Shape extends ReturnType<typeof Passed>>(shape: Shape) => Type.Union([shape, Type.Null()])
-
-export const TemplateRecord = Type.Object(
-  {
-    id: Type.String({ description: 'The id of the template family, which all languages of a template share.' }),
-    name: Type.String(),
-    language: Type.String(),
-    status: Type.Enum(['APPROVED', 'PENDING', 'REJECTED', 'DISABLED'], {
-      description: 'Only an `APPROVED` template can be sent.',
-    }),
-    category: Type.String({ description: '`UTILITY`, `AUTHENTICATION` or `MARKETING`.' }),
-    namespace: nullableText('The namespace at the provider.'),
-    waba_account_id: Type.String({ description: 'The id of the business account.' }),
-    partner_id: nullableText('The id of the partner.'),
-    created_at: Type.String({ format: 'date-time' }),
-    modified_at: Type.String({ format: 'date-time' }),
-    updated_external: Type.Boolean({ description: 'Whether the provider has reported a change of the template.' }),
-    rejected_reason: Type.String({ description: 'The reason of a rejection, else the empty text.' }),
-    external_id: nullableText('The id of the template at the provider.'),
-    created_by: orNull(Passed('Has `user_id` and `user_name`.')),
-    modified_by: orNull(Passed('Has `user_id` and `user_name`.')),
-    quality_score: orNull(Passed('Has `score` (`GREEN`, `YELLOW`, `RED` or `UNKNOWN`) and `reasons`.')),
-    components: Type.Array(Passed('Has `type`, and by type `format`, `text`, `example` or `buttons`.'), {
-      description: 'The components as the provider gave them.',
-    }),
-  },
-  {
-    title: 'Template',
-    example: {
-      id: 'tmpl_2f9c1e7ab04d',
-      name: 'order_update',
-      language: 'en',
-      status: 'APPROVED',
-      category: 'UTILITY',
-      namespace: null,
-      waba_account_id: '102290129340398',
-      partner_id: null,
-      created_at: '2026-01-12T08:00:00.000Z',
-      modified_at: '2026-01-12T08:20:31.000Z',
-      updated_external: true,
-      rejected_reason: '',
-      external_id: '564750795574598',
-      created_by: null,
-      modified_by: null,
-      quality_score: { score: 'GREEN', reasons: [] },
-      components: [
-        { type: 'BODY', text: 'Hello {{1}}, your order {{2}} is on its way.' },
-        { type: 'FOOTER', text: 'Rossi Shoes' },
-      ],
-    },
-  },
-)
-export type TemplateRecord = Static<typeof TemplateRecord>
+import { ROLES } from '../http/role.ts'
+import { TemplateRecord, toTemplateRecord } from './template-record.ts'
+import { hasSender, listTemplates } from './template-store.ts'
 
 /** GET templates/whatsapp (spec: WhatsApp). */
 export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
@@ -66,7 +12,7 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
     app.get(
       '/public/v1/templates/whatsapp',
       {
-        config: { errors: ['no_whatsapp_account'] },
+        config: { roles: ROLES, errors: ['no_whatsapp_account'] },
         schema: {
           tags: ['WhatsApp'],
           operationId: 'listWhatsAppTemplates',
@@ -85,24 +31,3 @@ export function templateRoutes(deps: { db: Db }): FastifyPluginAsyncTypebox {
     )
   }
 }
-
-/** A language version of a template in the snake_case form of the specification; `id` is that of its family. */
-export const toTemplateRecord = (row: TemplateRow): TemplateRecord => ({
-  id: row.familyId,
-  name: row.name,
-  language: row.language,
-  status: row.status,
-  category: row.category,
-  namespace: row.namespace,
-  waba_account_id: row.wabaAccountId,
-  partner_id: row.partnerId,
-  created_at: row.createdAt.toISOString(),
-  modified_at: row.modifiedAt.toISOString(),
-  updated_external: row.updatedExternal,
-  rejected_reason: row.rejectedReason,
-  external_id: row.externalId,
-  created_by: row.createdBy,
-  modified_by: row.modifiedBy,
-  quality_score: row.qualityScore && { reasons: [], ...row.qualityScore },
-  components: [...row.components],
-})

@@ -1,5 +1,6 @@
-import type { Db, Json } from '../db/connect.ts'
+import { type Db, type Json, jsonRows } from '../db/connect.ts'
 import type { ProviderTemplate, TemplateComponent } from '../providers/provider.ts'
+import type { RecordChange } from '../record-change.ts'
 import type { Template, TemplateStatus } from './template.ts'
 
 /** One record of the list: a language version with all members that the provider reported. */
@@ -17,14 +18,45 @@ export type TemplateRow = Template & {
   modifiedAt: Date
 }
 
+const rowColumns = (db: Db) => db`
+  template.family_id, family.name, template.language, template.status, template.category,
+  template.parameter_format, template.components, template.external_id, family.waba_account_id,
+  template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
+  template.updated_external, template.created_by, template.modified_by, template.created_at, template.modified_at
+`
+
+export type TemplateKey = { familyId: string; language: string }
+
+/** These language versions, each with the connected numbers of its account. */
+export function listTemplatesByKeys(
+  db: Db,
+  companyId: number,
+  keys: readonly TemplateKey[],
+): Promise<(TemplateRow & { channelIds: number[] })[]> {
+  const rows = keys.map(({ familyId, language }) => ({ family_id: familyId, language }))
+  return db<(TemplateRow & { channelIds: number[] })[]>`
+    select
+      ${rowColumns(db)},
+      array(
+        select sender.id
+        from senders sender
+        where (sender.company_id, sender.waba_account_id) = (${companyId}, family.waba_account_id)
+          and sender.deleted_at is null
+        order by sender.id
+      ) as channel_ids
+    from jsonb_to_recordset(${jsonRows(db, rows)}) as changed (family_id text, language text)
+    join templates template
+      on (template.company_id, template.family_id, template.language)
+        = (${companyId}, changed.family_id, changed.language)
+    join template_families family on (family.company_id, family.id) = (${companyId}, template.family_id)
+    order by template.family_id, template.language
+  `
+}
+
 /** All templates of the company's connected accounts, by name, then language. */
 export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]> {
   return db<TemplateRow[]>`
-    select
-      template.family_id, family.name, template.language, template.status, template.category,
-      template.parameter_format, template.components, template.external_id, family.waba_account_id,
-      template.quality_score, template.rejected_reason, template.namespace, template.partner_id,
-      template.updated_external, template.created_by, template.modified_by, template.created_at, template.modified_at
+    select ${rowColumns(db)}
     from template_families family
     join templates template
       on (template.company_id, template.family_id) = (family.company_id, family.id)
@@ -36,6 +68,36 @@ export function listTemplates(db: Db, companyId: number): Promise<TemplateRow[]>
       )
     order by family.name, template.language, template.family_id
   `
+}
+
+/**
+ * Locks the templates of an account and reads their statuses; the result answers which have another one by then. Those of an
+ * account that had none are not reported: its first list is no change.
+ */
+export async function watchTemplates(
+  tx: Db,
+  companyId: number,
+  wabaAccountId: string,
+): Promise<() => Promise<RecordChange[]>> {
+  await lockTemplates(tx, companyId, wabaAccountId)
+  const read = () => tx<(TemplateKey & { status: string })[]>`
+    select template.family_id, template.language, template.status
+    from template_families family
+    join templates template on (template.company_id, template.family_id) = (family.company_id, family.id)
+    where (family.company_id, family.waba_account_id) = (${companyId}, ${wabaAccountId})
+  `
+  const keyOf = ({ familyId, language }: TemplateKey) => `${familyId} ${language}`
+  const earlier = new Map((await read()).map((row) => [keyOf(row), row.status]))
+  return async () => {
+    if (earlier.size === 0) return []
+    const changed = (await read()).filter((row) => earlier.get(keyOf(row)) !== row.status)
+    return changed.map(({ familyId, language }) => ({
+      event: 'whatsapp.template.status',
+      companyId,
+      familyId,
+      language,
+    }))
+  }
 }
 
 /** Whether the company has any connected number. */

@@ -8,6 +8,7 @@ import { createCompany, createSender } from '../../test/world.ts'
 import type { Pool } from '../db/connect.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
+import { NO_EVENTS } from '../record-change.ts'
 import { createTemplateCache } from './template-cache.ts'
 import { applyTemplateEvents } from './template-event-store.ts'
 import { listTemplates, lockTemplates, readListTime, replaceTemplates } from './template-store.ts'
@@ -42,6 +43,7 @@ beforeAll(async () => {
     senders: { listFor: async () => [{ ...access, provider: 'meta', apiBaseUrl }] },
     templates: createTemplateCache(db),
     tell: () => {},
+    recordEvents: NO_EVENTS,
   }
 })
 beforeEach(async () => {
@@ -68,6 +70,7 @@ const tell = (name: string, status: 'APPROVED' | 'REJECTED') =>
         language: 'en_US',
         status,
         providerStatus: status,
+        at: new Date(),
       },
     ]),
   )

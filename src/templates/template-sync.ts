@@ -5,8 +5,9 @@ import type { Tell } from '../live-change.ts'
 import { wordsOf } from '../providers/graph-error.ts'
 import type { Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
+import type { RecordEvents } from '../record-change.ts'
 import { templateStatusOf } from './template.ts'
-import { readListTime, replaceTemplates } from './template-store.ts'
+import { readListTime, replaceTemplates, watchTemplates } from './template-store.ts'
 
 /** Reads of one account's list in a sync, while events about unknown templates arrive. */
 const MAX_READS = 3
@@ -17,6 +18,7 @@ export type SyncDeps = {
   senders: { listFor(companyId: number): Promise<readonly (SenderAccess & { provider: ProviderName })[]> }
   templates: { clear(): void }
   tell: Tell
+  recordEvents: RecordEvents
 }
 
 /**
@@ -66,8 +68,12 @@ async function readAccount(
     // A word that we don't know must not make a template sendable.
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
-  const isOutdated = await deps.db.begin((tx) =>
-    replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt }),
-  )
+  const isOutdated = await deps.db.begin(async (tx) => {
+    const isReported = deps.recordEvents.areWanted('whatsapp.template.status', [companyId])
+    const changesSince = isReported ? await watchTemplates(tx, companyId, sender.wabaAccountId) : async () => []
+    const isOutdated = await replaceTemplates(tx, companyId, sender.wabaAccountId, { templates, listedAt })
+    await deps.recordEvents.publish(tx, await changesSince())
+    return isOutdated
+  })
   return { count: templates.length, isOutdated }
 }

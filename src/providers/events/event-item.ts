@@ -42,7 +42,7 @@ export type Placed = {
 }
 
 /** The customer of an item. Both identities may be absent in a poor event. */
-export type Customer = {
+export type EventCustomer = {
   /** Digits. */
   phone: string | null
   /** The provider's user id, which stays when the customer hides the phone. */
@@ -72,7 +72,7 @@ export type ReportedError = { code: number | null; title: string | null; details
 export type Conversational = Placed & {
   /** The provider's id; a digest of the message when it came without one. */
   wamid: string
-  customer: Customer
+  customer: EventCustomer
   /** Digits of the business number, as the provider displays it. */
   businessPhone: string | null
   /** Written by the business in the phone app. */
@@ -119,6 +119,9 @@ export type ReactionItem = Conversational & {
   emoji: string | null
 }
 
+/** Whether the provider charges for a message: its words, in lower case. */
+export type Pricing = { category: string | null; type: string | null; billable: boolean | null }
+
 export type StatusItem = Placed & {
   kind: 'status'
   /** `enqueued` tells that `providerMessageId`, the id of the send's answer, belongs to `wamid`. */
@@ -130,6 +133,7 @@ export type StatusItem = Placed & {
   callbackData: string | null
   recipientPhone: string | null
   recipientUserId: string | null
+  pricing: Pricing | null
   error: ReportedError | null
 }
 
@@ -190,18 +194,48 @@ export type NumberQualityItem = Placed & {
   limit: string | null
 }
 
-/** The customer stopped or resumed marketing messages within WhatsApp. */
-export type PreferenceItem = Placed & { kind: 'preference'; customer: Customer; marketing: 'stop' | 'resume' }
-
-export type UserIdChangedItem = Placed & {
-  kind: 'user-id-changed'
-  customer: Customer
-  previousUserId: string | null
-  userId: string
+export type AccountEventItem = Placed & {
+  kind: 'account-event'
+  /** The provider's word for what happened; null where it gave none. */
+  event: string | null
+  severity: 'info' | 'warning' | 'critical'
+  /** The value of the event; null for kinds that may name a customer. */
+  details: JsonObject | null
+  /** A limit that the event reports for all numbers of the account. */
+  dailyLimit: number | 'unlimited' | null
 }
 
-/** `wamid`: of the system message that reports it. */
-export type NumberChangedItem = Placed & { kind: 'number-changed'; wamid: string; from: string; to: string }
+/** The customer stopped or resumed marketing messages within WhatsApp. */
+export type PreferenceItem = Placed & { kind: 'preference'; customer: EventCustomer; marketing: 'stop' | 'resume' }
+
+/** The business or the agent of the provider took the conversation with a customer over; null: neither has it. */
+export type HandoverItem = Placed & {
+  kind: 'handover'
+  /** The number of the business, where the event names it in the place of its recipient. */
+  phoneNumberId: string | null
+  /** Digits. */
+  phone: string | null
+  userId: string | null
+  controlledBy: 'business' | 'agent' | null
+}
+
+/** `previousUserIds`: those that the provider names, of this portfolio first. */
+type IdentityChange = { previousUserIds: readonly string[] }
+
+/** `wamid`: of the system message that reports it; null: another event does. */
+export type UserIdChangedItem = Placed &
+  IdentityChange & { kind: 'user-id-changed'; wamid: string | null; customer: EventCustomer; userId: string }
+
+/** Digits. `from` is null for a customer who hides the number; `userId` is the new one, where it is named. */
+export type NumberChangedItem = Placed &
+  IdentityChange & {
+    kind: 'number-changed'
+    /** Of the system message that reports it. */
+    wamid: string
+    from: string | null
+    to: string
+    userId: string | null
+  }
 
 /** Known or unknown, it asks nothing of us. */
 export type IgnoredItem = Placed & { kind: 'ignored'; reason: string }
@@ -219,7 +253,9 @@ export type InboundItem =
   | TemplateCategoryItem
   | TemplateComponentsItem
   | NumberQualityItem
+  | AccountEventItem
   | PreferenceItem
+  | HandoverItem
   | UserIdChangedItem
   | NumberChangedItem
   | IgnoredItem

@@ -14,6 +14,11 @@ export type EventFormat = {
   readItems(body: JsonObject, open: OpenBody): Iterable<InboundItem> | undefined
   /** The numbers that a body names, found in its bytes, which may not be JSON: their events are handled in order. */
   routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
+  /**
+   * All numbers, accounts and apps by which items of a body may find their senders, found in its bytes without parsing
+   * them; undefined if they are too many.
+   */
+  idsOf(raw: Buffer): ReadonlySet<string> | undefined
   /** The provider's HMAC-SHA256 over the raw bytes, made with the app secret; null if the request has none. */
   signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
@@ -35,6 +40,8 @@ export type EventReader = {
   parse(raw: Buffer | string): ParsedInbound
   /** See `EventFormat.routeKeys`; at most `limit` of them. */
   routeKeys(raw: Buffer, limit: number): ReadonlySet<string>
+  /** See `EventFormat.idsOf`. */
+  idsOf(raw: Buffer): ReadonlySet<string> | undefined
   /** See `EventFormat.signatureOf`. */
   signatureOf(headers: IncomingHttpHeaders): Buffer | null
 }
@@ -42,6 +49,10 @@ export type EventReader = {
 /** Reads bodies in any of the formats; the first that knows a body reads it. */
 export const createEventReader = (formats: readonly EventFormat[]): EventReader => ({
   parse: (raw) => parse(formats, raw),
+  idsOf: (raw) => {
+    const ids = formats.map((format) => format.idsOf(raw))
+    return ids.includes(undefined) ? undefined : new Set(ids.flatMap((some) => [...(some ?? [])]))
+  },
   routeKeys: (raw, limit) => new Set(formats.flatMap((format) => [...format.routeKeys(raw, limit)]).slice(0, limit)),
   signatureOf: (headers) =>
     formats.map((format) => format.signatureOf(headers)).find((signature) => signature !== null) ?? null,

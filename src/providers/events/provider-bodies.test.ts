@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { Value } from 'typebox/value'
 import { describe, expect, it } from 'vitest'
 import { providerBodies, signedBodies } from '../../../test/provider-bodies.ts'
-import { buildEnvelope, isForwardable } from '../../inbound/envelope.ts'
-import { Envelope } from '../../inbound/envelope-shape.ts'
+import { buildEnvelope, Envelope, isForwardable } from '../../webhooks/events/message-received.ts'
 import { eventReader } from '../../wiring/adapters.ts'
 import type { InboundItem } from './event-item.ts'
 
@@ -88,7 +87,7 @@ describe('bodies that are broken', () => {
     for (const body of bodies) {
       for (let length = 0; length < body.length; length += 1) exhaust(itemsOf(body.slice(0, length)))
     }
-  }, 120_000)
+  }, 300_000)
 
   it('with a value of another kind anywhere never throw', () => {
     const hostile = fc.oneof(
@@ -107,7 +106,7 @@ describe('bodies that are broken', () => {
       }),
       { numRuns: 4000 },
     )
-  }, 120_000)
+  }, 300_000)
 
   it('of any JSON or any bytes never throw', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => exhaust(itemsOf(JSON.stringify(value)))))

@@ -49,6 +49,7 @@ const toyEvents: EventFormat = {
     })
   },
   routeKeys: (raw) => new Set(/"line":"(\w+)"/.exec(raw.toString('latin1'))?.slice(1)),
+  idsOf: (raw) => new Set(/"line":"(\w+)"/.exec(raw.toString('latin1'))?.slice(1)),
   signatureOf: ({ 'x-toy-mac': mac }) => (typeof mac === 'string' ? Buffer.from(mac, 'base64') : null),
 }
 

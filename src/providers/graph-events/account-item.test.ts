@@ -64,7 +64,10 @@ describe('an event of the number or the customer', () => {
   it('a new user id names the one before', () => {
     const user_id_update = [{ wa_id: '1555', user_id: { previous: 'US.1', current: 'US.2' }, timestamp: '1760000000' }]
     expect(read('user_id_update', { metadata: METADATA, user_id_update })).toMatchObject([
-      { kind: 'user-id-changed', previousUserId: 'US.1', userId: 'US.2', customer: { phone: '1555', userId: 'US.2' } },
+      {
+        ...{ kind: 'user-id-changed', wamid: null, previousUserIds: ['US.1'], userId: 'US.2' },
+        customer: { phone: '1555', userId: 'US.2' },
+      },
     ])
     expect(read('user_id_update', { user_id_update: [{ wa_id: '1' }] })).toMatchObject([{ kind: 'ignored' }])
   })

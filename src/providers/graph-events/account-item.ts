@@ -1,5 +1,5 @@
-import type { InboundItem, NumberQualityItem, Placed } from '../events/event-item.ts'
-import { type JsonObject, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
+import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '../events/event-item.ts'
+import { type JsonObject, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
 import { type CustomerFinder, LISTED } from './customer.ts'
 
 /** `phone_number_quality_update`. The limit per business replaces the older one per number where both are told. */
@@ -13,6 +13,64 @@ export function readNumberQuality(value: JsonObject, placed: Placed): InboundIte
     dailyLimit: toDailyLimit(limit),
     limit,
   }
+}
+
+/**
+ * Kinds of events that are about the account alone. Of other kinds, such as calls, the journal keeps no details: they may
+ * name a customer.
+ */
+const ACCOUNT_FIELDS = new Set([
+  'account_alerts',
+  'account_offboarded',
+  'account_reconnected',
+  'account_review_update',
+  'account_settings_update',
+  'account_update',
+  'business_capability_update',
+  'business_username_updates',
+  'partner_solutions',
+  'payment_configuration_update',
+  'phone_number_name_update',
+  'security',
+])
+
+/** An event that is no message, no status and no template: kept in the journal of the account. */
+export function readAccountEvent(value: JsonObject, placed: Placed): InboundItem {
+  const field = placed.field ?? ''
+  const event = textAt(value, 'event') ?? textAt(value, 'alert_type') ?? textAt(value, 'decision')
+  return {
+    ...placed,
+    kind: 'account-event',
+    event: event?.toUpperCase() ?? null,
+    severity: severityOf(field, event?.toUpperCase() ?? '', value),
+    details: ACCOUNT_FIELDS.has(field) ? value : null,
+    dailyLimit: field === 'business_capability_update' ? readCapability(value) : null,
+  }
+}
+
+const CRITICAL = new Set(['ACCOUNT_RESTRICTION', 'ACCOUNT_VIOLATION', 'ACCOUNT_DELETED', 'ACCOUNT_OFFBOARDED'])
+
+/** Critical: the account cannot send, or will soon not be able to. */
+function severityOf(field: string, event: string, value: JsonObject): AccountEventItem['severity'] {
+  if (field === 'account_offboarded' || CRITICAL.has(event)) return 'critical'
+  if (event === 'DISABLED_UPDATE') {
+    return textAt(objectAt(value, 'ban_info'), 'waba_ban_state')?.toUpperCase() === 'REINSTATE' ? 'info' : 'critical'
+  }
+  const alert = textAt(value, 'alert_severity')?.toUpperCase()
+  if (alert === 'CRITICAL') return 'critical'
+  return alert === 'WARNING' || field === 'security' || event === 'REJECTED' ? 'warning' : 'info'
+}
+
+/** A count, or the word of a tier; -1 means without limit. */
+function readCapability(value: JsonObject): NumberQualityItem['dailyLimit'] {
+  for (const name of ['max_daily_conversations_per_business', 'max_daily_conversation_per_phone']) {
+    const count = memberAt(value, name)
+    if (count === -1) return 'unlimited'
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count > 0) return count
+    const limit = toDailyLimit(textAt(value, name))
+    if (limit !== null) return limit
+  }
+  return null
 }
 
 /** `TIER_2K` is 2000: the ladder changes, its words keep their form. */
@@ -51,6 +109,7 @@ export function readUserIdUpdate(update: JsonObject, place: Placer, findCustomer
   const change = objectAt(update, 'user_id')
   const userId = userIdAt(change, 'current')
   if (userId === null) return { ...placed, kind: 'ignored', reason: 'it names no new user id' }
-  const previousUserId = userIdAt(change, 'previous')
-  return { ...placed, kind: 'user-id-changed', customer: { ...customer, userId }, previousUserId, userId }
+  const previous = userIdAt(change, 'previous')
+  const previousUserIds = previous === null || previous === userId ? [] : [previous]
+  return { ...placed, kind: 'user-id-changed', wamid: null, customer: { ...customer, userId }, previousUserIds, userId }
 }

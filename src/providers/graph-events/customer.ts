@@ -1,6 +1,6 @@
 import { phoneIdentity } from '../../text/phone.ts'
 import { NAME_LIMIT } from '../events/bounds.ts'
-import type { Customer } from '../events/event-item.ts'
+import type { EventCustomer } from '../events/event-item.ts'
 import {
   EMPTY,
   isObject,
@@ -19,7 +19,7 @@ export const SENDER: IdentityNames = { phone: 'from', userId: 'from_user_id' }
 export const ADDRESSEE: IdentityNames = { phone: 'to', userId: 'to_user_id' }
 export const LISTED: IdentityNames = { phone: 'wa_id', userId: 'user_id' }
 
-export type FoundCustomer = { customer: Customer; contact: number | null }
+export type FoundCustomer = { customer: EventCustomer; contact: number | null }
 export type CustomerFinder = (item: JsonObject, names: IdentityNames) => FoundCustomer
 
 /**
@@ -39,7 +39,7 @@ export function customerFinder(contacts: readonly unknown[], items: readonly unk
   }
 }
 
-function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject, isSamePerson: boolean): Customer {
+function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject, isSamePerson: boolean): EventCustomer {
   const profile = objectAt(contact, 'profile')
   const name = textAt(profile, 'name') ?? textAt(profile, 'username') ?? textAt(contact, 'username')
   const told = isSamePerson ? contact : EMPTY

@@ -201,19 +201,76 @@ describe('the field decides the meaning', () => {
     expect(read(undefined, { metadata: METADATA, messages })).toMatchObject([{ kind: 'message', field: null }])
   })
 
-  it.each([
-    'history',
-    'calls',
-    'smb_app_state_sync',
-    'account_update',
-    'something_new',
-    'constructor',
-  ])('%s is ignored, messages in it or not', (field) => {
+  it.each(['history', 'smb_app_state_sync'])('%s is ignored, messages in it or not', (field) => {
     expect(read(field, { metadata: METADATA, messages })).toMatchObject([{ kind: 'ignored', field }])
   })
 
+  it.each([
+    'calls',
+    'something_new',
+    'constructor',
+  ])('%s is an event of the account without details, messages in it or not', (field) => {
+    expect(read(field, { metadata: METADATA, messages })).toMatchObject([
+      { kind: 'account-event', field, details: null },
+    ])
+  })
+
+  it('standby has messages, echoes and statuses of a conversation that the agent of the provider holds', () => {
+    const value = {
+      metadata: METADATA,
+      messages,
+      message_echoes: [{ id: 'b', to: '1', type: 'text', text: { body: 'I am the agent' } }],
+      statuses: [{ id: 'b', status: 'read' }],
+    }
+    expect(read('standby', value)).toMatchObject([
+      { kind: 'message', isEcho: false },
+      { kind: 'message', isEcho: true },
+      { kind: 'status' },
+    ])
+  })
+
+  it('standby may hold its lists in a member of that name, the echoes as requests of the send', () => {
+    const echo = {
+      id: 'b',
+      timestamp: '1760000009',
+      message: {
+        messaging_product: 'whatsapp',
+        to: '393331234567',
+        recipient: 'IT.77',
+        context: { message_id: 'a' },
+        type: 'text',
+        text: { body: 'I am the agent' },
+      },
+    }
+    const offer = { type: 'button', body: { text: 'Yes or no?' }, action: { buttons: [] } }
+    const question = { id: 'c', message: { recipient: 'IT.78', type: 'interactive', interactive: offer } }
+    const standby = {
+      contacts: [{ wa_id: '1', profile: { name: 'Ada' } }],
+      messages: [{ id: 'a', from: '1', type: 'text', text: { body: 'Hi' } }],
+      message_echoes: [echo, question],
+      statuses: [{ id: 'b', status: 'read' }],
+    }
+    const items = read('standby', { metadata: METADATA, standby })
+    expect(items).toMatchObject([
+      { kind: 'message', isEcho: false, customer: { phone: '1', profileName: 'Ada' }, businessPhone: '49301234567' },
+      {
+        ...{ kind: 'message', isEcho: true, wamid: 'b', timestamp: 1760000009, text: 'I am the agent' },
+        ...{ quotedWamid: 'a', opensWindow: false, customer: { phone: '393331234567', userId: 'IT.77' } },
+      },
+      { kind: 'message', isEcho: true, text: 'Yes or no?', customer: { phone: null, userId: 'IT.78' } },
+      { kind: 'status', wamid: 'b' },
+    ])
+    expect(items.map(({ route }) => route)).toEqual(items.map(() => ({ by: 'sender', phoneNumberId: '555' })))
+    const raw = items[1]!.raw()
+    expect(JSON.parse(raw).entry[0].changes[0].value).toEqual({
+      metadata: METADATA,
+      standby: { contacts: standby.contacts, message_echoes: [echo] },
+    })
+    expect(itemsOf(raw)).toMatchObject([{ kind: 'message', isEcho: true, wamid: 'b', route: items[1]!.route }])
+  })
+
   it.each<[string, Json, string]>([
-    ['errors alone', { errors: [{ code: 131000 }] }, 'ignored'],
+    ['errors alone', { errors: [{ code: 131000 }] }, 'account-event'],
     ['nothing known', { user_actions: [{}] }, 'ignored'],
     ['messages that are no list', { messages: {} }, 'unreadable-item'],
   ])('messages with %s', (_name, value, kind) => {

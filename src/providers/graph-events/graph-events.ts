@@ -1,5 +1,7 @@
+import { ITEM_LIMIT } from '../events/bounds.ts'
 import type { EventFormat } from '../events/event-reader.ts'
 import { memberAt } from '../events/json-member.ts'
+import { findIds } from './find-ids.ts'
 import type { GraphExtension } from './graph-extension.ts'
 import { itemSlicer } from './item-slice.ts'
 import { readEntry } from './parse-change.ts'
@@ -21,6 +23,10 @@ export const graphEvents = (extensions: readonly GraphExtension[]): EventFormat 
     return readEntries(open, entries)
   },
   routeKeys,
+  idsOf: (raw) => {
+    const appNames = extensions.flatMap((extension) => extension.appNames)
+    return findIds(raw, appNames)
+  },
   signatureOf: (headers) => {
     const given = headers['x-hub-signature-256']
     const hex = /^sha256=([0-9a-f]{64})$/i.exec(typeof given === 'string' ? given : '')?.[1]
@@ -34,7 +40,10 @@ function* readEntries(open: Parameters<typeof readEntry>[0], entries: readonly u
 
 function routeKeys(raw: Buffer, limit: number): ReadonlySet<string> {
   const numbers = new Set<string>()
+  let read = 0
   for (let at = raw.indexOf(NUMBER_NAME); at !== -1 && numbers.size < limit; at = raw.indexOf(NUMBER_NAME, at)) {
+    read += 1
+    if (read > ITEM_LIMIT) break
     at += NUMBER_NAME.length
     const number = NUMBER_VALUE.exec(raw.toString('latin1', at, at + VALUE_WINDOW))?.[1]
     if (number !== undefined) numbers.add(number)

@@ -3,6 +3,8 @@ import type { JsonObject } from '../events/json-member.ts'
 
 /** Additions of a provider that passes Meta's events on. Each function returns null for events without the addition. */
 export type GraphExtension = {
+  /** The members of a body that may name its app, in bodies of this provider's own formats, too. */
+  appNames: readonly string[]
   /** The app that a body is about. Throws BeyondBounds. */
   appIdOf(body: JsonObject): string | null
   /** The provider's own id of a status's message. Throws BeyondBounds. */

@@ -10,8 +10,11 @@ import {
   valueAt,
 } from '../../text/json-text.ts'
 
-/** Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. */
-export type GraphPosition = { entry: number; change: number; list: string | null; index: number }
+/**
+ * Where an item stands in its body: `list` names the array within `value`, null when the whole change is the item. `holder`
+ * names the member of `value` that holds the array; absent: `value` itself does.
+ */
+export type GraphPosition = { entry: number; change: number; holder?: string; list: string | null; index: number }
 
 /**
  * The text of one item in its nesting, `contact` being the index of its own contact; or of several items of one list, with
@@ -41,8 +44,9 @@ export function itemSlicer(text: string, itemCount: () => number): Slice {
   return (positions, contact) => {
     const [position] = positions
     const entry = remember(entries, position.entry, () => openEntry(source(), root(), position.entry))
-    const key = `${position.entry}.${position.change}`
-    const change = remember(changes, key, () => openChange(source(), entry, position.change))
+    const { holder } = position
+    const key = [position.entry, position.change, holder].join('.')
+    const change = remember(changes, key, () => openChange(source(), entry, position.change, holder))
     return change.head + cutValue(source(), change, positions, contact) + change.tail
   }
 }
@@ -76,9 +80,12 @@ const openRoot = (source: Source): OpenedArray =>
 const openEntry = (source: Source, root: OpenedArray, index: number): OpenedArray =>
   openArray(source, { head: root.head, tail: root.tail, span: at(root.elements, index) }, 'changes')
 
-function openChange(source: Source, entry: OpenedArray, index: number): Change {
+function openChange(source: Source, entry: OpenedArray, index: number, holder: string | undefined): Change {
   const change = { head: entry.head, tail: entry.tail, span: at(entry.elements, index) }
-  const { head, tail, span } = openMember(source, change, 'value') ?? change
+  const value = openMember(source, change, 'value') ?? change
+  // The metadata beside the holder names the number.
+  const isBeside = (text: string, span: Span) => !isArrayText(text, span)
+  const { head, tail, span } = (holder !== undefined && openMember(source, value, holder, isBeside)) || value
   return { head, tail, value: span, members: membersIn(source.text, span), frames: new Map() }
 }
 
@@ -91,12 +98,17 @@ function openArray(source: Source, outer: Opening, name: string): OpenedArray {
   return { head: `${inner.head}[`, tail: `]${inner.tail}`, elements }
 }
 
-/** Steps into a member. Beside it only scalars stay: an array or object there may speak of other items. */
-function openMember({ text, limit }: Source, { head, tail, span }: Opening, name: string): Opening | undefined {
+/** Steps into a member. Beside it only scalars stay by default: an array or object there may describe other items. */
+function openMember(
+  { text, limit }: Source,
+  { head, tail, span }: Opening,
+  name: string,
+  isKept: (text: string, span: Span) => boolean = isScalar,
+): Opening | undefined {
   const members = membersIn(text, span)
   const way = findMember(members, name)
   if (way === undefined) return undefined
-  const kept = members.filter((member) => member.name !== name && isScalar(text, member.value))
+  const kept = members.filter((member) => member.name !== name && isKept(text, member.value))
   const parts = withinLimit(
     kept.map((member) => keep(text, member)),
     limit,

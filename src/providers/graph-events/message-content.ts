@@ -49,7 +49,7 @@ export const providerTypeOf = (message: JsonObject): string =>
 export function readContent(message: JsonObject, providerType: string): MessageContent {
   const media = readMedia(message, providerType)
   const type = media?.kind ?? providerType
-  const placeholder = `[${providerType === 'sticker' ? 'sticker' : type}]`
+  const placeholder = `[${providerType === 'sticker' ? 'sticker' : nameOf(message, type)}]`
   const words = media ? media.caption : wordsForReceivers(message)
   return {
     type,
@@ -58,6 +58,13 @@ export function readContent(message: JsonObject, providerType: string): MessageC
     recordType: media?.kind ?? 'text',
     recordText: words ?? (media ? null : wordsForConversation(message)) ?? placeholder,
   }
+}
+
+/** The name of a message without text: the kind of an interactive answer, or of content that the provider cannot pass on. */
+function nameOf(message: JsonObject, type: string): string {
+  if (type === 'interactive') return textAt(objectAt(message, 'interactive'), 'type', TYPE_LIMIT) ?? type
+  const kind = type === 'unsupported' ? textAt(objectAt(message, 'unsupported'), 'type', TYPE_LIMIT) : null
+  return kind === null || kind === 'unknown' ? type : `${type}: ${kind}`
 }
 
 function readMedia(message: JsonObject, providerType: string): InboundMedia | null {
@@ -84,7 +91,9 @@ function ownWords(message: JsonObject): string | null {
     textAt(objectAt(message, 'button'), 'text') ??
     textAt(objectAt(interactive, 'button_reply'), 'title') ??
     textAt(objectAt(interactive, 'list_reply'), 'title') ??
-    textAt(objectAt(interactive, 'nfm_reply'), 'body', TEXT_LIMIT)
+    textAt(objectAt(interactive, 'nfm_reply'), 'body', TEXT_LIMIT) ??
+    // Of a message that the agent of the provider sent.
+    textAt(objectAt(interactive, 'body'), 'text', TEXT_LIMIT)
   )
 }
 

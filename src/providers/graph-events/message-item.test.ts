@@ -52,7 +52,12 @@ describe('the content of a message, for receivers and in the conversation', () =
     [
       'call permission',
       { type: 'interactive', interactive: { type: 'call_permission_reply' } },
-      ['interactive', '[interactive]', 'text', '[interactive]'],
+      ['interactive', '[call_permission_reply]', 'text', '[call_permission_reply]'],
+    ],
+    [
+      'payment method',
+      { type: 'interactive', interactive: { type: 'payment_method', payment_method: { payment_method: 'upi' } } },
+      ['interactive', '[payment_method]', 'text', '[payment_method]'],
     ],
     ['interactive without body', { type: 'interactive' }, ['interactive', '[interactive]', 'text', '[interactive]']],
     ['order', { type: 'order', order: { text: '' } }, ['order', '[order]', 'text', '[order]']],
@@ -62,6 +67,11 @@ describe('the content of a message, for receivers and in the conversation', () =
       'unsupported',
       { type: 'unsupported', errors: [{ code: 131051 }] },
       ['unsupported', '[unsupported]', 'text', '[unsupported]'],
+    ],
+    [
+      'unsupported, with its kind',
+      { type: 'unsupported', unsupported: { type: 'poll' }, errors: [{ code: 131051 }] },
+      ['unsupported', '[unsupported: poll]', 'text', '[unsupported: poll]'],
     ],
     ['welcome', { type: 'request_welcome' }, ['request_welcome', '[request_welcome]', 'text', '[request_welcome]']],
     ['a kind of tomorrow', { type: 'hologram', hologram: {} }, ['hologram', '[hologram]', 'text', '[hologram]']],
@@ -297,17 +307,53 @@ describe('a system message that tells of a new identity', () => {
 
   it.each(['wa_id', 'new_wa_id'])('number: by %s, ahead of the message itself', (name) => {
     expect(system({ type: 'user_changed_number', [name]: '222', body: 'changed' })).toMatchObject([
-      { kind: 'number-changed', key: '0.0.messages.0.change', from: '111', to: '222' },
+      {
+        kind: 'number-changed',
+        key: '0.0.messages.0.change',
+        from: '111',
+        to: '222',
+        previousUserIds: [],
+        userId: null,
+      },
       { kind: 'message', key: '0.0.messages.0', recordText: 'changed', customer: { phone: '222', userId: null } },
     ])
   })
 
   it('user id: with the one before, where it is told', () => {
     const told = { type: 'user_changed_user_id', user_id: 'DE.2', previous_user_id: 'DE.1' }
-    expect(system(told)[0]).toMatchObject({ kind: 'user-id-changed', previousUserId: 'DE.1', userId: 'DE.2' })
-    expect(system({ ...told, previous_user_id: undefined })[0]).toMatchObject({ previousUserId: null })
+    expect(system(told)[0]).toMatchObject({
+      ...{ kind: 'user-id-changed', wamid: 'wamid.1', previousUserIds: ['DE.1'], userId: 'DE.2' },
+    })
+    expect(system({ ...told, previous_user_id: undefined })[0]).toMatchObject({ previousUserIds: [] })
+    const before = system({ ...told, previous_user_id: undefined }, { from_user_id: 'DE.1' })[0]
+    expect(before).toMatchObject({ previousUserIds: ['DE.1'], userId: 'DE.2' })
     const already = system({ ...told, previous_user_id: undefined }, { from_user_id: 'DE.2' })[0]
-    expect(already).toMatchObject({ previousUserId: null, userId: 'DE.2' })
+    expect(already).toMatchObject({ previousUserIds: [], userId: 'DE.2' })
+  })
+
+  it('number: with the user ids before and after, of which the message has the new one', () => {
+    const ids = { user_id: 'DE.2', previous_user_id: 'DE.1', previous_parent_user_id: 'DE.ENT.1' }
+    expect(system({ type: 'user_changed_number', wa_id: '222', ...ids })).toMatchObject([
+      { kind: 'number-changed', from: '111', to: '222', previousUserIds: ['DE.1', 'DE.ENT.1'], userId: 'DE.2' },
+      { kind: 'message', customer: { phone: '222', userId: 'DE.2' } },
+    ])
+  })
+
+  it('of a customer who hides the number: by the user ids alone', () => {
+    const ids = { type: 'user_changed_number', user_id: 'DE.2', previous_user_id: 'DE.1' }
+    expect(system({ ...ids, wa_id: '222' }, { from: undefined })[0]).toMatchObject({
+      kind: 'number-changed',
+      from: null,
+    })
+    expect(system(ids, { from: undefined })).toMatchObject([
+      { kind: 'user-id-changed', customer: { phone: null }, previousUserIds: ['DE.1'], userId: 'DE.2' },
+      { kind: 'message', customer: { phone: null, userId: 'DE.2' } },
+    ])
+  })
+
+  it('user id: with the number that is shown', () => {
+    const told = { type: 'user_changed_user_id', user_id: 'DE.2', wa_id: '222' }
+    expect(system(told, { from: undefined })[0]).toMatchObject({ customer: { phone: '222' }, userId: 'DE.2' })
   })
 
   it('is the message alone where the identities are not both there', () => {

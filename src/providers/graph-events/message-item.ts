@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ID_LIMIT, WAMID_LIMIT } from '../events/bounds.ts'
 import type {
   Conversational,
-  Customer,
+  EventCustomer,
   InboundItem,
   MessageItem,
   NumberChangedItem,
@@ -10,7 +10,18 @@ import type {
   ReactionItem,
   UserIdChangedItem,
 } from '../events/event-item.ts'
-import { idAt, type JsonObject, listAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
+import {
+  idAt,
+  isObject,
+  type JsonObject,
+  listAt,
+  memberAt,
+  objectAt,
+  phoneAt,
+  secondsAt,
+  textAt,
+  userIdAt,
+} from '../events/json-member.ts'
 import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
 import { providerTypeOf, readContent, wordsOfEdit } from './message-content.ts'
 import { readDetails } from './message-details.ts'
@@ -27,7 +38,8 @@ export type MessagePlace = {
 }
 
 /** A message, reaction or echo, and before it the change of identity that a system message reports. */
-export function readMessage(message: JsonObject, place: MessagePlace): InboundItem[] {
+export function readMessage(element: JsonObject, place: MessagePlace): InboundItem[] {
+  const message = place.isEcho ? messageOfEcho(element) : element
   const providerType = providerTypeOf(message)
   const { customer, contact } = place.findCustomer(message, place.isEcho ? ADDRESSEE : SENDER)
   const placed = place.placed(secondsAt(message, 'timestamp'), contact)
@@ -43,6 +55,18 @@ export function readMessage(message: JsonObject, place: MessagePlace): InboundIt
   return change === undefined ? [item] : [change, item]
 }
 
+/**
+ * An echo as a message. Under `standby` an echo holds the request of the send, with the customer's user id as `recipient`; under
+ * the other fields it is a message already.
+ */
+function messageOfEcho(echo: JsonObject): JsonObject {
+  const request = memberAt(echo, 'message')
+  if (!isObject(request)) return echo
+  const { id, timestamp } = echo
+  const quoted = memberAt(objectAt(request, 'context'), 'message_id')
+  return { ...request, id, timestamp, to_user_id: request['recipient'], context: { id: quoted } }
+}
+
 /** The id of a message that comes without one: the same for the same message, so that a repeated body is recognised. */
 function deriveWamid(message: JsonObject, { route }: Placed): string {
   const digest = createHash('sha256')
@@ -53,7 +77,13 @@ function deriveWamid(message: JsonObject, { route }: Placed): string {
 
 type Shared = Omit<Conversational, keyof Placed>
 
-function readShared(message: JsonObject, type: string, wamid: string, customer: Customer, place: MessagePlace): Shared {
+function readShared(
+  message: JsonObject,
+  type: string,
+  wamid: string,
+  customer: EventCustomer,
+  place: MessagePlace,
+): Shared {
   const { businessPhone, isEcho } = place
   const groupId = idAt(message, 'group_id', ID_LIMIT)
   const isNotice = NOTICES.has(type)
@@ -92,25 +122,32 @@ function readIdentityChange(
   message: JsonObject,
   placed: Placed,
   wamid: string,
-  customer: Customer,
+  customer: EventCustomer,
 ): NumberChangedItem | UserIdChangedItem | undefined {
   const system = objectAt(message, 'system')
-  const own = { ...placed, key: `${placed.key}.change` }
+  const own = { ...placed, key: `${placed.key}.change`, wamid }
   const type = textAt(system, 'type')
-  if (type === 'user_changed_number') {
-    const from = phoneAt(message, 'from')
-    const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
-    if (from === null || to === null || from === to) return undefined
-    return { ...own, kind: 'number-changed', wamid, from, to }
-  }
   const userId = userIdAt(system, 'user_id')
-  if (type !== 'user_changed_user_id' || userId === null) return undefined
-  const previous = userIdAt(system, 'previous_user_id') ?? customer.userId
-  return { ...own, kind: 'user-id-changed', customer, previousUserId: previous === userId ? null : previous, userId }
+  const previousUserIds = ['previous_user_id', 'previous_parent_user_id']
+    .map((name) => userIdAt(system, name))
+    .filter((previous) => previous !== null)
+    .filter((previous) => previous !== userId)
+  const to = phoneAt(system, 'wa_id') ?? phoneAt(system, 'new_wa_id')
+  if (type === 'user_changed_number' && to !== null) {
+    const from = phoneAt(message, 'from')
+    if (from === to || (from === null && previousUserIds.length === 0)) return undefined
+    return { ...own, kind: 'number-changed', from, to, previousUserIds, userId }
+  }
+  if ((type !== 'user_changed_user_id' && type !== 'user_changed_number') || userId === null) return undefined
+  if (previousUserIds.length === 0 && customer.userId !== null && customer.userId !== userId) {
+    previousUserIds.push(customer.userId)
+  }
+  const shown = { ...customer, phone: customer.phone ?? to }
+  return { ...own, kind: 'user-id-changed', customer: shown, previousUserIds, userId }
 }
 
 /** The customer under the new identity: the old one may be another person's by now. */
-const changed = (customer: Customer, change: NumberChangedItem | UserIdChangedItem): Customer =>
+const changed = (customer: EventCustomer, change: NumberChangedItem | UserIdChangedItem): EventCustomer =>
   change.kind === 'number-changed'
-    ? { ...customer, phone: change.to, userId: null }
-    : { ...customer, userId: change.userId }
+    ? { ...customer, phone: change.to, userId: change.userId }
+    : { ...change.customer, userId: change.userId }

@@ -14,9 +14,10 @@ import {
   textAt,
 } from '../events/json-member.ts'
 import { guarded, NOWHERE, placeNowhere, TOO_DEEP, unreadable } from '../events/unreadable.ts'
-import { readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
+import { readAccountEvent, readNumberQuality, readPreference, readUserIdUpdate } from './account-item.ts'
 import { customerFinder } from './customer.ts'
 import { firstOf, type GraphExtension } from './graph-extension.ts'
+import { readHandover } from './handover-item.ts'
 import type { GraphPosition, Slice } from './item-slice.ts'
 import { readMessage } from './message-item.ts'
 import { readStatus } from './status-item.ts'
@@ -47,6 +48,8 @@ type Change = GraphBody & {
   field: string | null
   ids: Ids
   at: { entry: number; change: number }
+  /** The member of `value` that holds the lists; absent: `value` itself does. */
+  holder?: string
 }
 
 /** The ids by which a change finds its company. */
@@ -85,32 +88,52 @@ const TEMPLATE_FIELDS = new Map<string, TemplateReader>([
   ['template_category_update', readTemplateCategory],
   ['message_template_components_update', readTemplateComponents],
   ['phone_number_quality_update', readNumberQuality],
+  ['messaging_handovers', readHandover],
 ])
 
 /** The field decides the meaning, never the members that happen to be there: `history` too may carry `messages`. */
 function* readItems(change: Change): Generator<InboundItem> {
   const field = change.field ?? 'messages'
   const readWhole = TEMPLATE_FIELDS.get(field)
-  if (readWhole) {
-    const placed = place(change)
-    yield* guarded(
-      () => placed,
-      () => [readWhole(change.value, placed)],
-    )
-  } else if (field === 'messages') yield* readMessages(change)
+  if (readWhole) yield* readValue(change, readWhole)
+  else if (field === 'messages') yield* readMessages(change, ['messages', 'statuses'])
+  else if (field === 'standby') yield* readStandby(change)
   else if (field === 'smb_message_echoes' || field === 'message_echoes') yield* readList(change, 'message_echoes')
   else if (field === 'user_preferences' || field === 'user_id_update') yield* readList(change, field)
-  else yield { ...place(change), kind: 'ignored', reason: 'a field that asks nothing of us' }
+  else if (HISTORY_FIELDS.has(field))
+    yield { ...place(change), kind: 'ignored', reason: 'history and contacts of the phone app' }
+  else yield* readValue(change, readAccountEvent)
 }
 
-function* readMessages(change: Change): Generator<InboundItem> {
-  const { value } = change
-  const isPresent = (list: string) => (memberAt(value, list) ?? null) !== null
-  for (const list of ['messages', 'statuses']) if (isPresent(list)) yield* readList(change, list)
-  if (isPresent('errors')) yield { ...place(change), kind: 'ignored', reason: 'errors of the account' }
-  else if (!isPresent('messages') && !isPresent('statuses')) {
-    yield { ...place(change), kind: 'ignored', reason: 'neither messages nor statuses' }
-  }
+/**
+ * The provider's agent holds the conversation: its answers come as echoes. Meta puts the lists into `value.standby`; lists in
+ * `value` itself are read as well.
+ */
+function* readStandby(change: Change): Generator<InboundItem> {
+  const holder = 'standby'
+  const isHeld = isObject(memberAt(change.value, holder))
+  yield* readMessages({ ...change, ...(isHeld && { holder }) }, ['messages', 'message_echoes', 'statuses'])
+}
+
+/** The object with the lists of a change. */
+const listsOf = ({ value, holder }: Change): JsonObject => (holder === undefined ? value : objectAt(value, holder))
+
+/** The history of the phone app from before the number was connected: neither new messages nor events of the account. */
+const HISTORY_FIELDS = new Set(['history', 'smb_app_state_sync'])
+
+function readValue(change: Change, read: TemplateReader): Iterable<InboundItem> {
+  const placed = place(change)
+  return guarded(
+    () => placed,
+    () => [read(change.value, placed)],
+  )
+}
+
+function* readMessages(change: Change, lists: readonly string[]): Generator<InboundItem> {
+  const present = [...lists, 'errors'].filter((list) => (memberAt(listsOf(change), list) ?? null) !== null)
+  for (const list of present) if (list !== 'errors') yield* readList(change, list)
+  if (present.includes('errors')) yield* readValue({ ...change, field: 'errors' }, readAccountEvent)
+  else if (present.length === 0) yield { ...place(change), kind: 'ignored', reason: `none of ${lists.join(', ')}` }
 }
 
 /** Reads one element: the place of its item still lacks the time and the contact, which only the reader knows. */
@@ -118,7 +141,7 @@ type ElementReader = (element: JsonObject, placed: Placer) => InboundItem[]
 type Placer = (timestamp: number | null, contact: number | null) => Placed
 
 function* readList(change: Change, list: string): Generator<InboundItem> {
-  const elements = memberAt(change.value, list)
+  const elements = memberAt(listsOf(change), list)
   if (!Array.isArray(elements)) {
     yield unreadable(place(change), `${list} is not a list`)
     return
@@ -136,8 +159,9 @@ function* readList(change: Change, list: string): Generator<InboundItem> {
   }
 }
 
-function isTooDeep({ deep }: Change, element: unknown): boolean {
-  if (deep === undefined || !isDeeper(element, NESTING_LIMIT - LEVELS_ABOVE_ELEMENT)) return false
+function isTooDeep({ deep, holder }: Change, element: unknown): boolean {
+  const levels = NESTING_LIMIT - LEVELS_ABOVE_ELEMENT - (holder === undefined ? 0 : 1)
+  if (deep === undefined || !isDeeper(element, levels)) return false
   deep.add(element)
   return true
 }
@@ -145,7 +169,7 @@ function isTooDeep({ deep }: Change, element: unknown): boolean {
 function readerOf(change: Change, list: string, elements: readonly unknown[]): ElementReader {
   if (list === 'statuses')
     return (element, placed) => [readStatus(element, (timestamp) => placed(timestamp, null), change.extensions)]
-  const findCustomer = customerFinder(listAt(change.value, 'contacts'), elements)
+  const findCustomer = customerFinder(listAt(listsOf(change), 'contacts'), elements)
   if (list === 'user_preferences') return (element, placed) => [readPreference(element, placed, findCustomer)]
   if (list === 'user_id_update') return (element, placed) => [readUserIdUpdate(element, placed, findCustomer)]
   const businessPhone = phoneAt(objectAt(change.value, 'metadata'), 'display_phone_number')
@@ -156,8 +180,9 @@ function readerOf(change: Change, list: string, elements: readonly unknown[]): E
 type InList = { list: string; index: number; timestamp: number | null; contact: number | null }
 
 function place(change: Change, inList?: InList): Placed {
-  const { at, field, entry, slice } = change
-  const position: GraphPosition = { ...at, list: inList?.list ?? null, index: inList?.index ?? 0 }
+  const { at, field, entry, slice, holder } = change
+  const list = inList?.list ?? null
+  const position: GraphPosition = { ...at, ...(holder && list && { holder }), list, index: inList?.index ?? 0 }
   return {
     key: [at.entry, at.change, ...(inList ? [inList.list, inList.index] : [])].join('.'),
     position: { group: [at.entry, at.change, inList?.list].join('.'), index: position.index },

@@ -1,9 +1,11 @@
 import { WAMID_LIMIT } from '../events/bounds.ts'
-import type { InboundItem, Placed, StatusItem } from '../events/event-item.ts'
+import type { InboundItem, Placed, Pricing, StatusItem } from '../events/event-item.ts'
 import {
   idAt,
   type JsonObject,
   listAt,
+  memberAt,
+  objectAt,
   phoneAt,
   secondsAt,
   textAt,
@@ -45,6 +47,7 @@ export function readStatus(
     status: word,
     ...named,
     ...readRecipient(status),
+    pricing: readPricing(objectAt(status, 'pricing')),
     error: errorOf(status, word, extensions),
   }
 }
@@ -62,6 +65,17 @@ function readRecipient(status: JsonObject) {
     recipientPhone: phoneAt(status, name),
     recipientUserId: userIdAt(status, 'recipient_user_id') ?? userIdInPlaceOfPhone(status, name),
   }
+}
+
+/** Characters of a category and of a type. */
+const PRICING_LIMIT = 64
+
+function readPricing(pricing: JsonObject): Pricing | null {
+  const category = textAt(pricing, 'category', PRICING_LIMIT)?.toLowerCase() ?? null
+  const type = textAt(pricing, 'type', PRICING_LIMIT)?.toLowerCase() ?? null
+  const told = memberAt(pricing, 'billable')
+  const billable = typeof told === 'boolean' ? told : null
+  return category === null && type === null && billable === null ? null : { category, type, billable }
 }
 
 const errorOf = (status: JsonObject, word: StatusItem['status'], extensions: readonly GraphExtension[]) =>

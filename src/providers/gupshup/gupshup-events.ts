@@ -17,6 +17,7 @@ import {
 
 /** Version 3 of Gupshup's events is Meta's format with members of its own: the app, its message id, and flat errors. */
 export const gupshupExtension: GraphExtension = {
+  appNames: ['gs_app_id', 'app'],
   appIdOf: (body) => idAt(body, 'gs_app_id', ID_LIMIT),
   messageIdOf: (status) => idAt(status, 'gs_id', WAMID_LIMIT),
   errorOf: readFlatError,
@@ -30,6 +31,8 @@ export const gupshupEvents: EventFormat = {
     return item && [item]
   },
   routeKeys: () => new Set(),
+  // The extension finds them.
+  idsOf: () => new Set(),
   signatureOf: () => null,
 }
 
@@ -77,8 +80,24 @@ function readCategory(payload: JsonObject, placed: Placed & TemplateName): Inbou
 function readQuality(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
   const score = wordAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
   if (score === null) return ignored(placed, 'it names no score')
-  return { ...placed, kind: 'template-quality', score, previousScore: wordAt(payload, 'quality', 'old') }
+  const previous = wordAt(payload, 'quality', 'old')
+  return {
+    ...placed,
+    kind: 'template-quality',
+    score: qualityOf(score),
+    previousScore: previous === null ? null : qualityOf(previous),
+  }
 }
+
+const QUALITIES = new Map([
+  ['HIGH', 'GREEN'],
+  ['MEDIUM', 'YELLOW'],
+  ['LOW', 'RED'],
+])
+
+/** Gupshup's words for the contract's; a word that is not known is not rated. */
+const qualityOf = (word: string): string =>
+  QUALITIES.get(word) ?? (['GREEN', 'YELLOW', 'RED'].includes(word) ? word : 'UNKNOWN')
 
 const wordAt = (payload: JsonObject, object: string, name: string): string | null =>
   textAt(objectAt(payload, object), name)?.toUpperCase() ?? null

@@ -189,12 +189,14 @@ describe('media that are not to be had', () => {
   })
 
   test('bytes that break off, or that the signal ends, throw while they are read', async () => {
+    let breakOff = () => {}
     answer = (request, response) => {
       if (!isFile(request)) return json(response, { url: `${base}/file` })
-      response.writeHead(200, { 'content-length': '10' }).write('abc')
-      return setTimeout(() => response.destroy(), 50)
+      breakOff = () => response.destroy()
+      return response.writeHead(200, { 'content-length': '10' }).write('abc')
     }
     const torn = await fetchOne()
+    breakOff()
     await expect(torn.kind === 'fetched' && buffer(torn.body)).rejects.toThrow()
 
     answer = (request, response) => {
@@ -203,7 +205,7 @@ describe('media that are not to be had', () => {
     }
     const ending = new AbortController()
     const endless = await fetchOne('77', ending.signal)
-    setTimeout(() => ending.abort(), 50)
+    ending.abort()
     await expect(endless.kind === 'fetched' && buffer(endless.body)).rejects.toThrow()
   })
 })

@@ -1,0 +1,80 @@
+import { type Db, type Json, jsonRows } from '../db/connect.ts'
+
+/** A report of a provider about a number, a template or an account. */
+export type AccountEvent = {
+  companyId: number
+  wabaAccountId: string
+  /** The number that the event names; null: the whole account. */
+  senderId: number | null
+  /** The provider's name of the kind of event. */
+  field: string
+  event: string | null
+  severity: 'info' | 'warning' | 'critical'
+  details: Json | null
+  /** Of the provider's text: a repeated event adds no row. */
+  digest: Buffer
+  occurredAt: Date | null
+}
+
+/** A company keeps at most this many events of an hour; the others are counted only. */
+export const EVENTS_PER_HOUR = 1_000
+
+/** Adds events to the journal of their accounts; returns those that are new. */
+export async function recordAccountEvents(tx: Db, events: readonly AccountEvent[]): Promise<AccountEvent[]> {
+  if (events.length === 0) return []
+  const rows = events.map((event, ord) => ({
+    ord,
+    company_id: event.companyId,
+    waba_account_id: event.wabaAccountId,
+    sender_id: event.senderId,
+    field: event.field,
+    event: event.event,
+    severity: event.severity,
+    details: event.details,
+    digest: event.digest.toString('hex'),
+    occurred_at: event.occurredAt,
+  }))
+  const added = await tx<{ companyId: number; digest: Buffer }[]>`
+    insert into account_events (
+      company_id, waba_account_id, sender_id, field, event, severity, details, digest, occurred_at
+    )
+    select
+      input.company_id, input.waba_account_id, input.sender_id, input.field, input.event, input.severity,
+      nullif(input.details, 'null'), decode(input.digest, 'hex'), input.occurred_at
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
+      ord integer, company_id bigint, waba_account_id text, sender_id bigint, field text, event text, severity text,
+      details jsonb, digest text, occurred_at timestamptz
+    )
+    cross join lateral (
+      select count(*) as events
+      from (
+        select
+        from account_events recent
+        where recent.company_id = input.company_id and recent.received_at > now() - interval '1 hour'
+        limit ${EVENTS_PER_HOUR}
+      ) as recent
+    ) as recent
+    where recent.events < ${EVENTS_PER_HOUR}
+    order by input.ord
+    on conflict do nothing
+    returning company_id, digest
+  `
+  const isAdded = new Set(added.map(({ companyId, digest }) => `${companyId} ${digest.toString('hex')}`))
+  return events.filter(({ companyId, digest }) => isAdded.delete(`${companyId} ${digest.toString('hex')}`))
+}
+
+export type AccountEventRow = Omit<AccountEvent, 'digest'> & { id: number; receivedAt: Date }
+
+/** Events of one company, or of all (null) for the operator, newest first. */
+export const listAccountEvents = (
+  db: Db,
+  companyId: number | null,
+  { before, limit }: { before: number | undefined; limit: number },
+): Promise<AccountEventRow[]> => db<AccountEventRow[]>`
+  select id, company_id, waba_account_id, sender_id, field, event, severity, details, occurred_at, received_at
+  from account_events
+  where ${companyId === null ? db`true` : db`company_id = ${companyId}`}
+    and ${before === undefined ? db`true` : db`id < ${before}`}
+  order by id desc
+  limit ${limit}
+`

@@ -1,0 +1,124 @@
+import { isTextAt, type JsonVisitor, numberAt, stringAt, walkJson } from '../../text/json-bytes.ts'
+import { ID_LIMIT, ITEM_LIMIT } from '../events/bounds.ts'
+import { cleanText } from '../events/json-member.ts'
+
+/** Ids of one body. */
+const MOST_IDS = 256
+/** Names that are read: a body that can be read has at most two of them for an item. */
+const MOST_READ = 4 * ITEM_LIMIT
+/** An escape such as `\u0041` has six bytes. */
+const LONGEST_ID = 6 * ID_LIMIT + 2
+const LONGEST_NAME = 100
+
+/** Objects and arrays: `{"entry":[{"id":…,"changes":[{"value":{"metadata":{"phone_number_id":…}}}]}]}`. */
+const [BODY, ENTRIES, ENTRY, CHANGES, CHANGE, VALUE, METADATA] = [1, 2, 3, 4, 5, 6, 7]
+
+type Name = 'entry' | 'changes' | 'account' | 'value' | 'metadata' | 'number' | 'app'
+type Known = { name: Name; text: string; bytes: Buffer }
+const known = (name: Name, text: string): Known => ({ name, text, bytes: Buffer.from(text) })
+const NAMES: readonly (readonly Known[])[] = [
+  [],
+  [known('entry', 'entry')],
+  [],
+  [known('changes', 'changes'), known('account', 'id')],
+  [],
+  [known('value', 'value')],
+  [known('metadata', 'metadata')],
+  [known('number', 'phone_number_id')],
+]
+
+/**
+ * The ids by which items of a body find their senders, found in one pass over its bytes: all that the parser can find,
+ * and perhaps more. Undefined: they are too many. `appNames` are the members of the body that name an app.
+ *
+ * Accounts and apps count only where the parser may use them: unless each change names its number in its place, and no
+ * name on the way to it has an escape or is repeated.
+ */
+export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<string> | undefined {
+  const ids = { number: new Set<string>(), account: new Set<string>(), app: new Set<string>() }
+  const names = NAMES.map((at, depth) => (depth === BODY ? [...at, ...appNames.map((one) => known('app', one))] : at))
+  const shape = createShape()
+  let opened = 0
+  let read = 0
+  const visitor: JsonVisitor = {
+    levels: METADATA,
+    opened: (depth, isArray) => {
+      shape.opened(depth, isArray)
+      // Each entry and each change has an item.
+      if (depth === ENTRY || depth === CHANGE) opened += 1
+      return opened <= MOST_READ
+    },
+    closed: shape.closed,
+    named: (depth, start, end, hasEscape, value) => {
+      const name = readName(names[depth] ?? [], raw, start, end, hasEscape)
+      shape.named(depth, name, hasEscape)
+      if (name === undefined && !hasEscape) return true
+      read += 1
+      if (name === 'number' || name === 'account' || name === 'app') {
+        const found = idsAt(raw, value)
+        if (found === undefined) return false
+        for (const id of found) ids[name].add(id)
+        if (name === 'number' && found.length > 0) shape.numbered()
+      }
+      return read <= MOST_READ && ids.number.size + ids.account.size + ids.app.size <= MOST_IDS
+    },
+  }
+  if (!walkJson(raw, visitor)) return undefined
+  return shape.isPlain() ? ids.number : new Set([...ids.number, ...ids.account, ...ids.app])
+}
+
+/** Whether each change of a body names one number, in the one way in which a provider writes it. */
+function createShape() {
+  const last: (Name | undefined)[] = []
+  const counts = { entry: 0, changes: 0, changesOfEntry: 0, value: 0, metadata: 0, number: 0, total: 0 }
+  let isPlain = true
+  const require = (isMet: boolean): void => {
+    if (!isMet) isPlain = false
+  }
+  return {
+    isPlain: () => isPlain && counts.entry === 1 && counts.total > 0,
+    opened: (depth: number, isArray: boolean): void => {
+      last[depth] = undefined
+      if (depth < METADATA) require(isArray === (depth === ENTRIES || depth === CHANGES))
+      if (depth === ENTRIES) require(last[BODY] === 'entry')
+      else if (depth === ENTRY) Object.assign(counts, { changes: 0, changesOfEntry: 0 })
+      else if (depth === CHANGES) require(last[ENTRY] === 'changes')
+      else if (depth === CHANGE) Object.assign(counts, { value: 0, metadata: 0, number: 0 })
+      else if (depth === VALUE) require(last[CHANGE] === 'value')
+    },
+    closed: (depth: number): void => {
+      if (depth === CHANGE) {
+        counts.changesOfEntry += 1
+        counts.total += 1
+        require(counts.value === 1 && counts.metadata === 1 && counts.number === 1)
+      } else if (depth === ENTRY) require(counts.changes === 1 && counts.changesOfEntry > 0)
+    },
+    named: (depth: number, name: Name | undefined, hasEscape: boolean): void => {
+      last[depth] = name
+      require(!hasEscape)
+      if (name === 'entry' || name === 'changes' || name === 'value' || name === 'metadata') counts[name] += 1
+    },
+    /** A number was named, with an id. */
+    numbered: (): void => {
+      if (last[VALUE] === 'metadata') counts.number += 1
+    },
+  }
+}
+
+function readName(names: readonly Known[], raw: Buffer, start: number, end: number, hasEscape: boolean) {
+  const text = hasEscape && names.length > 0 ? stringAt(raw, start, LONGEST_NAME) : undefined
+  for (const one of names) if (hasEscape ? one.text === text : isTextAt(raw, start, end, one.bytes)) return one.name
+  return undefined
+}
+
+/**
+ * The id of a value, or none; of a number both its digits and what they are as a double, since the parser may read either.
+ * Undefined: a number with more digits than an id has.
+ */
+function idsAt(raw: Buffer, value: number): string[] | undefined {
+  const text = stringAt(raw, value, LONGEST_ID)
+  if (text !== undefined) return text === '' ? [] : [cleanText(text)]
+  const digits = numberAt(raw, value)
+  if (digits === undefined || digits === '') return digits === undefined ? undefined : []
+  return [digits, String(Number(digits))]
+}
