@@ -5,6 +5,7 @@ import { contactRoutes } from './contacts/contact-routes.ts'
 import { contactImportRoutes } from './contacts/import/contact-import-routes.ts'
 import { matchContacts } from './contacts/search/contact-matches.ts'
 import { conversationRoutes } from './conversations/conversation-routes.ts'
+import { usageRoutes } from './conversations/usage-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
 import { emailRoutes } from './emails/email-routes.ts'
 import { trackingRoutes } from './emails/tracking-routes.ts'
@@ -12,7 +13,6 @@ import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
 import { describeApi, serveReference } from './http/reference.ts'
 import { createServer } from './http/server.ts'
-import { receiverEvents } from './inbound/envelope-shape.ts'
 import { inboundRoutes } from './inbound/ingest/inbound-routes.ts'
 import { legacyRoutes } from './legacy/legacy-routes.ts'
 import { createLegacyRule } from './legacy/legacy-rule.ts'
@@ -28,6 +28,7 @@ import { senderRoutes } from './senders/sender-routes.ts'
 import { templateRoutes } from './templates/template-routes.ts'
 import { deliveryLogRoutes } from './webhooks/delivery-log-routes.ts'
 import { deliveryRoutes } from './webhooks/delivery-routes.ts'
+import { receiverEvents } from './webhooks/events/event-reference.ts'
 import { registrationRoutes } from './webhooks/registration-routes.ts'
 import { createConsoleDeps } from './wiring/console-deps.ts'
 import type { Deps } from './wiring/deps.ts'
@@ -44,6 +45,7 @@ import { createWebhookDeps } from './wiring/webhook-deps.ts'
 /** The routes of a process that serves no API: health and metrics. */
 export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
   const app = await createServer({ ...deps, limiter: await createRequestLimiter(deps) })
+  readWantedEvents(app, deps)
   await app.register(healthRoutes(deps))
   return app
 }
@@ -58,6 +60,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
     onRedisError: (error) => deps.log.warn({ reason: error.message }, 'redis.failed'),
   })
   const app = await createServer({ ...deps, limiter, refuseAddress: createLegacyRule(deps) })
+  readWantedEvents(app, deps)
   await describeApi(app, deps.config, receiverEvents(deps.config.serviceName))
 
   const media = createMediaDeps(deps)
@@ -71,6 +74,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(templateRoutes(deps))
   await app.register(conversationRoutes({ ...deps, mediaAddress: media.signer.address, matchContacts }))
   await app.register(replyRoutes(send))
+  await app.register(usageRoutes(deps))
   await app.register(registrationRoutes(webhooks))
   await app.register(deliveryRoutes(webhooks))
   await app.register(deliveryLogRoutes(webhooks))
@@ -89,4 +93,13 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(healthRoutes(deps))
   serveReference(app, { findDemoToken: () => findDemoToken(deps.config) })
   return app
+}
+
+/** Keeps the process informed of the events that registrations of other processes want, while it serves. */
+function readWantedEvents(app: FastifyInstance, { wantedEvents }: Deps): void {
+  let stop = () => {}
+  app.addHook('onReady', async () => {
+    stop = wantedEvents.start()
+  })
+  app.addHook('onClose', async () => stop())
 }

@@ -15,8 +15,10 @@ export const ERROR_STATUSES = {
   template_not_found: 404,
   WHATSAPP_SENDER_NOT_FOUND: 404,
   no_whatsapp_account: 404,
+  request_timeout: 408,
   duplicate_resource: 409,
   idempotency_key_in_use: 409,
+  session_exists: 409,
   gone: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
@@ -93,6 +95,10 @@ export const unauthorized = (message = 'The credential is missing or wrong') =>
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
 /** One refusal for every failed sign-in: it does not tell what was wrong. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
+/** 409 of a sign-in link in a browser that is signed in: its page asks, and names both. */
+export const sessionExists = (current: SignedIn, offered: SignedIn) =>
+  coded('session_exists', 'The browser is signed in: the link would replace its session', { current, offered })
+type SignedIn = { name: string; company: { id: number; name: string } | null }
 export const forbidden = (message: string) => coded('forbidden', message)
 export const httpsRequired = () =>
   forbidden(
@@ -125,6 +131,8 @@ export const unsupportedContentEncoding = () =>
   coded('unsupported_media_type', 'Bodies with a Content-Encoding other than identity are not read')
 export const expectationFailed = () =>
   coded('expectation_failed', 'The only Expect that the service meets is 100-continue')
+export const slowBody = () =>
+  coded('request_timeout', 'The body arrives too slowly: at least 8 KiB a second are expected')
 export const payloadTooLarge = (limitBytes: number) =>
   coded('payload_too_large', `The body is larger than ${limitBytes} bytes`)
 /** 429 with `retry_after` in the body and `Retry-After` in the headers, both in seconds. */
@@ -201,7 +209,7 @@ export const duplicateResource = (message: string) => coded('duplicate_resource'
 export const missingRequiredFields = () => text(400, 'Missing required fields')
 /** 409 in the text shape of the specification. */
 export const customFieldExists = (key: string) => text(409, `A custom field with the key ${key} exists already`)
-export const invalidGroupBy = () => coded('invalid_group_by', 'groupBy must be category')
+export const invalidGroupBy = (values = 'category') => coded('invalid_group_by', `groupBy must be ${values}`)
 
 // Email and what is left of the legacy addresses
 export const missingRecipientAddress = () => text(400, 'Missing recipient address')

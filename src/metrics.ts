@@ -38,6 +38,12 @@ export function createMetrics() {
       labelNames: ['provider', 'outcome'] as const,
       registers,
     }),
+    accountEvents: new Counter({
+      name: 'parley_account_events_total',
+      help: 'Events that providers reported about accounts, numbers and templates; critical: an account cannot send',
+      labelNames: ['severity'] as const,
+      registers,
+    }),
     providerSeconds: new Histogram({
       name: 'parley_provider_request_duration_seconds',
       help: 'Time that a provider took to answer',

@@ -10,7 +10,15 @@ export type ApiKey = {
   readonly allowedOrigins: readonly string[]
   readonly expiresAt: Date | null
   readonly createdAt: Date
+  /** Of a key for browsers; null: the default. */
+  readonly keyLimitPerMinute: number | null
+  readonly addressLimitPerMinute: number | null
+  readonly writableFields: readonly string[] | null
+  readonly hasIdentitySecret: boolean
 }
+
+/** The settings of a key for browsers that can be changed. */
+export type ApiKeyLimits = Pick<ApiKey, 'keyLimitPerMinute' | 'addressLimitPerMinute' | 'writableFields'>
 
 type ApiKeyValues = {
   clientId: string
@@ -20,16 +28,26 @@ type ApiKeyValues = {
   permissions: readonly Permission[]
   allowedOrigins: readonly string[]
   expiresAt: Date | null
+  limits: ApiKeyLimits
+  /** Encrypted. */
+  identitySecret: string | null
 }
 
-const columns = (db: Db) => db`client_id, name, permissions, allowed_origins, expires_at, created_at`
+const columns = (db: Db) => db`
+  client_id, name, permissions, allowed_origins, expires_at, created_at,
+  key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret is not null as has_identity_secret`
 
 /** Inserts a key; undefined when there is no such living company. */
 export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValues): Promise<ApiKey | undefined> {
   const [key] = await db<ApiKey[]>`
-    insert into api_keys (client_id, company_id, name, digest, permissions, allowed_origins, expires_at)
+    insert into api_keys (
+      client_id, company_id, name, digest, permissions, allowed_origins, expires_at,
+      key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret
+    )
     select ${values.clientId}, id, ${values.name}, ${values.digest},
-           ${[...values.permissions]}::text[], ${[...values.allowedOrigins]}::text[], ${values.expiresAt}::timestamptz
+           ${[...values.permissions]}::text[], ${[...values.allowedOrigins]}::text[], ${values.expiresAt}::timestamptz,
+           ${values.limits.keyLimitPerMinute}::integer, ${values.limits.addressLimitPerMinute}::integer,
+           ${arrayOrNull(values.limits)}::text[], ${values.identitySecret}::text
     from companies
     where id = ${companyId}
       and deleted_at is null
@@ -37,6 +55,40 @@ export async function insertApiKey(db: Db, companyId: number, values: ApiKeyValu
     returning ${columns(db)}`
   return key
 }
+
+/** The key of a client id that is not revoked. */
+export async function findAdminApiKey(db: Db, companyId: number, clientId: string): Promise<ApiKey | undefined> {
+  const [key] = await db<ApiKey[]>`
+    select ${columns(db)}
+    from api_keys
+    where company_id = ${companyId}
+      and client_id = ${clientId}
+      and revoked_at is null
+    for update`
+  return key
+}
+
+/** Sets the settings of a key for browsers; undefined when the company has no such key that is not revoked. */
+export async function updateApiKeyLimits(
+  db: Db,
+  companyId: number,
+  clientId: string,
+  limits: ApiKeyLimits,
+): Promise<ApiKey | undefined> {
+  const [key] = await db<ApiKey[]>`
+    update api_keys
+    set
+      key_limit_per_minute = ${limits.keyLimitPerMinute},
+      address_limit_per_minute = ${limits.addressLimitPerMinute},
+      writable_fields = ${arrayOrNull(limits)}::text[]
+    where company_id = ${companyId}
+      and client_id = ${clientId}
+      and revoked_at is null
+    returning ${columns(db)}`
+  return key
+}
+
+const arrayOrNull = ({ writableFields }: ApiKeyLimits): string[] | null => (writableFields ? [...writableFields] : null)
 
 /** The company's keys that are not revoked, oldest first. */
 export const selectApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => db<ApiKey[]>`

@@ -4,8 +4,9 @@ import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/connect.ts'
 import type { ApiKeys } from '../http/authenticate.ts'
-import type { Caller } from '../http/caller.ts'
+import type { BrowserKey, Caller } from '../http/caller.ts'
 import { findApiKey, type LiveApiKey, listLiveOrigins } from './api-key-store.ts'
+import { browserLimits, isBrowserKey } from './browser-key.ts'
 
 /** How long a key is cached: a revoked one stops working on every process within this time. */
 const KEY_TTL_MS = 3_000
@@ -61,7 +62,14 @@ const toCaller = (key: LiveApiKey): Caller =>
     allowedOrigins: key.allowedOrigins,
     rateLimitPerMinute: key.rateLimitPerMinute,
     ...(key.isClosed && { isClosed: true }),
+    ...(isBrowserKey(key.permissions) && { browser: toBrowserKey(key) }),
   })
+
+const toBrowserKey = (key: LiveApiKey): BrowserKey => ({
+  limits: browserLimits(key.rateLimitPerMinute, { ofKey: key.keyLimitPerMinute, ofAddress: key.addressLimitPerMinute }),
+  writableFields: key.writableFields,
+  identitySecret: key.identitySecret,
+})
 
 /** A cache with one read in flight per key. An entry that is dropped during its read is returned but not cached. */
 function createCache<Value extends object>(max: number, read: (key: string) => Promise<Value>) {

@@ -11,6 +11,13 @@ export type LiveApiKey = {
   allowedOrigins: string[]
   rateLimitPerMinute: number
   expiresAt: Date | null
+  /** Of a key for browsers: requests a minute of its own and of one address; null: a share of the company's. */
+  keyLimitPerMinute: number | null
+  addressLimitPerMinute: number | null
+  /** Null: all. */
+  writableFields: string[] | null
+  /** Encrypted. */
+  identitySecret: string | null
   /** The company is being moved to another installation. */
   isClosed: boolean
 }
@@ -20,6 +27,7 @@ export async function findApiKey(db: Db, clientId: string): Promise<LiveApiKey |
   const [key] = await db<LiveApiKey[]>`
     select
       api_keys.company_id, client_id, api_keys.name, digest, permissions, allowed_origins, rate_limit_per_minute, expires_at,
+      key_limit_per_minute, address_limit_per_minute, writable_fields, identity_secret,
       closed_at is not null as is_closed
     from api_keys
     join companies on companies.id = api_keys.company_id

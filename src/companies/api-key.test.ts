@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { testCipher } from '../../test/webhook-fixture.ts'
 import { fixedClock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
 import { AppError } from '../errors.ts'
@@ -19,6 +20,7 @@ let companyId: number
 const changed: string[] = []
 const deps = (): ApiKeyDeps => ({
   db,
+  cipher: testCipher,
   clock: fixedClock('2026-03-01T12:00:00Z'),
   apiKeyPrefix: 'PARLEY',
   onKeyChanged: (clientId) => changed.push(clientId),

@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto'
 import Format from 'typebox/format'
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
 import { PERMISSIONS, type Permission } from '../http/caller.ts'
 import { newApiSecret, newClientId } from '../ids.ts'
+import type { Cipher } from '../secrets/secrets.ts'
 import {
   type ApiKey,
+  type ApiKeyLimits,
+  findAdminApiKey,
   insertApiKey,
   markAllApiKeysRevoked,
   markApiKeyRevoked,
   selectApiKeys,
+  updateApiKeyLimits,
 } from './api-key-admin-store.ts'
+import { type BrowserKeySettings, isBrowserKey, writableFieldFaults } from './browser-key.ts'
 
 export type NewApiKey = {
   name: string
@@ -20,28 +25,83 @@ export type NewApiKey = {
   allowedOrigins?: readonly string[]
   /** ISO 8601: a day (its midnight in UTC) or a time with its offset. */
   expiresAt?: string | null
-}
+  /** Whether the key takes proofs of identity: its secret is answered this once. */
+  identitySecret?: boolean
+} & BrowserKeySettings
 
 /** `onKeyChanged` makes the process forget what it remembers of a key. */
-export type ApiKeyDeps = { db: Db; clock: Clock; apiKeyPrefix: string; onKeyChanged(clientId: string): void }
+export type ApiKeyDeps = {
+  db: Pool
+  cipher: Pick<Cipher, 'encrypt'>
+  clock: Clock
+  apiKeyPrefix: string
+  onKeyChanged(clientId: string): void
+}
+
+/** A key with its token and its identity secret, if it has one: the only time that both are in clear. */
+export type CreatedApiKey = ApiKey & { readonly token: string; readonly identitySecret: string | null }
 
 /**
  * Makes a key for a company (decisions: Keys, permissions, CORS) and answers its token, this once.
  * 404 when there is no such company; 422 names every value that is not allowed.
  */
-export async function createApiKey(
-  deps: ApiKeyDeps,
-  companyId: number,
-  given: NewApiKey,
-): Promise<ApiKey & { readonly token: string }> {
+export async function createApiKey(deps: ApiKeyDeps, companyId: number, given: NewApiKey): Promise<CreatedApiKey> {
   const values = parseNewApiKey(given, deps.clock)
   const clientId = newClientId()
   const secret = newApiSecret()
-  const key = await insertApiKey(deps.db, companyId, { ...values, clientId, digest: digestOf(secret) })
+  const identitySecret = given.identitySecret ? newApiSecret() : null
+  const key = await insertApiKey(deps.db, companyId, {
+    ...values,
+    clientId,
+    digest: digestOf(secret),
+    identitySecret: identitySecret === null ? null : deps.cipher.encrypt(identitySecret),
+  })
   if (key === undefined) throw companyNotFound()
   deps.onKeyChanged(clientId)
-  return { ...key, token: `${deps.apiKeyPrefix}-${clientId}-${secret}` }
+  return { ...key, identitySecret, token: `${deps.apiKeyPrefix}-${clientId}-${secret}` }
 }
+
+/**
+ * Changes the given settings of a key for browsers; null sets the default again. 404 when the company has no such key; 422 for
+ * other keys, and for fields that do not exist.
+ */
+export async function changeApiKey(
+  deps: Pick<ApiKeyDeps, 'db' | 'onKeyChanged'>,
+  companyId: number,
+  clientId: string,
+  change: BrowserKeySettings,
+): Promise<ApiKey> {
+  const key = await deps.db.begin(async (tx) => {
+    const present = await findAdminApiKey(tx, companyId, clientId)
+    if (present === undefined) throw apiKeyNotFound()
+    const faults = browserFaults(change, present.permissions)
+    if (faults.length > 0) throw validationError(faults)
+    return updateApiKeyLimits(tx, companyId, clientId, { ...present, ...toLimits(change) })
+  })
+  if (key === undefined) throw apiKeyNotFound()
+  deps.onKeyChanged(clientId)
+  return key
+}
+
+const SETTINGS = ['rateLimitPerMinute', 'rateLimitPerAddress', 'writableFields', 'identitySecret'] as const
+
+/** The faults of the settings that only keys for browsers have. */
+export function browserFaults(
+  given: BrowserKeySettings & { identitySecret?: boolean },
+  permissions: readonly Permission[],
+): FieldFault[] {
+  const isSet = (name: (typeof SETTINGS)[number]) => given[name] !== undefined && given[name] !== false
+  const message = 'is for keys that hold only ContactsUpsert'
+  const misplaced = isBrowserKey(permissions) ? [] : SETTINGS.filter(isSet).map((path) => ({ path, message }))
+  return [...misplaced, ...writableFieldFaults(given.writableFields)]
+}
+
+/** The members that are given, as they are stored. */
+const toLimits = (given: BrowserKeySettings): Partial<ApiKeyLimits> => ({
+  ...(given.rateLimitPerMinute !== undefined && { keyLimitPerMinute: given.rateLimitPerMinute }),
+  ...(given.rateLimitPerAddress !== undefined && { addressLimitPerMinute: given.rateLimitPerAddress }),
+  ...(given.writableFields !== undefined && { writableFields: given.writableFields }),
+})
 
 /** The company's keys that are not revoked, oldest first; an expired one is still listed. */
 export const listApiKeys = (db: Db, companyId: number): Promise<ApiKey[]> => selectApiKeys(db, companyId)
@@ -71,16 +131,19 @@ function parseNewApiKey(given: NewApiKey, clock: Clock) {
 /** The faults of a new key that its shape cannot find: a blank name, unknown permissions, invalid origins, an unusable expiry. */
 export function apiKeyFaults(given: Partial<NewApiKey>, clock: Clock): FieldFault[] {
   const faults: FieldFault[] = []
-  readNewApiKey({ name: 'absent', permissions: ['WhatsApp'], ...given }, clock, faults)
+  readNewApiKey({ name: 'absent', permissions: ['ContactsUpsert'], ...given }, clock, faults)
   return faults
 }
 
 function readNewApiKey(given: NewApiKey, clock: Clock, faults: FieldFault[]) {
   const name = given.name.trim()
   if (name === '') faults.push({ path: 'name', message: 'must not be blank' })
+  const permissions = parsePermissions(given.permissions, faults)
+  if (permissions.length > 0) faults.push(...browserFaults(given, permissions))
   return {
     name,
-    permissions: parsePermissions(given.permissions, faults),
+    permissions,
+    limits: { keyLimitPerMinute: null, addressLimitPerMinute: null, writableFields: null, ...toLimits(given) },
     allowedOrigins: parseOrigins(given.allowedOrigins ?? [], faults),
     expiresAt: parseExpiry(given.expiresAt ?? null, clock, faults),
   }

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { PERMISSIONS } from '../http/caller.ts'
+import { ROLES } from '../http/role.ts'
 import { getCompany } from './company.ts'
 
 const Me = Type.Object(
@@ -10,7 +11,9 @@ const Me = Type.Object(
     name: Type.String({ description: 'The name of the API key or session.' }),
     permissions: Type.Array(Type.Enum([...PERMISSIONS])),
     limits: Type.Object({
-      requestsPerMinute: Type.Integer({ description: 'The requests that all API keys of the company share.' }),
+      requestsPerMinute: Type.Integer({
+        description: 'The requests that all API keys of the company share; of a key for browsers, its own.',
+      }),
     }),
   },
   {
@@ -30,7 +33,7 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
     app.get(
       '/public/v1/me',
       {
-        config: { permissions: PERMISSIONS },
+        config: { permissions: PERMISSIONS, roles: ROLES },
         schema: {
           tags: ['Credentials'],
           operationId: 'getMe',
@@ -43,7 +46,7 @@ export function meRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
       },
       async ({ caller }) => {
         const { id, name } = await getCompany(db, caller.companyId)
-        const limits = { requestsPerMinute: caller.rateLimitPerMinute }
+        const limits = { requestsPerMinute: caller.browser?.limits.ofKey ?? caller.rateLimitPerMinute }
         return { data: { company: { id, name }, name: caller.keyName, permissions: [...caller.permissions], limits } }
       },
     )

@@ -111,6 +111,8 @@ test('an asset that does not exist is not kept by browsers', async () => {
 test('a page under another host name leads to BASE_URL', async () => {
   const answer = await get('/console/inbox?x=1', { host: 'localhost:3000' })
   expect([answer.statusCode, answer.headers.location]).toEqual([302, 'http://127.0.0.1:3000/console/inbox?x=1'])
+  const asset = await get('/console/assets/main-4f2a.js', { accept: '*/*', host: 'evil.example' })
+  expect([asset.statusCode, asset.headers.location]).toEqual([302, 'http://127.0.0.1:3000/console/assets/main-4f2a.js'])
   const https = await serve(folder, { baseUrl: 'https://parley.example' })
   expect((await https.get('/console/', { host: 'parley.example' })).statusCode).toBe(200)
   expect((await https.get('/console/', { host: 'parley.example:443' })).statusCode).toBe(200)

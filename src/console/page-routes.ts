@@ -5,7 +5,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
-import { isHostOf } from '../http/forgery-rule.ts'
+import { isHostOf } from '../http/host-rule.ts'
 import { createAnswerLimit, IMMUTABLE, REVALIDATE } from '../http/static-file.ts'
 import { pageHeaders } from './page-headers.ts'
 
@@ -41,13 +41,16 @@ export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps
   }
 
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (!isHostOf(base, hostOf(request))) return reply.redirect(`${base.origin}${request.url}`)
     if (await isMissing(join(pagesFolder, 'index.html'))) return reply.code(503).type('text/plain').send(NOT_BUILT)
     return sendFile(request, reply, 'index.html', REVALIDATE)
   }
 
   return async (app) => {
     await app.register(fastifyStatic, { serve: false, preCompressed: true, cacheControl: false, dotfiles: 'deny' })
+
+    app.addHook('onRequest', async (request, reply) => {
+      if (!isHostOf(base, hostOf(request))) return reply.redirect(`${base.origin}${request.url}`)
+    })
 
     app.get('/', route, async (request, reply) => {
       if (!opensPage(request)) throw notFound()

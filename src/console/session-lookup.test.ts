@@ -17,7 +17,8 @@ test('the sessions of many live streams are read by one statement', async () => 
     await watched.end()
   })
   const cookies: string[] = []
-  for (let n = 0; n < SESSIONS; n += 1) cookies.push((await sessions!.signIn(token, '')).cookie.split(';')[0]!)
+  for (let n = 0; n < SESSIONS; n += 1)
+    cookies.push((await sessions!.signIn(token, { agent: '' })).cookie.split(';')[0]!)
   const areLive = () => Promise.all(cookies.map((cookie) => sessions!.isLive(cookie)))
   expect(await areLive()).toEqual(cookies.map(() => true))
   sessions!.clear()

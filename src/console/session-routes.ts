@@ -1,22 +1,26 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { AppError, signInRequired } from '../errors.ts'
+import { listApiKeys } from '../companies/api-key.ts'
+import type { Db } from '../db/connect.ts'
+import { AppError, companyNotFound, signInRequired } from '../errors.ts'
 import type { Session } from '../http/console-session.ts'
 import { beforeQuery, parseBefore } from '../http/paging.ts'
+import { ROLES } from '../http/role.ts'
 import type { ConsoleSessions } from './session.ts'
-import { type Features, SignInBody, toSessionEntry, toSessionReply } from './session-shape.ts'
+import { type Features, SignInBody, toKeyEntry, toSessionEntry, toSessionReply } from './session-shape.ts'
 
 const PAGE = { defaultSize: 25, maxSize: 100 }
 const BODY_LIMIT = 4_096
 const config = { surface: 'console' } as const
+const own = { ...config, roles: ROLES }
 /** The page's own addresses: docs/console.md describes them, and the reference has those of the API. */
 const hide = true
 
-type Deps = { sessions: ConsoleSessions; features: Features; addressOf: (request: FastifyRequest) => string }
+type Deps = { db: Db; sessions: ConsoleSessions; features: Features; addressOf: (request: FastifyRequest) => string }
 
 /** Signing in and out of the console, and the sessions that there are (docs/console.md). */
-export function sessionRoutes({ sessions, features, addressOf }: Deps): FastifyPluginAsyncTypebox {
+export function sessionRoutes({ db, sessions, features, addressOf }: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.post(
       '/console/api/session',
@@ -24,10 +28,11 @@ export function sessionRoutes({ sessions, features, addressOf }: Deps): FastifyP
       async (request, reply) => {
         const line = { requestId: request.id, address: addressOf(request) }
         try {
-          const { session, cookie } = await sessions.signIn(
-            request.body.token,
-            String(request.headers['user-agent'] ?? ''),
-          )
+          const { session, cookie } = await sessions.signIn(request.body.token, {
+            agent: String(request.headers['user-agent'] ?? ''),
+            cookies: request.headers.cookie,
+            mayReplace: request.body.replace,
+          })
           const about = { sessionId: session.id, companyId: session.company?.id, name: session.name }
           request.log.info({ ...line, ...about }, 'console.signed_in')
           reply.header('set-cookie', cookie)
@@ -39,14 +44,20 @@ export function sessionRoutes({ sessions, features, addressOf }: Deps): FastifyP
       },
     )
 
-    app.get('/console/api/session', { config, schema: { hide } }, async (request) =>
+    app.get('/console/api/session', { config: own, schema: { hide } }, async (request) =>
       toSessionReply(sessionOf(request), features),
     )
 
-    app.delete('/console/api/session', { config, schema: { hide } }, async (request, reply) => {
+    app.delete('/console/api/session', { config: own, schema: { hide } }, async (request, reply) => {
       await sessions.end(null, sessionOf(request).id)
       reply.header('set-cookie', sessions.signOutCookie)
       return { success: true }
+    })
+
+    app.get('/console/api/keys', { config: { ...config, roles: ['developer'] }, schema: { hide } }, async (request) => {
+      const { company } = sessionOf(request)
+      if (company === null) throw companyNotFound()
+      return { data: (await listApiKeys(db, company.id)).map(toKeyEntry) }
     })
 
     app.get(

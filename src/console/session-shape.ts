@@ -1,5 +1,7 @@
 import { Type } from 'typebox'
+import type { ApiKey } from '../companies/api-key-admin-store.ts'
 import type { Session } from '../http/console-session.ts'
+import { ROLES } from '../http/role.ts'
 import { Timestamp } from '../http/shapes.ts'
 import { DEFAULT_LINK_SECONDS, MOST_LINK_SECONDS, type SignInLink } from './sign-in-link.ts'
 
@@ -18,6 +20,12 @@ export const SignInLinkBody = Type.Object(
         description: 'WhatsApp, Transactional or both, at most those of the creator; by default all of these.',
       }),
     ),
+    role: Type.Optional(
+      Type.Enum([...ROLES], {
+        description:
+          'The role of the session, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything.',
+      }),
+    ),
     expiresInSeconds: Type.Optional(
       Type.Integer({
         minimum: 60,
@@ -33,7 +41,7 @@ export const SignInLinkBody = Type.Object(
       }),
     ),
   },
-  { title: 'SignInLinkRequest', example: { name: 'Mara', permissions: ['WhatsApp'] } },
+  { title: 'SignInLinkRequest', example: { name: 'Mara', role: 'agent', permissions: ['WhatsApp'] } },
 )
 
 export const SignInLinkReply = Type.Object(
@@ -54,6 +62,11 @@ export const SignInBody = Type.Object({
     maxLength: 512,
     description: 'An API key, the token of the operator, or the code of a sign-in link.',
   }),
+  replace: Type.Optional(
+    Type.Boolean({
+      description: 'Whether a link may replace the session of the browser; without it the answer is 409.',
+    }),
+  ),
 })
 
 /** The settings of the installation that pages depend on. */
@@ -65,6 +78,7 @@ export const toSessionReply = (session: Session, features: Features) => ({
   name: session.name,
   company: session.company,
   permissions: session.permissions,
+  role: session.role,
   endsAt: session.endsAt.toISOString(),
   features,
 })
@@ -76,9 +90,18 @@ export const toSessionEntry = (session: Session, current: Session) => ({
   name: session.name,
   company: session.company,
   permissions: session.permissions,
+  role: session.role,
   agent: session.agent,
   createdAt: session.createdAt.toISOString(),
   seenAt: session.seenAt.toISOString(),
   endsAt: session.endsAt.toISOString(),
   isCurrent: session.id === current.id,
+})
+
+/** A key of the company as its developers see it: the name, and no credential. */
+export const toKeyEntry = ({ name, permissions, expiresAt, createdAt }: ApiKey) => ({
+  name,
+  permissions,
+  expiresAt: expiresAt?.toISOString() ?? null,
+  createdAt: createdAt.toISOString(),
 })

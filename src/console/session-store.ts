@@ -1,5 +1,6 @@
 import type { Db } from '../db/connect.ts'
 import type { Permission } from '../http/caller.ts'
+import type { SessionRole } from '../http/role.ts'
 
 /** The rights of a sign-in: the company (null: the operator), the credential that the session ends with, and the name. */
 export type Grant = {
@@ -8,6 +9,7 @@ export type Grant = {
   clientId: string
   name: string
   permissions: readonly Permission[]
+  role: SessionRole
 }
 
 export type SessionRow = Grant & {
@@ -27,7 +29,7 @@ export type Lifetime = { idleSeconds: number; wholeSeconds: number }
 type Lifetimes = { company: Lifetime; operator: Lifetime }
 
 const columns = (db: Db) => db`
-  id, company_id, company_name, is_closed, client_id, name, permissions, agent, created_at, seen_at, ends_at`
+  id, company_id, company_name, is_closed, client_id, name, permissions, role, agent, created_at, seen_at, ends_at`
 
 /** Sessions of a former token of the operator are none. */
 const isCurrent = (db: Db, operatorId: string) => db`(client_id not like 'operator:%' or client_id = ${operatorId})`
@@ -48,20 +50,20 @@ export async function insertSession(
     with link as (
       delete from sign_in_links
       where digest = ${code} and expires_at > now()
-      returning company_id, client_id, name, permissions
+      returning company_id, client_id, name, permissions, role
     ),
     granted as (
-      select company_id, client_id, name, permissions
+      select company_id, client_id, name, permissions, role
       from link
       union all
       select
         ${grant?.companyId ?? null}::bigint, ${grant?.clientId ?? ''}::text, ${grant?.name ?? ''}::text,
-        ${[...(grant?.permissions ?? [])]}::text[]
+        ${[...(grant?.permissions ?? [])]}::text[], ${grant?.role ?? 'agent'}::text
       where ${grant !== undefined}::boolean
     )
-    insert into console_sessions (digest, company_id, client_id, name, permissions, agent, idle_until, ends_at)
+    insert into console_sessions (digest, company_id, client_id, name, permissions, role, agent, idle_until, ends_at)
     select
-      ${digest}, granted.company_id, client_id, name, permissions, ${agent},
+      ${digest}, granted.company_id, client_id, name, permissions, role, ${agent},
       now() + lifetime.idle_seconds * interval '1 second',
       now() + lifetime.whole_seconds * interval '1 second'
     from granted
@@ -88,6 +90,19 @@ export async function findSessions(
       and ${isCurrent(db, operatorId)}`
   const rowOf = new Map(rows.map(({ digest, ...row }) => [digest, row]))
   return digests.map((digest) => rowOf.get(digest))
+}
+
+/** The link with a code that has not been used and has not expired, of a living company. */
+export async function findLink(
+  db: Db,
+  code: Buffer,
+): Promise<{ companyId: number | null; companyName: string | null; name: string } | undefined> {
+  const [link] = await db<{ companyId: number | null; companyName: string | null; name: string }[]>`
+    select link.company_id, company.name as company_name, link.name
+    from sign_in_links link
+    left join companies company on company.id = link.company_id
+    where link.digest = ${code} and link.expires_at > now()`
+  return link
 }
 
 /** Whether a living company is closed; undefined when there is none. */
@@ -147,12 +162,12 @@ export async function deleteOldestSessions(db: Db, companyId: number | null, kep
 /** Stores a link; undefined when the company, or the operator, has as many as it may have. */
 export async function insertLink(
   db: Db,
-  { digest, companyId, clientId, name, permissions }: Grant & { digest: Buffer },
+  { digest, companyId, clientId, name, permissions, role }: Grant & { digest: Buffer },
   { expiresInSeconds, most }: { expiresInSeconds: number; most: number },
 ): Promise<{ expiresAt: Date } | undefined> {
   const [link] = await db<{ expiresAt: Date }[]>`
-    insert into sign_in_links (digest, company_id, client_id, name, permissions, expires_at)
-    select ${digest}, ${companyId}, ${clientId}, ${name}, ${[...permissions]}::text[],
+    insert into sign_in_links (digest, company_id, client_id, name, permissions, role, expires_at)
+    select ${digest}, ${companyId}, ${clientId}, ${name}, ${[...permissions]}::text[], ${role},
       now() + ${expiresInSeconds} * interval '1 second'
     where (select count(*) from sign_in_links where ${ofCompany(db, companyId)} and expires_at > now()) < ${most}
     returning expires_at`

@@ -29,6 +29,7 @@ describe('signing in', () => {
       name: 'Shop',
       company: { id: company.companyId, name: 'Acme' },
       permissions: ['Transactional'],
+      role: 'admin',
       endsAt: expect.any(String),
       features: { sandboxUrl: null, sessionWindow: 'strict', marketingWindow: 'strict' },
     })
@@ -52,6 +53,34 @@ describe('signing in', () => {
     const { session } = await signIn(codeOf(url))
     expect(session).toMatchObject({ kind: 'company', name: 'Mara', permissions: ['WhatsApp'] })
     expect((await attempt(codeOf(url))).body).toEqual(REFUSED)
+  })
+
+  test('with a link in a browser that is signed in is 409 and names both, until the user agrees', async () => {
+    const other = (await operator('POST', '/companies', { name: 'Stranger' })).body
+    const { page } = await signIn(codeOf((await createLink(company.companyId)).url))
+    const token = codeOf((await createLink(other.id, { name: 'Eve' })).url)
+    const asked = await page('POST', '/session', { token })
+    expect([asked.status, asked.headers['set-cookie']]).toEqual([409, undefined])
+    expect(asked.body.error).toMatchObject({
+      code: 'session_exists',
+      details: {
+        current: { name: 'Mara', company: { id: company.companyId, name: 'Acme' } },
+        offered: { name: 'Eve', company: { id: other.id, name: 'Stranger' } },
+      },
+    })
+    expect((await page('GET', '/session')).body.company.name).toBe('Acme')
+    const agreed = await page('POST', '/session', { token, replace: true })
+    expect([agreed.status, agreed.body.company.name]).toEqual([200, 'Stranger'])
+    expect((await page('GET', '/session')).status).toBe(401)
+  })
+
+  test('with a link that is used up or wrong is 401, signed in or not', async () => {
+    const { page } = await signIn(codeOf((await createLink(company.companyId)).url))
+    const { url } = await createLink(company.companyId)
+    await attempt(codeOf(url))
+    for (const token of [codeOf(url), 'wrong'])
+      expect((await page('POST', '/session', { token })).body).toEqual(REFUSED)
+    expect((await page('GET', '/session')).status).toBe(200)
   })
 
   test('of many attempts with one link at once, one succeeds', async () => {
@@ -156,7 +185,7 @@ async function statementsOf(token: string): Promise<number> {
   }) as Db
   const sessions = createSessions({ ...deps, db: counting, apiKeys: { findCaller: deps.apiKeys.findCaller } })
   const before = count
-  await sessions.signIn(token, '').catch(() => {})
+  await sessions.signIn(token, { agent: '' }).catch(() => {})
   // The API key is read by the keys, through a pool of their own.
   return count - before + 1
 }
@@ -244,15 +273,15 @@ describe('a session ends', () => {
 })
 
 describe('the sessions of a company', () => {
-  test('are listed and ended by each of them, and those of another company are not found', async () => {
+  test('are listed and ended by admins, and those of another company are not found', async () => {
     const [own, other] = [await createCompany({ isConnected: false }), await createCompany({ isConnected: false })]
     const first = await signIn(own.key.token)
-    const second = await signIn(codeOf((await createLink(own.companyId)).url))
+    const second = await signIn(codeOf((await createLink(own.companyId, { role: 'admin' })).url))
     const foreign = await signIn(other.key.token)
     const { data, nextBefore } = (await second.page('GET', '/sessions')).body
     expect(nextBefore).toBeNull()
     expect(data).toMatchObject([
-      { kind: 'company', name: 'Mara', isCurrent: true, company: { id: own.companyId }, agent: '' },
+      { kind: 'company', name: 'Mara', role: 'admin', isCurrent: true, company: { id: own.companyId }, agent: '' },
       { name: 'Shop key', isCurrent: false },
     ])
     const [{ id: foreignId }] = (await foreign.page('GET', '/sessions')).body.data
@@ -312,8 +341,25 @@ describe('a sign-in link', () => {
     expect(session).toMatchObject({ name: 'Mara', permissions: ['Transactional'] })
   })
 
+  test.each([undefined, 'agent', 'developer', 'admin'])('with the role %s gives a session that role', async (role) => {
+    const { body: link } = await create(company.key.token, { name: 'Mara', ...(role && { role }) })
+    expect((await signIn(codeOf(link.url))).session.role).toBe(role ?? 'agent')
+  })
+
+  test('of an admin’s session ends with the credential of that session', async () => {
+    const key = await createKey(company.companyId)
+    const { page: admin } = await signIn(key.token)
+    const made = await admin('POST', '/public/v1/console/sign-in-links', { name: 'Noa', role: 'developer' })
+    expect(made.status).toBe(201)
+    const { session, page } = await signIn(codeOf(made.body.url))
+    expect(session).toMatchObject({ name: 'Noa', role: 'developer', permissions: ['WhatsApp'] })
+    await operator('DELETE', `/companies/${company.companyId}/api-keys/${key.clientId}`)
+    expect((await page('GET', '/session')).status).toBe(401)
+  })
+
   test.each([
     [{}, 400, 'name'],
+    [{ name: 'Mara', role: 'owner' }, 422, 'role'],
     [{ name: '  ' }, 422, 'name'],
     [{ name: 'a\nb' }, 422, 'name'],
     [{ name: 'x'.repeat(201) }, 422, 'name'],
@@ -322,7 +368,11 @@ describe('a sign-in link', () => {
     [{ name: 'Mara', permissions: [] }, 422, 'permissions'],
     [{ name: 'Mara', path: 'https://evil.example/' }, 422, 'path'],
     [{ name: 'Mara', path: '/console/#code=other' }, 422, 'path'],
-    [{ name: 'Mara', path: '/console/../docs' }, 201, undefined],
+    [{ name: 'Mara', path: '/console/../docs' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/a/../../docs' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/%2e%2e/docs' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/..\\docs' }, 422, 'path'],
+    [{ name: 'Mara', path: '/console/inbox/8?q=..' }, 201, undefined],
   ])('with the body %j is answered %i', async (body, status, path) => {
     const answer = await create(company.key.token, body)
     expect([answer.status, answer.body.error?.details.fields[0].path]).toEqual([status, path])

@@ -4,16 +4,17 @@ import { createPromiseCache } from '../batching/promise-cache.ts'
 import type { Clock } from '../clock.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../db/connect.ts'
-import { sessionNotFound, signInRefused } from '../errors.ts'
+import { sessionExists, sessionNotFound, signInRefused } from '../errors.ts'
 import { type ApiKeys, createTokenCheck } from '../http/authenticate.ts'
 import type { Permission } from '../http/caller.ts'
 import type { Session, Sessions } from '../http/console-session.ts'
 import { newApiSecret, newClientId, parseId } from '../ids.ts'
-import { createSessionCookie } from './session-cookie.ts'
+import { createSessionCookie, type SessionCookie } from './session-cookie.ts'
 import {
   deleteOldestSessions,
   deleteSession,
   findCompanyState,
+  findLink,
   findSessions,
   type Grant,
   insertSession,
@@ -40,14 +41,18 @@ const MOST_AGENT = 300
 /** The permissions that a session can have; `ContactsUpsert` is the restriction of keys for browsers. */
 export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
 
+/** The browser that signs in: its `User-Agent`, the cookies that it sent, and whether its user agreed to replace a session. */
+type Browser = { agent: string; cookies?: string | undefined; mayReplace?: boolean | undefined }
+
 /** The sessions of the console: how they begin, are found and end. */
 export type ConsoleSessions = Sessions & {
   /**
    * Signs in with an API key, the operator's token or the code of a link, which is used up. Returns the session and the
-   * `Set-Cookie` header.
-   * @throws {AppError} 401 `unauthorized`, the same for every reason
+   * `Set-Cookie` header. The present session of the browser ends.
+   * @throws {AppError} 401 `unauthorized`, the same for every reason; 409 `session_exists`, which uses up nothing, for a link
+   *   that would replace the present session without `mayReplace`
    */
-  signIn(token: string, agent: string): Promise<{ session: Session; cookie: string }>
+  signIn(token: string, browser: Browser): Promise<{ session: Session; cookie: string }>
   /** Ends a session of the company, or as the operator (null) any; 404 when there is none. Within 3 s on every node. */
   end(companyId: number | null, id: string | number): Promise<void>
   /** The sessions of the company, or as the operator (null) all, the latest first. */
@@ -91,32 +96,25 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
     return session
   }
 
-  /** Every step is taken whatever the token is, so that all refusals take the same time. */
-  const signIn = async (token: string, agent: string) => {
-    const grant = await findGrant(token)
-    const secret = newApiSecret()
-    const digest = digestOf(secret)
-    const entry = { digest, code: digestOf(token), grant, agent: agent.slice(0, MOST_AGENT) }
-    const created = await insertSession(db, entry, LIFETIMES)
-    const row = await findRow(digest.toString('hex'))
-    if (created === undefined || row === undefined) throw signInRefused()
-    await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
-    const session = toSession(row)
-    return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
+  const findPresent = async (header: string | undefined): Promise<Session | undefined> => {
+    const secret = cookie.read(header)
+    return secret === undefined ? undefined : find(secret)
+  }
+
+  const endSession = async (companyId: number | null, id: number): Promise<boolean> => {
+    const hasEnded = await deleteSession(db, companyId, id)
+    sessions.clear()
+    return hasEnded
   }
 
   return {
     use,
-    signIn,
-    isLive: async (header) => {
-      const secret = cookie.read(header)
-      return secret !== undefined && (await find(secret)) !== undefined
-    },
+    signIn: createSignIn({ db, cookie, findGrant, findRow, findPresent, endSession }),
+    isLive: async (header) => (await findPresent(header)) !== undefined,
     findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
     end: async (companyId, id) => {
       const known = typeof id === 'number' ? id : parseId(id)
-      if (known === undefined || !(await deleteSession(db, companyId, known))) throw sessionNotFound()
-      sessions.clear()
+      if (known === undefined || !(await endSession(companyId, known))) throw sessionNotFound()
     },
     list: async (companyId, before, limit) =>
       (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
@@ -127,6 +125,50 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
       companies.clear()
     },
   }
+}
+
+type SignInSteps = {
+  db: Db
+  cookie: SessionCookie
+  findGrant: (token: string) => Promise<Grant | undefined>
+  findRow: (digest: string) => Promise<SessionRow | undefined>
+  /** The session of a `Cookie` header. */
+  findPresent: (cookies: string | undefined) => Promise<Session | undefined>
+  endSession: (companyId: number | null, id: number) => Promise<boolean>
+}
+
+/** Every step is taken whatever the token is, so that all refusals take the same time. */
+function createSignIn({
+  db,
+  cookie,
+  findGrant,
+  findRow,
+  findPresent,
+  endSession,
+}: SignInSteps): ConsoleSessions['signIn'] {
+  return async (token, { agent, cookies, mayReplace = false }) => {
+    const present = await findPresent(cookies)
+    if (present !== undefined && !mayReplace) await refuseToReplace(db, present, digestOf(token))
+    const grant = await findGrant(token)
+    const secret = newApiSecret()
+    const digest = digestOf(secret)
+    const entry = { digest, code: digestOf(token), grant, agent: agent.slice(0, MOST_AGENT) }
+    const created = await insertSession(db, entry, LIFETIMES)
+    const row = await findRow(digest.toString('hex'))
+    if (created === undefined || row === undefined) throw signInRefused()
+    await deleteOldestSessions(db, created.companyId, MOST_SESSIONS)
+    if (present !== undefined) await endSession(null, present.id)
+    const session = toSession(row)
+    return { session, cookie: cookie.give(secret, lifetimeOf(session).wholeSeconds) }
+  }
+}
+
+/** A link comes from another person, who could otherwise move a signed-in user to another company unnoticed. */
+async function refuseToReplace(db: Db, { name, company }: Session, code: Buffer): Promise<void> {
+  const link = await findLink(db, code)
+  if (link === undefined) return
+  const offered = link.companyId === null ? null : { id: link.companyId, name: link.companyName ?? '' }
+  throw sessionExists({ name, company }, { name: link.name, company: offered })
 }
 
 const createRowLookup = (db: Db, operatorId: string) =>
@@ -143,10 +185,11 @@ function createGrantLookup({ config, apiKeys }: Pick<Deps, 'config' | 'apiKeys'>
     const asKey = isKey ? token : `${config.apiKeyPrefix}-${newClientId()}-${newApiSecret()}`
     const caller = await apiKeys.findCaller(`Bearer ${asKey}`)
     if (isOperator(`Bearer ${token}`))
-      return { companyId: null, clientId: operatorId, name: 'Operator', permissions: [] }
+      return { companyId: null, clientId: operatorId, name: 'Operator', permissions: [], role: 'admin' }
     const permissions = SESSION_PERMISSIONS.filter((one) => caller?.permissions.includes(one))
     if (caller === undefined || permissions.length === 0) return undefined
-    return { companyId: caller.companyId, clientId: caller.clientId, name: caller.keyName, permissions }
+    const { companyId, clientId, keyName: name } = caller
+    return { companyId, clientId, name, permissions, role: 'admin' }
   }
 }
 
@@ -167,6 +210,8 @@ const toSession = (row: SessionRow): Session =>
     isClosed: row.isClosed,
     name: row.name,
     permissions: row.permissions,
+    role: row.role,
+    credential: row.clientId,
     agent: row.agent,
     createdAt: row.createdAt,
     seenAt: row.seenAt,

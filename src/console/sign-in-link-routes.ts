@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { getCompany } from '../companies/company.ts'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/connect.ts'
-import { companyNotFound, forbidden } from '../errors.ts'
+import { companyNotFound } from '../errors.ts'
 import { answerOnce } from '../http/idempotency.ts'
 import { pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
@@ -27,16 +27,17 @@ export function signInLinkRoutes({ db, config, operatorId }: Deps): FastifyPlugi
           tags: ['Credentials'],
           operationId: 'createSignInLink',
           summary,
-          description: 'The link works once. Its session ends with the API key that created it.',
+          description:
+            'The link works once. Its session ends with the API key that created it, directly or through a session of the console; that session needs the role `admin`.',
           body: SignInLinkBody,
           response: { 201: SignInLinkReply },
         },
       },
       async (request, reply) => {
-        if (request.session !== null) throw forbidden('A session of the console cannot create sign-in links')
-        const { caller, body } = request
+        const { caller, session, body } = request
+        const creator = { ...caller, clientId: session?.credential ?? caller.clientId }
         return answerOnce(db, request, reply, 201, async (tx) =>
-          toSignInLinkReply(await createSignInLink(tx, config.baseUrl, caller, body)),
+          toSignInLinkReply(await createSignInLink(tx, config.baseUrl, creator, body)),
         )
       },
     )

@@ -1,6 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import { type FieldFault, rateLimitExceeded, validationError } from '../errors.ts'
 import type { Permission } from '../http/caller.ts'
+import type { SessionRole } from '../http/role.ts'
 import { newApiSecret } from '../ids.ts'
 import { digestOf, SESSION_PERMISSIONS } from './session.ts'
 import { insertLink } from './session-store.ts'
@@ -9,6 +10,8 @@ export type NewSignInLink = {
   name: string
   /** In any letter case; by default all that the creator may give. */
   permissions?: readonly string[]
+  /** By default `agent`. */
+  role?: SessionRole
   expiresInSeconds?: number
   /** Where the console opens. */
   path?: string
@@ -32,21 +35,33 @@ export async function createSignInLink(
   db: Db,
   baseUrl: string,
   { companyId, clientId, permissions: own }: LinkCreator,
-  { name, permissions: asked, expiresInSeconds = DEFAULT_LINK_SECONDS, path = '/console/' }: NewSignInLink,
+  {
+    name,
+    permissions: asked,
+    role = 'agent',
+    expiresInSeconds = DEFAULT_LINK_SECONDS,
+    path = '/console/',
+  }: NewSignInLink,
 ): Promise<SignInLink> {
-  const faults = linkFaults({ name })
+  const faults = linkFaults({ name, path })
   if (faults.length > 0) throw validationError(faults)
   const permissions = choosePermissions(own, asked)
   const code = newApiSecret()
-  const grant = { digest: digestOf(code), companyId, clientId, name: name.trim(), permissions }
+  const grant = { digest: digestOf(code), companyId, clientId, name: name.trim(), permissions, role }
   const link = await insertLink(db, grant, { expiresInSeconds, most: MOST_LINKS })
   if (link === undefined) throw rateLimitExceeded(RETRY_AFTER_SECONDS, 'Too many sign-in links are not used yet')
   return { url: `${baseUrl}${path}#code=${code}`, expiresAt: link.expiresAt }
 }
 
-/** The faults of a new link that its shape cannot find: a blank name. */
-export const linkFaults = ({ name }: Partial<NewSignInLink>): FieldFault[] =>
-  name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
+/** The faults of a new link that its shape cannot find: a blank name, and a path that leads out of the console. */
+export const linkFaults = ({ name, path }: Partial<NewSignInLink>): FieldFault[] => [
+  ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
+  ...(path === undefined || staysInConsole(path) ? [] : [{ path: 'path', message: 'must stay below /console/' }]),
+]
+
+/** Read as a browser reads it: `..`, `%2e%2e` and `\` change the folder. */
+const staysInConsole = (path: string): boolean =>
+  URL.parse(path, 'http://localhost')?.pathname.startsWith('/console/') ?? false
 
 function choosePermissions(own: readonly Permission[], asked: readonly string[] | undefined): Permission[] {
   const allowed = SESSION_PERMISSIONS.filter((one) => own.includes(one))

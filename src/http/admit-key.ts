@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { type AppError, missingCredentials, rateLimitExceeded } from '../errors.ts'
 import type { ApiKeys } from './authenticate.ts'
-import type { Permission } from './caller.ts'
+import type { Caller, Permission } from './caller.ts'
 import { checkPermission, refuseClosed } from './check-caller.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 import { allowOrigin, foreignOrigin, isOwnOrigin, originRefused } from './cors.ts'
@@ -30,6 +30,24 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
     throw request.is404 ? noRouteHere(request) : missingCredentials()
   }
 
+  /** A key for browsers is counted by address and by key before its company: visitors spend a part of the company's limit. */
+  const count = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { companyId, clientId, rateLimitPerMinute, browser }: Caller,
+    refusal: AppError | undefined,
+  ) => {
+    const ofCompany = () => limiter.countCompany(companyId, rateLimitPerMinute)
+    if (browser === undefined) return refuseOver(reply, await ofCompany(), refusal)
+    const address = clientAddress(request.raw, isTrusted)
+    const ofAddress = await limiter.countKeyAddress(clientId, address, browser.limits.ofAddress)
+    refuseOver(reply, ofAddress, refusal)
+    const ofKey = await limiter.countKey(clientId, browser.limits.ofKey)
+    refuseOver(reply, ofKey, refusal)
+    const standings = [ofAddress, ofKey, await ofCompany()]
+    refuseOver(reply, standings.reduce(tightest), refusal)
+  }
+
   return async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -43,13 +61,17 @@ export function createKeyAdmission({ config, keys, limiter }: Deps, isTrusted: T
 
     request.caller = caller
     if (origin !== undefined && isOwnOrigin(caller, origin)) allowOrigin(reply, origin)
-    refuseOver(reply, await limiter.countCompany(caller.companyId, caller.rateLimitPerMinute), refusal)
+    await count(request, reply, caller, refusal)
     refuseClosed(caller)
     if (request.is404) throw noRouteHere(request)
     if (!isOwnOrigin(caller, origin)) throw originRefused()
     checkPermission(caller, permissions)
   }
 }
+
+/** The standing that ends first; one that is over comes before all others. */
+const tightest = (one: Standing, other: Standing): Standing =>
+  other.isOver || (!one.isOver && other.remaining < one.remaining) ? other : one
 
 /** An address that is not served is refused as such, also beyond the limit. */
 function refuseOver(reply: FastifyReply, standing: Standing, refusal: AppError | undefined): void {

@@ -100,9 +100,17 @@ describe('below the prefix of the console', () => {
     expect((await send('GET', CONTACTS, { authorization: `Bearer ${key.body.token}` })).status).toBe(200)
   })
 
-  test('a session cannot create links that sign in', async () => {
-    const answer = await agent.page('POST', '/public/v1/console/sign-in-links', { name: 'Mara' })
-    expect(answer.status).toBe(403)
+  test('a session needs a role of the route', async () => {
+    const { body: link } = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara' })
+    const { page } = await signIn(service.codeOf(link.url))
+    for (const [method, path, roles] of [
+      ['GET', '/public/v1/webhooks/registrations', 'developer or admin'],
+      ['GET', '/public/v1/contacts/export', 'admin'],
+      ['GET', '/sessions', 'admin'],
+    ] as const) {
+      const answer = await page(method, path)
+      expect([answer.status, answer.body.error?.message]).toEqual([403, `The session needs the role ${roles}`])
+    }
   })
 
   test.each([

@@ -9,6 +9,7 @@ import type { ConsoleMark } from './console-address.ts'
 import type { Session, Sessions } from './console-session.ts'
 import { createForgeryRule } from './forgery-rule.ts'
 import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import { checkRole } from './role.ts'
 
 type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
 
@@ -66,13 +67,16 @@ export function createSessionAdmission({ config, sessions, limiter }: Deps, isTr
       const session = await requireSession(request, reply)
       const { surface = 'api-key' } = request.routeOptions.config
       if (request.is404 || surface !== mark.surface) throw notFound()
-      if (surface === 'api-key') request.caller = await callerOf(request, session, mark.companyId)
-      else if (session.company !== null) throw forbidden('Only the operator may use this address')
+      if (surface === 'api-key') {
+        request.caller = await callerOf(request, session, mark.companyId)
+        checkRole(session.role, request.routeOptions.config.roles)
+      } else if (session.company !== null) throw forbidden('Only the operator may use this address')
     },
     admitOwn: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       begin(request, reply)
-      if (request.routeOptions.config.isSignIn) await countSignIn(request, reply)
-      else await requireSession(request, reply)
+      const { isSignIn, roles } = request.routeOptions.config
+      if (isSignIn) await countSignIn(request, reply)
+      else checkRole((await requireSession(request, reply)).role, roles)
     },
   }
 }

@@ -2,6 +2,16 @@
 export const PERMISSIONS = ['WhatsApp', 'Transactional', 'ContactsUpsert'] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
+/** The settings of a key that holds `ContactsUpsert` alone. Web pages show it to every visitor. */
+export type BrowserKey = {
+  /** Requests of the key a minute, and those of one client address. */
+  readonly limits: { readonly ofKey: number; readonly ofAddress: number }
+  /** The members of a contact that it may write; null: all. */
+  readonly writableFields: readonly string[] | null
+  /** Encrypted; null: it takes no proofs of identity. */
+  readonly identitySecret: string | null
+}
+
 /** The company and the API key of a request, or the session of the console that takes its place. */
 export type Caller = {
   readonly companyId: number
@@ -12,6 +22,8 @@ export type Caller = {
   readonly permissions: readonly Permission[]
   readonly allowedOrigins: readonly string[]
   readonly rateLimitPerMinute: number
+  /** Present for a key that holds `ContactsUpsert` alone. */
+  readonly browser?: BrowserKey
   /** The company is being moved to another installation: its requests are answered 503. */
   readonly isClosed?: boolean
 }

@@ -1,4 +1,5 @@
 import type { Permission } from './caller.ts'
+import type { SessionRole } from './role.ts'
 
 /** A signed-in session of the console. It ends by time, by signing out, and with the credential that it comes from. */
 export type Session = {
@@ -10,6 +11,10 @@ export type Session = {
   /** The name of the person, of the API key, or `Operator`. Messages that are sent from the session carry it. */
   readonly name: string
   readonly permissions: readonly Permission[]
+  /** Fixed by the link; `admin` for sessions from an API key and of the operator. */
+  readonly role: SessionRole
+  /** The credential that the session ends with: an API key, or the operator's token as `operator:<fingerprint>`. */
+  readonly credential: string
   /** The browser's User-Agent. */
   readonly agent: string
   readonly createdAt: Date

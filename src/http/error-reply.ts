@@ -21,8 +21,8 @@ declare module 'fastify' {
 /** Answers every error in the one place that knows how (spec: Errors): no stack, no SQL, no secret leaves the house. */
 export function answerErrors(app: FastifyInstance): void {
   app.decorateRequest('refusal')
-  app.setErrorHandler((error, request, reply) => {
-    const refusal = toRefusal(error, request)
+  app.setErrorHandler(async (error, request, reply) => {
+    const refusal = await toRefusal(error, request)
     request.refusal = refusal
     return (
       reply
@@ -35,17 +35,17 @@ export function answerErrors(app: FastifyInstance): void {
   })
 }
 
-function toRefusal(error: unknown, request: FastifyRequest): AppError {
+function toRefusal(error: unknown, request: FastifyRequest): AppError | Promise<AppError> {
   if (error instanceof AppError) return error
   if (error instanceof InvalidRequest) return toInvalid(error, request)
   return fromServer(error, request) ?? unforeseen(error, request)
 }
 
 /** 400 when something absent or excluded is among the faults, else 422 (decisions: Statuses). */
-function toInvalid(error: InvalidRequest, request: FastifyRequest): AppError {
+async function toInvalid(error: InvalidRequest, request: FastifyRequest): Promise<AppError> {
   const { onInvalid, valueFaults } = request.routeOptions.config
   const ofShape = error.listFaults()
-  const faults = valueFaults && error.isBody ? withOwnFaults(ofShape, request.body, valueFaults) : ofShape.faults
+  const faults = valueFaults && error.isBody ? await withOwnFaults(ofShape, request.body, valueFaults) : ofShape.faults
   const own = onInvalid?.(faults, request.body)
   if (own !== undefined) return own
   const fields = faults.map(({ path, message }) => ({ path, message }))
@@ -76,7 +76,7 @@ function unforeseen(error: unknown, request: FastifyRequest): AppError {
 }
 
 /** The members of an error that may be logged: never its details, which repeat the values of rows. */
-function describe(error: unknown): Record<string, unknown> {
+export function describe(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { message: 'Something that is no error was thrown' }
   const cause = error.cause instanceof Error ? { cause: error.cause.message } : {}
   return {

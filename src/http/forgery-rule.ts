@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { forbidden } from '../errors.ts'
+import { isHostOf } from './host-rule.ts'
 import { hasBody } from './request-head.ts'
 
 const READING = new Set(['GET', 'HEAD'])
@@ -26,9 +27,5 @@ export function createForgeryRule(baseUrl: string): (request: FastifyRequest, ho
     }
   }
 }
-
-/** Whether a `Host` header names the host and port of an address; the default port may be left out. */
-export const isHostOf = (own: URL, host: string): boolean =>
-  /^[^@/?#\\]+$/.test(host) && URL.parse(`${own.protocol}//${host}`)?.host === own.host
 
 const refused = (rule: string) => forbidden(`Only pages of the console may use its API: ${rule}`)

@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics.ts'
 import { VERSION } from '../version.ts'
 import { createTokenCheck } from './authenticate.ts'
 import { isForwarded, isNearby } from './client-address.ts'
+import { isUnrebindableHost } from './host-rule.ts'
 import type { Stopping } from './stopping.ts'
 
 const DATABASE_DEADLINE_MS = 1_000
@@ -15,7 +16,7 @@ const config = { surface: 'health' } as const
 const schema = { hide: true }
 
 type HealthDeps = {
-  config: Pick<Config, 'metricsToken'>
+  config: Pick<Config, 'metricsToken' | 'baseUrl'>
   db: Pool
   metrics: Pick<Metrics, 'registry'>
   /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
@@ -34,7 +35,7 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
 
-    const isReader = createReaderCheck(deps.config.metricsToken)
+    const isReader = createReaderCheck(deps.config)
 
     app.get('/readyz', { config, schema }, async (request) => {
       if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
@@ -51,15 +52,26 @@ export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
   }
 }
 
-/** With a token it is required from everyone; without one only this machine and private networks read the metrics. */
-function createReaderCheck(token: string | undefined): (request: FastifyRequest) => boolean {
-  const hasToken = createTokenCheck(token)
-  return ({ raw: { headers, socket } }) =>
-    token === undefined ? isNearby(socket.remoteAddress) && !isForwarded(headers) : hasToken(headers.authorization)
+/**
+ * With a token it is required from everyone. Without one only this machine and private networks read the metrics, under a
+ * host name that no page of another site can have.
+ */
+function createReaderCheck({
+  metricsToken,
+  baseUrl,
+}: Pick<Config, 'metricsToken' | 'baseUrl'>): (request: FastifyRequest) => boolean {
+  const hasToken = createTokenCheck(metricsToken)
+  const own = new URL(baseUrl)
+  return ({ raw: { headers, socket } }) => {
+    if (metricsToken !== undefined) return hasToken(headers.authorization)
+    return isNearby(socket.remoteAddress) && !isForwarded(headers) && isUnrebindableHost(own, headers.host ?? '')
+  }
 }
 
 const notNearby = () =>
-  forbidden('/metrics is read from this machine or a private network without a proxy, or with METRICS_TOKEN')
+  forbidden(
+    '/metrics is read from this machine or a private network without a proxy, under an IP address, localhost or the host of BASE_URL, or with METRICS_TOKEN',
+  )
 
 async function answersBeforeDeadline(db: Pool): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()

@@ -21,6 +21,8 @@ afterAll(async () => {
   for (const app of opened) await app.close()
 })
 
+const OPEN = { metricsToken: undefined, baseUrl: 'http://127.0.0.1:3000' }
+
 async function open(config: Partial<Config> = {}): Promise<FastifyInstance> {
   const { app } = await createTestApi({
     db,
@@ -30,9 +32,7 @@ async function open(config: Partial<Config> = {}): Promise<FastifyInstance> {
       app.post('/public/v1/thing', async (request) => ({ body: request.body }))
       app.post('/public/v1/events', { config: { surface: 'provider' } }, async () => ({ ok: true }))
       app.post('/public/v1/large', { bodyLimit: 8 * 1024 * 1024 }, async () => ({ ok: true }))
-      await app.register(
-        healthRoutes({ config: { metricsToken: undefined, ...config }, db, metrics: createMetrics(), mailHealth }),
-      )
+      await app.register(healthRoutes({ config: { ...OPEN, ...config }, db, metrics: createMetrics(), mailHealth }))
     },
   })
   opened.push(app)
@@ -122,6 +122,22 @@ describe('/metrics', () => {
     }
   })
 
+  test('are refused under a name that a page of another site may have', async () => {
+    const app = await open({ baseUrl: 'https://parley.example' })
+    for (const host of ['127.0.0.1:3000', '10.1.2.3', '[::1]:3000', 'localhost:3000', 'parley.example']) {
+      expect([host, ...(await read(app, '127.0.0.1', { host }))]).toEqual([host, '127.0.0.1', 200, undefined])
+    }
+    for (const host of [
+      'evil.example',
+      'evil.example:3000',
+      '127.0.0.1.evil.example',
+      'localhost.evil.example',
+      'a@[::1]',
+    ]) {
+      expect([host, ...(await read(app, '127.0.0.1', { host }))]).toEqual([host, '127.0.0.1', 403, 'forbidden'])
+    }
+  })
+
   test('require METRICS_TOKEN from everyone when it is set', async () => {
     const token = 'metrics-token-for-tests'
     const app = await open({ metricsToken: token })
@@ -140,6 +156,11 @@ describe('the details of /readyz', () => {
   }
   const bare = { status: 'ok' }
   const detailed = { status: 'ok', details: { mail: mailHealth.details() } }
+
+  test('are not shown under a name that a page of another site may have', async () => {
+    const app = await open({ plainHttp: 'reject' })
+    expect(await read(app, '127.0.0.1', { host: 'evil.example' })).toEqual([200, bare])
+  })
 
   test('are shown to loopback and private peers, and through no proxy', async () => {
     const app = await open({ plainHttp: 'reject' })
@@ -301,9 +322,7 @@ test('/readyz answers 503 while the database does not', async () => {
   const { app } = await createTestApi({
     db,
     routes: async (app) => {
-      await app.register(
-        healthRoutes({ config: { metricsToken: undefined }, db: away, metrics: createMetrics(), mailHealth }),
-      )
+      await app.register(healthRoutes({ config: OPEN, db: away, metrics: createMetrics(), mailHealth }))
     },
   })
   opened.push(app)

@@ -21,7 +21,9 @@ async function createKeys() {
       [1, '39333', '39333'],
       [2, '39444', '39444'],
     ],
-    conversations: [[1, '39333', 1, 'open']],
+    customers: [[1, 1, '39333']],
+    identities: [['39333', 1]],
+    conversations: [[1, 1, 'open']],
   })
   for (const id of [companyId, twinId]) {
     await db`
@@ -87,7 +89,7 @@ test('an erasure keeps an answer, though another company has one with its id and
 
 test('an erasure replaces answers about messages to the contact in its company', async () => {
   const { companyId, twinId } = await createKeys()
-  await db`update conversations set contact_id = 2 where company_id = ${twinId}`
+  await db`update customers set contact_id = 2 where company_id = ${twinId}`
   for (const id of [companyId, twinId]) {
     await db`
       insert into messages (company_id, id, conversation_id, seq, direction, type, status)

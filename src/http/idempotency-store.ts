@@ -212,8 +212,10 @@ export async function eraseAnswers(
           from messages message
           join conversations conversation
             on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+          join customers customer
+            on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
           where (message.company_id, message.id) = (${companyId}, step.message_id)
-            and conversation.contact_id = ${contactId}
+            and customer.contact_id = ${contactId}
         )
     ),
     erased as (

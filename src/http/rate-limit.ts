@@ -29,6 +29,10 @@ export type Standing = { limit: number; remaining: number; isOver: boolean; rese
 export type RequestLimiter = {
   /** Counts one request of a company against the company's own limit. */
   countCompany(companyId: number, limit: number): Promise<Standing>
+  /** Counts one request of a key for browsers, against its own limit. */
+  countKey(clientId: string, limit: number): Promise<Standing>
+  /** Counts one request of a key for browsers against the address it came from. */
+  countKeyAddress(clientId: string, address: string, limit: number): Promise<Standing>
   /** Counts one request without a valid key against the address it came from. */
   countAddress(address: string): Promise<Standing>
   /** Counts one request of a session of the console. */
@@ -68,6 +72,8 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
 
   return {
     countCompany: (companyId, limit) => stand(`company:${companyId}`, limit),
+    countKey: (clientId, limit) => stand(`key:${clientId}`, limit),
+    countKeyAddress: (clientId, address, limit) => stand(`key:${clientId}:${address}`, limit),
     countAddress: (address) => stand(`address:${address}`, STANDARD_LIMIT),
     countSession: (sessionId) => stand(`session:${sessionId}`, SESSION_LIMIT),
     countSignIn: (address) => stand(`sign-in:${address}`, SIGN_IN_LIMIT),

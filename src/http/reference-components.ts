@@ -147,7 +147,7 @@ function inside(keyword: string, value: unknown, components: Components): unknow
   if (['anyOf', 'oneOf', 'allOf'].includes(keyword) && Array.isArray(value)) {
     return value.map((shape) => referTo(shape, components))
   }
-  return ['items', 'additionalProperties', 'x-contacts-upsert'].includes(keyword) ? referTo(value, components) : value
+  return ['items', 'additionalProperties'].includes(keyword) ? referTo(value, components) : value
 }
 
 /** A discriminator with the component of each value. */

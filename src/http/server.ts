@@ -17,7 +17,9 @@ import { actForCompanies } from './act-for-company.ts'
 import type { AddressRule } from './address-rule.ts'
 import { createAdmission } from './admit.ts'
 import type { ApiKeys } from './authenticate.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { countBodies } from './body-budget.ts'
+import { clientAddress, trustedProxies } from './client-address.ts'
+import { boundConnections } from './connection-limit.ts'
 import { unprefixedAddress } from './console-address.ts'
 import type { Sessions } from './console-session.ts'
 import { boundHandlers, withTimeout } from './database-timeout.ts'
@@ -50,6 +52,8 @@ export type ServerDeps = {
   requireOpen?: RequireOpen
   stopping?: Stopping
   tracing?: Tracing
+  /** Connections of clients at most; absent: as many as the limit of open files admits. */
+  maxConnections?: number
 }
 
 export const DEFAULT_BODY_LIMIT = 1024 * 1024
@@ -83,6 +87,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     serverFactory: await serverFactory(deps.config),
     clientErrorHandler: refuseUnreadable,
   })
+  boundConnections(app.server, deps)
   app.setValidatorCompiler(createValidatorCompiler())
   app.decorateRequest('caller')
   app.decorateRequest('session', null)
@@ -104,12 +109,12 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     const admitted = admit(request, reply)
     return admitted ? withTimeout(admitted) : done()
   })
-  const countBody = createBodyBudget()
-  app.addHook('onRequest', (request, reply, done) => {
+  app.addHook('onRequest', (request, _reply, done) => {
     checkContentEncoding(request.raw)
-    countBody(request, reply)
     done()
   })
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  countBodies(app, { addressOf: ({ raw }) => clientAddress(raw, isTrusted) })
   keepIdempotencyKeys(app, deps)
   actForCompanies(app, requireOpen)
   boundHandlers(app, deps.db)

@@ -112,7 +112,7 @@ describe.each(['http', 'https'] as const)('300 sockets over %s that ask for 8 MB
     // The 100 that were admitted are closed; the others have their refusal.
     await eventually(async () => (await connectionsOf(app)) <= 200, 30_000)
     expect((await app.inject({ url: '/file' })).statusCode).toBe(200)
-  }, 90_000)
+  }, 300_000)
 })
 
 const connectionsOf = (app: FastifyInstance): Promise<number> =>

@@ -1,3 +1,4 @@
+import type { FastifyContextConfig } from 'fastify'
 import type { FieldFault } from '../errors.ts'
 import { type Faults, MAX_FAULTS, type RequestFault } from './fault.ts'
 
@@ -11,20 +12,20 @@ declare module 'fastify' {
      * named at once: with the members that fit, any other is absent. A body that fits is checked by the handler.
      * `given` is the body as it came: it tells a member that is absent from one that does not fit.
      */
-    valueFaults?(body: object, given: object): readonly OwnFault[]
+    valueFaults?(body: object, given: object): readonly OwnFault[] | Promise<readonly OwnFault[]>
   }
 }
 
 /** The faults of the shape and those that the route finds: the route's stands where both name one value. */
-export function withOwnFaults(
+export async function withOwnFaults(
   { faults, isComplete }: Faults,
   body: unknown,
-  find: (body: object, given: object) => readonly OwnFault[],
-): RequestFault[] {
+  find: NonNullable<FastifyContextConfig['valueFaults']>,
+): Promise<RequestFault[]> {
   // With faults that are not known, what is left may not fit either.
   const fitting = isComplete ? withoutFaulty(body, faults) : undefined
   if (fitting === undefined || typeof body !== 'object' || body === null) return [...faults]
-  const own = find(fitting, body).map(({ path, message, kind = 'value' }) => ({
+  const own = (await find(fitting, body)).map(({ path, message, kind = 'value' }) => ({
     path,
     message,
     kind,

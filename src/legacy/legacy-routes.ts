@@ -5,7 +5,7 @@ import { formToWriteBody } from '../contacts/contact-form.ts'
 import type { Contact } from '../contacts/contact-record.ts'
 import { UpsertBody } from '../contacts/contact-routes.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
-import { parseContactUpserts } from '../contacts/contact-write.ts'
+import { readUpserts } from '../contacts/read-upserts.ts'
 import type { Pool } from '../db/connect.ts'
 import { type EmailDeps, sendTemplateEmail, templateEmailFaults } from '../emails/email.ts'
 import { refuseEmail } from '../emails/email-faults.ts'
@@ -21,7 +21,9 @@ import { refuseSend } from '../messages/send-faults.ts'
 import { sendFaults } from '../messages/send-request.ts'
 import { handleSend, recoverSend, SEND_ERRORS, SendReplyShape } from '../messages/send-routes.ts'
 import { SendBody } from '../messages/send-shape.ts'
-import { TemplateRecord, toTemplateRecord } from '../templates/template-routes.ts'
+import type { RecordEvents } from '../record-change.ts'
+import type { Cipher } from '../secrets/secrets.ts'
+import { TemplateRecord, toTemplateRecord } from '../templates/template-record.ts'
 import { hasSender, listTemplates } from '../templates/template-store.ts'
 import { formToTemplateEmail } from './legacy-form.ts'
 import { replacementOf, successorHeaders } from './legacy-rule.ts'
@@ -29,10 +31,12 @@ import { Warning, withWarning } from './legacy-warning.ts'
 
 export type LegacyDeps = {
   db: Pool
+  cipher: Pick<Cipher, 'decrypt'>
   config: Pick<Config, 'baseUrl'>
   send: SendDeps
   emails: EmailDeps
   tell: Tell
+  recordEvents: RecordEvents
   removalDate: Date
 }
 
@@ -43,13 +47,15 @@ const LegacyTemplate = Type.Object(
   { uid: Type.String({ description: 'The id that a send takes.' }), name: Type.String() },
   { title: 'LegacyEmailTemplate', example: { uid: 'tmpl_8d41f0c2a96b', name: 'Welcome' } },
 )
-const ContactIds = Type.Array(
-  Type.Object({ contactId: Type.String() }, { title: 'LegacyContactId', example: { contactId: '4127' } }),
+const ContactId = Type.Object(
+  {
+    contactId: Type.Optional(
+      Type.String({ description: 'The id; absent for a key that holds only `ContactsUpsert`, which gets `{}`.' }),
+    ),
+  },
+  { title: 'LegacyContactId', additionalProperties: false, example: { contactId: '4127' } },
 )
-const UpsertReply = Type.Array(Type.Object({ contactId: Type.Optional(Type.String()) }), {
-  description: 'The ids of the contacts, in the order of the request.',
-  'x-shown-as': { ...ContactIds, 'x-contacts-upsert': Type.Array(Type.Object({})) },
-})
+const UpsertReply = Type.Array(ContactId, { description: 'The ids of the contacts, in the order of the request.' })
 const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
 
 /**
@@ -227,9 +233,9 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
         },
       },
       async (request, reply) => {
-        const { companyId, clientId, permissions } = request.caller
+        const { companyId, clientId, browser } = request.caller
         const isArray = Array.isArray(request.body)
-        const writes = parseContactUpserts(request.body)
+        const { writes, browser: rights } = readUpserts(deps, request.caller, request.body)
         const nameless = writes.flatMap(({ email }, place) => (email ? [] : [isArray ? `[${place}].email` : 'email']))
         if (nameless.length > 0) {
           throw badRequest(
@@ -237,7 +243,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
             nameless.map((path) => ({ path, message: 'is required' })),
           )
         }
-        const isClientSide = permissions.every((permission) => permission === 'ContactsUpsert')
+        const isClientSide = browser !== undefined
         const by = { clientId, source: 'api' }
         const whenFull = isClientSide ? 'keep' : 'refuse'
         const toAnswer = (contacts: readonly Contact[]) =>
@@ -246,6 +252,8 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           whenFull,
           isArray,
           matchBy: 'email',
+          events: deps.recordEvents,
+          browser: rights,
           alsoCommit:
             request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })

@@ -41,10 +41,12 @@ beforeAll(async () => {
 it('knows every column that the tables call encrypted', () => {
   const found = globSync('migrations/*.sql', { cwd: ROOT }).flatMap((file) => {
     const tables = readFileSync(`${ROOT}/${file}`, 'utf8')
-      .split(/^create (?:unlogged )?table /m)
+      .split(/^(?:create (?:unlogged )?|alter )table /m)
       .slice(1)
     return tables.flatMap((text) =>
-      [...text.matchAll(/^ {2}(\w+) .*-- encrypted/gm)].map(([, column]) => `${/^\w+/.exec(text)?.[0]}.${column}`),
+      [...text.matchAll(/^ {2}(?:add column )?(\w+) .*-- encrypted/gm)].map(
+        ([, column]) => `${/^\w+/.exec(text)?.[0]}.${column}`,
+      ),
     )
   })
   expect(found.toSorted()).toEqual(SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`).toSorted())

@@ -6,6 +6,7 @@ import type { Cipher } from './secrets.ts'
 export const SEALED_COLUMNS = [
   { table: 'companies', column: 'media_secret' },
   { table: 'senders', column: 'access_token' },
+  { table: 'api_keys', column: 'identity_secret' },
   { table: 'senders', column: 'app_secret' },
   { table: 'senders', column: 'webhook_secret' },
   { table: 'registrations', column: 'secret' },

@@ -10,6 +10,7 @@ select
   session.client_id,
   session.name,
   session.permissions,
+  session.role,
   session.agent,
   session.created_at,
   session.seen_at,

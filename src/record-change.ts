@@ -1,0 +1,57 @@
+import type { Db, Pool } from './db/connect.ts'
+
+/** The statuses of an outbound message that receivers get. */
+export const REPORTED_STATUSES = ['sent', 'delivered', 'read', 'failed'] as const
+export const CONTACT_CHANGES = ['created', 'updated', 'deleted', 'consent'] as const
+export const EMAIL_CHANGES = ['sent', 'failed', 'bounced', 'opened', 'clicked', 'unsubscribed'] as const
+
+type Changed = { readonly companyId: number }
+
+/** A change of a record that receivers may want as an event: its ids, and what happened. */
+export type RecordChange =
+  | (Changed & {
+      readonly event: 'whatsapp.message.status'
+      readonly id: number
+      readonly before: string
+      readonly after: string
+    })
+  | (Changed & { readonly event: 'whatsapp.template.status'; readonly familyId: string; readonly language: string })
+  | (Changed & {
+      readonly event: 'contact.changed'
+      readonly id: number
+      readonly change: (typeof CONTACT_CHANGES)[number]
+    })
+  | (Changed & { readonly event: 'email.status'; readonly id: number; readonly change: (typeof EMAIL_CHANGES)[number] })
+
+export type RecordEventName = RecordChange['event']
+export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { event: Name }>
+
+/** Makes events of changes for the receivers that want them. */
+export type RecordEvents = {
+  /** Whether a registration of one of the companies wants the event. Asks memory only. */
+  areWanted(event: RecordEventName, companyIds: Iterable<number>): boolean
+  /** Writes the events that registrations want, in the transaction that made the changes; without any, it does nothing. */
+  publish(tx: Db, changes: readonly RecordChange[]): Promise<void>
+}
+
+/** For work that no receiver can want events of. */
+export const NO_EVENTS: RecordEvents = { areWanted: () => false, publish: async () => {} }
+
+/**
+ * Runs a write that reports its changes: in a transaction together with its events where they are wanted, else alone, as
+ * one statement.
+ */
+export async function writeWithEvents<T>(
+  { db, events }: { db: Pool; events: RecordEvents },
+  event: RecordEventName,
+  companyIds: Iterable<number>,
+  write: (db: Db, isWanted: boolean) => Promise<{ result: T; changes: readonly RecordChange[] }>,
+): Promise<T> {
+  if (!events.areWanted(event, companyIds)) return (await write(db, false)).result
+  const { result } = await db.begin(async (tx) => {
+    const { result, changes } = await write(tx, true)
+    await events.publish(tx, changes)
+    return { result }
+  })
+  return result
+}
