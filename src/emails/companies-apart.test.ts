@@ -65,7 +65,7 @@ test('a token leads to the mail of its company', async () => {
   }
   for (const id of [companyId, twinId]) {
     const token = parseToken(createToken({ companyId: id, id: 1, secret: SECRET }, 'unsubscribe', 0), 'unsubscribe')
-    expect(await findMailed(db, token!)).toEqual({ companyId: id, recipient: `${id}@example.com` })
+    expect(await findMailed(db, token!)).toEqual({ companyId: id, emailId: 1, recipient: `${id}@example.com` })
   }
 })
 

@@ -1,10 +1,11 @@
 import { createBatcher } from '../batching/batch.ts'
 import type { Clock } from '../clock.ts'
-import type { Db } from '../db/connect.ts'
+import type { Pool } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'
+import { type RecordEvents, writeWithEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import {
   completeEmails,
@@ -15,8 +16,9 @@ import {
   readEmailsToSend,
   type Submission,
 } from './email-delivery-store.ts'
-import { plainTextOf } from './plain-text.ts'
-import { trackedHtml, trackingOf, unsubscribeHeaders } from './track-email.ts'
+import { watchEmails } from './email-event-store.ts'
+import { findTrackingOf, makePlainText } from './mail-text.ts'
+import { trackedHtml, unsubscribeHeaders } from './track-email.ts'
 
 export const EMAIL_SEND = 'email.send'
 
@@ -50,7 +52,8 @@ const NO_SERVER: MailOutcome = {
 const OPTED_OUT = 'The contact has opted out of email marketing'
 
 export type DeliveryDeps = {
-  db: Db
+  db: Pool
+  recordEvents: RecordEvents
   clock: Clock
   cipher: Cipher
   mailer: Mailer
@@ -68,7 +71,7 @@ export type DeliveryDeps = {
  * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
  */
 export function emailSendKind(deps: DeliveryDeps): BatchKind {
-  const steps = createSteps(deps.db)
+  const steps = createSteps(deps)
   return {
     kind: EMAIL_SEND,
     batch: BATCH,
@@ -83,7 +86,7 @@ export function emailSendKind(deps: DeliveryDeps): BatchKind {
 /** Each step of a delivery is one statement for all the mails that are at it. */
 type Steps = ReturnType<typeof createSteps>
 
-function createSteps(db: Db) {
+function createSteps({ db, recordEvents: events }: DeliveryDeps) {
   const options = { maxItems: MAX_BATCH, maxRunning: 1 }
   return {
     confirmSubmission: createBatcher({ ...options, run: (items: Submission[]) => markSubmitted(db, items) }),
@@ -91,8 +94,12 @@ function createSteps(db: Db) {
       ...options,
       spacingMs: COMPLETE_SPACING_MS,
       run: async (items: EmailCompletion[]) => {
-        await completeEmails(db, items)
-        return items.map(() => undefined)
+        const companyIds = items.map(({ companyId }) => companyId)
+        return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
+          const changesSince = await watchEmails(tx, isWanted ? items : [])
+          await completeEmails(tx, items)
+          return { result: items.map(() => undefined), changes: await changesSince() }
+        })
       },
     }),
   }
@@ -175,7 +182,7 @@ async function attempt(
   let fault: unknown
   const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
   const startedAt = performance.now()
-  const { mail, targets } = compose(deps, email)
+  const { mail, targets } = await compose(deps, email)
   const confirmSubmission = async () => {
     if (signal.aborted) return false
     return steps.confirmSubmission({ companyId, id, targets }).catch((error: unknown) => {
@@ -204,9 +211,9 @@ async function refused(
   return retryAfter(waitMs, { error: outcome.words })
 }
 
-function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets: readonly string[] } {
+async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: Mail; targets: readonly string[] }> {
   // An older Parley took mails in without it.
-  const tracking = email.tracking ?? trackingOf(deps.baseUrl, email)
+  const tracking = email.tracking ?? (await findTrackingOf(email.companyId, deps.baseUrl, email))
   const mail: Mail = {
     messageId: email.messageId,
     from: { name: email.fromName, address: email.fromAddress },
@@ -214,7 +221,7 @@ function compose(deps: DeliveryDeps, email: EmailToSend): { mail: Mail; targets:
     replyTo: email.replyTo,
     subject: email.subject,
     html: trackedHtml(deps.baseUrl, email, tracking),
-    text: email.text ?? plainTextOf(email.html),
+    text: email.text ?? (await makePlainText(email.companyId, email.html)),
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
     date: email.createdAt,
   }

@@ -26,6 +26,18 @@ export async function eraseEmails(db: Db, companyId: number, address: string, li
   return rows.map(({ id }) => id)
 }
 
+/** The `eml_…` ids of the emails that `eraseEmails` deletes next. */
+export async function listEmailUids(db: Db, companyId: number, address: string, limit: number): Promise<string[]> {
+  const rows = await db<{ uid: string }[]>`
+    select uid
+    from emails
+    where company_id = ${companyId} and lower(recipient) = ${address}
+    order by id
+    limit ${limit}
+  `
+  return rows.map(({ uid }) => uid)
+}
+
 /** Deletes the oldest expired emails of some companies, up to `limit` of each; returns how many. Ids grow with time. */
 export async function expireEmails(db: Db, days: number, companies: number, limit: number): Promise<number> {
   const expired = await db`

@@ -139,7 +139,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
     app.get(
       '/public/v1/templates/email',
       {
-        config: { permissions },
+        config: { permissions, roles: ['developer'] },
         schema: {
           tags,
           operationId: 'listEmailTemplates',

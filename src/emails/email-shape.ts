@@ -91,6 +91,20 @@ export const toTemplateEmailReply = ({ id, statsUrl }: Accepted) => ({
   data: { success: true as const, id, statsUrl },
 })
 
+export const EMAIL_STATS_EXAMPLE = {
+  id: ACCEPTED.id,
+  status: 'sent',
+  to: 'ada.rossi@example.com',
+  subject: 'Your order 1042',
+  sentAt: '2026-03-02T09:30:00.000Z',
+  opened: true,
+  firstOpenAt: '2026-03-02T09:41:26.000Z',
+  clickCount: 1,
+  firstClickAt: '2026-03-02T09:41:40.000Z',
+  failureReason: null,
+  suspectedMachine: { opens: 0, clicks: 0 },
+}
+
 export const EmailStats = Type.Object(
   {
     id: Id,
@@ -110,19 +124,7 @@ export const EmailStats = Type.Object(
   },
   {
     title: 'EmailStats',
-    example: {
-      id: ACCEPTED.id,
-      status: 'sent',
-      to: 'ada.rossi@example.com',
-      subject: 'Your order 1042',
-      sentAt: '2026-03-02T09:30:00.000Z',
-      opened: true,
-      firstOpenAt: '2026-03-02T09:41:26.000Z',
-      clickCount: 1,
-      firstClickAt: '2026-03-02T09:41:40.000Z',
-      failureReason: null,
-      suspectedMachine: { opens: 0, clicks: 0 },
-    },
+    example: EMAIL_STATS_EXAMPLE,
   },
 )
 

@@ -75,11 +75,27 @@ export type EmailRecord = {
   failureReason: string | null
 }
 
+const recordColumns = (db: Db) => db`
+  uid, status, recipient, subject, created_at, open_count, machine_open_count, first_open_at, click_count,
+  machine_click_count, first_click_at, failure_reason
+`
+
+/** The emails of these ids that the company has. */
+export const listEmailsByIds = (
+  db: Db,
+  companyId: number,
+  ids: readonly number[],
+): Promise<(EmailRecord & { id: number })[]> =>
+  db<(EmailRecord & { id: number })[]>`
+    select id, ${recordColumns(db)}
+    from emails
+    where company_id = ${companyId} and id = any (${[...ids]}::bigint[])
+  `
+
 /** One row by its key, however often it was opened and clicked. */
 export async function findEmail(db: Db, companyId: number, uid: string): Promise<EmailRecord | undefined> {
   const [email] = await db<EmailRecord[]>`
-    select uid, status, recipient, subject, created_at, open_count, machine_open_count, first_open_at, click_count,
-      machine_click_count, first_click_at, failure_reason
+    select ${recordColumns(db)}
     from emails
     where (company_id, uid) = (${companyId}, ${uid})
   `

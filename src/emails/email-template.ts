@@ -14,7 +14,7 @@ import {
   selectEmailTemplates,
   updateEmailTemplateRow,
 } from './email-template-store.ts'
-import { parseTemplate, templateFaults } from './liquid.ts'
+import { examineTemplate } from './template-text.ts'
 
 export type NewEmailTemplate = {
   name: string
@@ -26,8 +26,8 @@ export type NewEmailTemplate = {
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
 /** Creates a template. 422 names a blank name and each part that is not valid Liquid or reads a member of a variable. */
-export const createEmailTemplate = (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
-  insertEmailTemplate(db, companyId, newTemplateId(), toValues(given))
+export const createEmailTemplate = async (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
+  insertEmailTemplate(db, companyId, newTemplateId(), await toValues(companyId, given))
 
 /** The company's templates, oldest first. */
 export const listEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> =>
@@ -53,7 +53,11 @@ export const updateEmailTemplate = (
   db.begin(async (tx) => {
     const before = await lockEmailTemplate(tx, companyId, uid)
     if (before === undefined) throw transactionalNotFound()
-    const values = toValues({ ...before, ...change, text: change.text === undefined ? before.text : change.text })
+    const values = await toValues(companyId, {
+      ...before,
+      ...change,
+      text: change.text === undefined ? before.text : change.text,
+    })
     return updateEmailTemplateRow(tx, companyId, uid, values)
   })
 
@@ -63,17 +67,24 @@ export async function removeEmailTemplate(db: Db, companyId: number, uid: string
 }
 
 /** The faults of a template, or of those members that have the right shape. */
-export const emailTemplateFaults = ({ name, subject = '', html = '', text }: EmailTemplateChange): FieldFault[] => [
-  ...(name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []),
-  ...templateFaults({ subject, html, text: text ?? null }),
+export const emailTemplateFaults = async (change: EmailTemplateChange): Promise<FieldFault[]> => [
+  ...nameFaults(change),
+  ...(await examineTemplate(NO_COMPANY, change)).faults,
 ]
 
-function toValues(given: NewEmailTemplate): EmailTemplateValues {
-  const faults = emailTemplateFaults(given)
-  if (faults.length > 0) throw validationError(faults)
+/** Templates whose shape is at fault wait for the worker together. */
+const NO_COMPANY = 0
+
+const nameFaults = ({ name }: EmailTemplateChange): FieldFault[] =>
+  name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
+
+async function toValues(companyId: number, given: NewEmailTemplate): Promise<EmailTemplateValues> {
   const name = given.name.trim()
   const parts = { subject: given.subject, html: given.html, text: given.text ?? null }
-  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', ...parseTemplate(parts) }
+  const { variables, faults } = await examineTemplate(companyId, parts)
+  const all = [...nameFaults(given), ...faults]
+  if (all.length > 0) throw validationError(all)
+  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', variables }
 }
 
 /**

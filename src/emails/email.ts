@@ -16,8 +16,9 @@ import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'
 import { addressFaults, headersFaults, lineFaults } from './header-text.ts'
-import { renderTemplate, type Values } from './liquid.ts'
-import { trackingOf } from './track-email.ts'
+import type { Values } from './liquid.ts'
+import { findTrackingOf } from './mail-text.ts'
+import { fillTemplate } from './template-text.ts'
 import { newSecret } from './tracking-token.ts'
 
 export type OneShotEmail = {
@@ -141,7 +142,7 @@ export async function sendTemplateEmail(
       fromAddress: settings.from,
       fromName: settings.fromName,
       replyTo: null,
-      ...renderTemplate(template, given.customFields ?? {}),
+      ...(await fillTemplate(caller.companyId, template, given.customFields ?? {})),
       headers: {},
       trackOpens: true,
       trackClicks: true,
@@ -176,7 +177,7 @@ async function accept(
     uid,
     messageId: newMessageId(composed.fromAddress),
     secret: newSecret(),
-    tracking: trackingOf(deps.baseUrl, composed),
+    tracking: await findTrackingOf(companyId, deps.baseUrl, composed),
     answer: idempotencyId === null ? null : { idempotencyId, status, body: JSON.stringify(body) },
   })
   if (!isAccepted) throw idempotencyKeyInUse()

@@ -1,21 +1,27 @@
 import { expect, test } from 'vitest'
-import { parseTemplate, renderTemplate } from './liquid.ts'
+import { type PartName, renderTemplate, type TemplateParts } from './liquid.ts'
+import { examineTemplate } from './template-text.ts'
 
 const template = (html: string, others = {}) => ({ subject: 'Hello', html, text: null, ...others })
 const fill = (html: string, values: Record<string, string> = {}) => renderTemplate(template(html), values).html
 
-test('lists the variables of all parts in the order of first appearance', () => {
+const examine = (parts: TemplateParts) => examineTemplate(1, parts)
+const faultsOf = async (parts: TemplateParts): Promise<[PartName | string, string][]> =>
+  (await examine(parts)).faults.map(({ path, message }) => [path, message])
+
+test('lists the variables of all parts in the order of first appearance', async () => {
   const parts = {
     subject: '{{ order }} for {{ name }}',
     html: '{% if vip %}{{ name | upcase }}{% endif %}{% for line in lines %}{{ line }}{% endfor %}{% assign x = 1 %}{{ x }}',
     text: '{{ order }}{{ footer }}',
   }
-  expect(parseTemplate(parts).variables).toEqual(['order', 'name', 'vip', 'lines', 'footer'])
+  expect((await examine(parts)).variables).toEqual(['order', 'name', 'vip', 'lines', 'footer'])
 })
 
-test('names each part that is no template', () => {
-  expect(() => parseTemplate({ subject: '{{ a', html: '{% if %}', text: '{% nope %}' })).toThrow(/3 fields/)
-  expect(() => parseTemplate(template('{{ a | nofilter }}'))).toThrow(/html is no template/)
+test('names each part that is no template', async () => {
+  const faults = await faultsOf({ subject: '{{ a', html: '{% if %}', text: '{% nope %}' })
+  expect(faults.map(([path]) => path)).toEqual(['subject', 'html', 'text'])
+  expect(await faultsOf(template('{{ a | nofilter }}'))).toEqual([['html', expect.stringMatching(/^is no template/)]])
 })
 
 test.each([
@@ -24,14 +30,14 @@ test.each([
   '{{ a.b.c }}',
   '{{ rows[0].name }}',
   '{{ a | append: b.c }}',
-])('%s is refused, since no value can fill it', (html) =>
-  expect(() => parseTemplate(template(html))).toThrow(/html asks for .* no value can fill/))
+])('%s is refused, since no value can fill it', async (html) =>
+  expect(await faultsOf(template(html))).toEqual([['html', expect.stringMatching(/^asks for .* no value can fill/)]]))
 
 test.each([
   '{{ name.size }}',
   '{{ name[0] }}',
   '{% assign parts = list | split: "," %}{{ parts.first }}{% for part in parts %}{{ forloop.index }}{% endfor %}',
-])('%s is allowed, since text can fill it', (html) => expect(() => parseTemplate(template(html))).not.toThrow())
+])('%s is allowed, since text can fill it', async (html) => expect(await faultsOf(template(html))).toEqual([]))
 
 test('escapes values in HTML', () => {
   expect(fill('<p title="{{ a }}">{{ a }}</p>', { a: `<script>"'&` })).toBe(
@@ -61,7 +67,8 @@ test.each([
   ['a file', '{% include "/etc/passwd" %}'],
   ['another template', '{% render "x" %}'],
   ['a layout', '{% layout "/etc/passwd" %}'],
-])('reads no %s', (_name, html) => expect(() => parseTemplate(template(html))).toThrow(/html is no template/))
+])('reads no %s', async (_name, html) =>
+  expect(await faultsOf(template(html))).toEqual([['html', expect.stringMatching(/^is no template/)]]))
 
 test.each([
   ['an endless range', '{% for i in (1..1000000000) %}x{% endfor %}'],

@@ -37,45 +37,31 @@ function parse(engine: Engine, source: string): Template[] {
   return template
 }
 
+export type PartName = keyof TemplateParts
+
 /**
- * Checks the parts of a template and lists the variables that they use, in the order of their first appearance.
- * 422 names each part that is no Liquid, or that asks for a member of a variable: values are text and have none.
+ * The variables that a part of a template uses, in the order of their first appearance, and its faults: that it is no
+ * Liquid, or asks for a member of a variable, since values are text and have none.
  */
-export function parseTemplate(parts: TemplateParts): { variables: string[] } {
-  const { variables, faults } = examine(parts)
-  if (faults.length > 0) throw validationError(faults)
-  return { variables }
-}
-
-/** The faults of the parts of a template; absent parts are not checked. */
-export const templateFaults = (parts: Partial<TemplateParts>): FieldFault[] =>
-  examine({ subject: '', html: '', text: null, ...parts }).faults
-
-function examine({ subject, html, text }: TemplateParts): { variables: string[]; faults: FieldFault[] } {
-  const faults: FieldFault[] = []
-  const read = (path: string, engine: Engine, source: string): string[] => {
-    try {
-      const template = parse(engine, source)
-      // Unknown filters and other templates come to light only when it is filled.
-      engines[engine].renderSync(template, {})
-      const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
-      if (unfillable) {
-        const message = `asks for \`${unfillable.join('.')}\`, which no value can fill: values are text without members`
-        faults.push({ path, message })
-      }
-      return engines[engine].globalVariablesSync(template)
-    } catch (error) {
-      if (!(error instanceof Error)) throw error
-      faults.push({ path, message: `is no template: ${error.message}` })
-      return []
+export function examinePart({ path, source }: { path: PartName; source: string }): {
+  variables: string[]
+  faults: FieldFault[]
+} {
+  const engine: Engine = path === 'html' ? 'html' : 'plain'
+  try {
+    const template = parse(engine, source)
+    // Unknown filters and other templates come to light only when it is filled.
+    engines[engine].renderSync(template, {})
+    const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
+    const message = `asks for \`${unfillable?.join('.')}\`, which no value can fill: values are text without members`
+    return {
+      variables: engines[engine].globalVariablesSync(template),
+      faults: unfillable ? [{ path, message }] : [],
     }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    return { variables: [], faults: [{ path, message: `is no template: ${error.message}` }] }
   }
-  const variables = [
-    ...read('subject', 'plain', subject),
-    ...read('html', 'html', html),
-    ...read('text', 'plain', text ?? ''),
-  ]
-  return { variables: [...new Set(variables)], faults }
 }
 
 /** A variable itself, and what text has in Liquid: its size and its characters. */

@@ -2,17 +2,20 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { createBatcher } from '../batching/batch.ts'
-import type { Db } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { notFound } from '../errors.ts'
+import { type RecordEvents, writeWithEvents } from '../record-change.ts'
+import { watchEmails } from './email-event-store.ts'
 import { isMachine } from './machine-fetch.ts'
 import { TRACKING_PATHS } from './track-email.ts'
-import { type Fetch, type Found, findMailed, recordFetches } from './tracking-store.ts'
+import { type Fetch, type Found, findMailed, type Mailed, recordFetches } from './tracking-store.ts'
 import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
 
 export type TrackingDeps = {
-  db: Db
+  db: Pool
   /** Records that the recipient wants no more marketing mails. */
-  unsubscribe(companyId: number, address: string): Promise<void>
+  unsubscribe(mailed: Mailed): Promise<void>
+  recordEvents: RecordEvents
 }
 
 const config = { surface: 'public' } as const
@@ -33,7 +36,7 @@ const SPACING_MS = 5
  */
 export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   const record = createBatcher<Fetch, Found | undefined>({
-    run: (fetches) => recordFetches(deps.db, fetches),
+    run: (fetches) => writeFetches(deps, fetches),
     maxItems: MAX_BATCH,
     // One is written while another is made durable.
     maxRunning: 2,
@@ -71,6 +74,15 @@ export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   }
 }
 
+const writeFetches = ({ db, recordEvents: events }: TrackingDeps, fetches: readonly Fetch[]) => {
+  const emails = fetches.map(({ token: { companyId, emailId: id } }) => ({ companyId, id }))
+  const companyIds = emails.map(({ companyId }) => companyId)
+  return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
+    const changesSince = await watchEmails(tx, isWanted ? emails : [])
+    return { result: await recordFetches(tx, fetches), changes: await changesSince() }
+  })
+}
+
 /** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */
 function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
   return async (app) => {
@@ -86,8 +98,7 @@ function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
     })
 
     app.post(`${TRACKING_PATHS.unsubscribe}:token`, { config, schema }, async (request, reply) => {
-      const { companyId, recipient } = await getMailed(deps.db, request.params.token)
-      await deps.unsubscribe(companyId, recipient)
+      await deps.unsubscribe(await getMailed(deps.db, request.params.token))
       return sendPage(reply, '<p>You are unsubscribed: no more marketing mails will be sent to you.</p>')
     })
   }

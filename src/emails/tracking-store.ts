@@ -34,13 +34,12 @@ export async function recordFetches(db: Db, fetches: readonly Fetch[]): Promise<
   })
 }
 
-/** The company and the recipient of the mail that a token names. */
-export async function findMailed(
-  db: Db,
-  token: TrackingToken,
-): Promise<{ companyId: number; recipient: string } | undefined> {
-  const [row] = await db<{ companyId: number; recipient: string }[]>`
-    select company_id, recipient
+export type Mailed = { companyId: number; emailId: number; recipient: string }
+
+/** The mail that a token names. */
+export async function findMailed(db: Db, token: TrackingToken): Promise<Mailed | undefined> {
+  const [row] = await db<Mailed[]>`
+    select company_id, id as email_id, recipient
     from emails
     where (company_id, id) = (${token.companyId}, ${token.emailId})
       and is_marketing

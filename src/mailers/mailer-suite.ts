@@ -139,16 +139,27 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
     })
 
     test('a mail that waits for a connection loses none of its time', async () => {
-      // Each batch takes less than half of the time that one mail has, all take more: a slow machine has time to spare.
-      const held: (() => void)[] = []
       const { url } = await start()
-      const confirmSubmission = () => new Promise<boolean>((say) => held.push(() => say(true)))
-      const many = Array.from({ length: MAX_CONNECTIONS * 4 }, () => mailer.send(url, mail(), confirmSubmission))
-      const letting = setInterval(() => {
-        for (const letGo of held.splice(0)) letGo()
-      }, BEFORE_END_MS * 0.4)
-      for (const outcome of await Promise.all(many)) expect(outcome).toMatchObject({ kind: 'accepted' })
-      clearInterval(letting)
+      /** Confirms in batches: each takes less than half of the time that one mail has, all take more. */
+      const sendInBatches = async () => {
+        const held: (() => void)[] = []
+        const confirmSubmission = () => new Promise<boolean>((confirm) => held.push(() => confirm(true)))
+        const many = Array.from({ length: MAX_CONNECTIONS * 4 }, () => mailer.send(url, mail(), confirmSubmission))
+        let [tickAt, longestMs] = [performance.now(), 0]
+        const ticks = setInterval(() => {
+          const now = performance.now()
+          longestMs = Math.max(longestMs, now - tickAt)
+          tickAt = now
+          for (const letGo of held.splice(0)) letGo()
+        }, BEFORE_END_MS * 0.4)
+        const outcomes = await Promise.all(many)
+        clearInterval(ticks)
+        return { outcomes, hasStalled: longestMs > BEFORE_END_MS * 0.5 }
+      }
+      let run = await sendInBatches()
+      // A machine that stood still took the time that a mail has: that run shows nothing.
+      while (run.hasStalled) run = await sendInBatches()
+      for (const outcome of run.outcomes) expect(outcome).toMatchObject({ kind: 'accepted' })
     })
 
     test('a connection that its server has ended meanwhile costs no mail', async () => {
