@@ -22,7 +22,7 @@ export const hasWaiting = perTable(
       select true
       from ${table.name} job
       where ${table.isOfKind('$1::text')} and ${isWaiting(table)} and ${table.isWithin('$2::integer', '$3::integer')}
-      order by job.lane, job.due_at, job.id
+      order by ${table.order}
       limit 1
     ) is not null as has_waiting
   `,
@@ -34,8 +34,11 @@ const MOST_STEPS = 1_000
 
 /**
  * Claims up to $2 batches of kind $1, from the lane after $6 on. A batch is the next $3 jobs of one lane. A lane has at most
- * $4 batches in flight, a company $5 over all its lanes. With $8, every lane that it does not name has one batch of $9 jobs.
- * $7: ms of the lease; $10, $11: the first and last partition.
+ * $4 batches in flight, a company $5 over all its lanes. $7: ms of the lease; $10, $11: the first and last partition.
+ *
+ * With $8, every lane that it does not name is narrow: it claims batches of $9 jobs and has at most $12 jobs in flight. It
+ * has fewer when narrow lanes have more than $13 jobs in flight together, which the companies share, and within a company
+ * its lanes.
  *
  * The first row has no id and reports the walk; its lane is where the next claim continues. Due jobs of a removed company
  * are finished instead of claimed; see renewJobs for those that run at its removal.
@@ -50,7 +53,8 @@ export const claimStatement = perTable(
         (array_agg(walk.lane order by walk.step desc))[1] as last_lane,
         max(walk.usable) as lanes,
         max(walk.step) < ${MOST_STEPS} and max(walk.usable) < least($2::integer, ${MOST_LANES}) as saw_all,
-        coalesce(bool_or(walk.due_at <= (select at from moment) and walk.room = 0), false) as passed_full,
+        -- narrow lanes that are full are left to the next poll: a wake-up for each job that ends would cost a claim
+        coalesce(bool_or(walk.is_wide and walk.due_at <= (select at from moment) and walk.room = 0), false) as passed_full,
         min(walk.due_at) filter (where walk.due_at > (select at from moment)) as next_due_at
       from walk
     ),
@@ -73,19 +77,24 @@ export const claimStatement = perTable(
 )
 
 /**
- * The batches in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
+ * What is in flight by lane and by company. Leases that have expired count for some seconds more, until recoverJobs has
  * put their jobs back: a lane in order must not begin its second batch before.
  */
 const countInFlight = (table: JobTable): string => `
     in_flight as materialized (
       select
         jsonb_object_agg(counted.lane, counted.batches) filter (where counted.by_lane) as lanes,
-        jsonb_object_agg(counted.company_id, counted.held_by_workers) filter (where not counted.by_lane) as companies
+        jsonb_object_agg(counted.lane, counted.jobs) filter (where counted.by_lane) as jobs,
+        jsonb_object_agg(counted.company_id, counted.held_by_workers) filter (where not counted.by_lane) as companies,
+        jsonb_object_agg(counted.company_id, counted.lanes) filter (where not counted.by_lane) as lanes_of_company,
+        greatest(count(*) filter (where not counted.by_lane), 1) as company_count
       from (
         select
           job.lane,
           job.company_id,
           grouping(job.company_id) = 1 as by_lane,
+          count(*) as jobs,
+          count(distinct job.lane) as lanes,
           count(distinct job.claim_id) as batches,
           count(distinct job.claim_id) filter (where job.claim_id <> '${NO_WORKER}') as held_by_workers
         from ${table.name} job
@@ -96,23 +105,23 @@ const countInFlight = (table: JobTable): string => `
       where counted.by_lane or counted.company_id is not null
     )`
 
-/** The head of each lane, one descent of the index for each, and the batches that it has room for. */
+/** The head of each lane, a few descents of the index for each, and the jobs that it has room for. */
 const walkLanes = (table: JobTable): string => `
     walk as (
       select
         0 as step, $6::text collate "C" as lane, null::bigint as company_id, null::timestamptz as due_at,
-        0 as room, 0 as size, 0 as usable, false as wrapped
+        0 as room, 0 as size, 0 as usable, false as is_wide, false as wrapped
       union all
       select
-        walk.step + 1, next.lane, next.company_id, next.due_at,
-        free.room, bounds.size, walk.usable + (free.room > 0)::integer, next.wrapped
+        walk.step + 1, next.lane, next.company_id, head.due_at,
+        free.room, bounds.size, walk.usable + (free.room > 0)::integer, bounds.is_wide, next.wrapped
       from walk
       cross join lateral (
         (
           select job.lane, job.company_id, job.due_at, walk.wrapped
           from ${table.name} job
           where ${table.isOfKind('$1::text')} and job.lane > walk.lane and ${isWaiting(table)} and ${isWithin(table)}
-          order by job.lane, job.due_at, job.id
+          order by ${table.order}
           limit 1
         )
         union all
@@ -120,22 +129,27 @@ const walkLanes = (table: JobTable): string => `
           select job.lane, job.company_id, job.due_at, true
           from ${table.name} job
           where ${table.isOfKind('$1::text')} and not walk.wrapped and ${isWaiting(table)} and ${isWithin(table)}
-          order by job.lane, job.due_at, job.id
+          order by ${table.order}
           limit 1
         )
         limit 1
       ) as next
+      cross join lateral (select ${headOf(table)} as due_at) as head
       cross join lateral (
         select
-          case when is_wide then $4::integer else 1 end as cap,
-          case when is_wide then $3::integer else $9::integer end as size
+          lane.is_wide,
+          case when lane.is_wide then $3::integer else $9::integer end as size,
+          case when lane.is_wide
+            then ($4::integer - coalesce(((select lanes from in_flight) ->> next.lane)::integer, 0)) * $3::integer
+            else (select ${SHARE} from in_flight) - coalesce(((select jobs from in_flight) ->> next.lane)::integer, 0)
+          end as room
         from (select $8::text[] is null or next.lane = any ($8::text[]) as is_wide) as lane
       ) as bounds
       cross join lateral (
         select case
-          when next.due_at > (select at from moment) then 0
+          when head.due_at > (select at from moment) then 0
           when coalesce(((select companies from in_flight) ->> next.company_id::text)::integer, 0) >= $5::integer then 0
-          else greatest(bounds.cap - coalesce(((select lanes from in_flight) ->> next.lane)::integer, 0), 0)
+          else greatest(bounds.room, 0)::integer
         end as room
       ) as free
       where walk.usable < least($2::integer, ${MOST_LANES})
@@ -143,22 +157,44 @@ const walkLanes = (table: JobTable): string => `
         and not (next.wrapped and next.lane > $6::text)
     )`
 
+/** The jobs that a narrow lane may have in flight: of the jobs for all narrow lanes, its part of the part of its company. */
+const SHARE = `
+  greatest(
+    least(
+      $12::integer,
+      $13::integer / in_flight.company_count
+        / greatest(coalesce((in_flight.lanes_of_company ->> next.company_id::text)::integer, 1), 1)
+    ),
+    1
+  )`
+
+/** When the first job of the lane `next` falls due: the first row of the index, unless other ranks follow. */
+const headOf = (table: JobTable): string => {
+  const heads = table.ranks.map(
+    (rank) => `(
+      select job.due_at
+      from ${table.name} job
+      where ${table.isOfKind('$1::text')} and job.lane = next.lane and ${rank} and ${isWaiting(table)} and ${isWithin(table)}
+      order by job.due_at, job.id
+      limit 1
+    )`,
+  )
+  return heads.length === 1 ? 'next.due_at' : `least(${heads.join(', ')})`
+}
+
 /** The due jobs of lanes with room, in batches. */
 const formBatches = (table: JobTable): string => `
     candidate as (
       select
         walk.step, walk.lane, walk.company_id, job.id, job.due_at,
-        (row_number() over (partition by walk.lane order by job.due_at, job.id) - 1) / walk.size as round
+        (row_number() over (partition by walk.lane order by job.rank, job.due_at, job.id) - 1) / walk.size as round
       from report
       join walk on walk.room > 0
       cross join lateral (
-        select job.id, job.due_at
-        from ${table.name} job
-        where ${table.isOfKind('$1::text')} and job.lane = walk.lane and ${isWaiting(table)} and ${isWithin(table)}
-          and job.due_at <= (select at from moment)
-        order by job.due_at, job.id
-        -- twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes
-        limit least(walk.room, ceil(2.0 * $2::integer / report.lanes)) * walk.size
+        select ranked.rank, ranked.id, ranked.due_at
+        from (${table.ranks.map((rank, place) => `(${dueOfRank(table, rank, place)})`).join(' union all ')}) as ranked
+        order by ranked.rank, ranked.due_at, ranked.id
+        limit ${ROOM}
       ) as job
     ),
     batch as materialized (
@@ -169,6 +205,17 @@ const formBatches = (table: JobTable): string => `
       from candidate
       group by candidate.step, candidate.lane, candidate.company_id, candidate.round
     )`
+
+/** Twice a fair share: gives a long lane what short ones leave, and bounds the reading over all lanes. */
+const ROOM = 'least(walk.room, ceil(2.0 * $2::integer / report.lanes) * walk.size)'
+
+const dueOfRank = (table: JobTable, rank: string, place: number): string => `
+          select ${place} as rank, job.id, job.due_at
+          from ${table.name} job
+          where ${table.isOfKind('$1::text')} and job.lane = walk.lane and ${rank} and ${isWaiting(table)}
+            and ${isWithin(table)} and job.due_at <= (select at from moment)
+          order by job.due_at, job.id
+          limit ${ROOM}`
 
 /** The batches that are claimed: one of each lane, then the second of each, within the caps of the companies. */
 const pickBatches = `

@@ -1,6 +1,7 @@
 import type { Db } from '../db/connect.ts'
 import { claimStatement, hasWaiting, LOCK_CLAIMS } from './claim-statement.ts'
 import type { Job } from './job.ts'
+import type { NarrowBounds } from './job-kind.ts'
 import { JOBS, type JobTable, type PartitionRange } from './job-table.ts'
 
 export type ClaimRequest = {
@@ -18,9 +19,9 @@ export type ClaimRequest = {
   /** Where the last claim ended its walk round the lanes; empty at first. */
   afterLane: string
   leaseMs: number
-  /** The lanes to which the caps apply; every other lane has one batch of `narrowSize` jobs. Absent: all lanes. */
+  /** The lanes to which the caps apply; the bounds of `narrow` apply to every other lane. Absent: all lanes. */
   wideLanes?: readonly string[] | undefined
-  narrowSize?: number | undefined
+  narrow?: NarrowBounds | undefined
 }
 
 export type Claimed = {
@@ -72,9 +73,11 @@ export async function claimJobs(db: Db, request: ClaimRequest): Promise<Claimed>
 
 /** The order of claimStatement. */
 function toParameters(request: ClaimRequest, { first, last }: PartitionRange) {
-  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrowSize = 1 } = request
+  const { kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wideLanes, narrow } = request
   const wide = wideLanes ? [...wideLanes] : null
-  return [kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wide, narrowSize, first, last]
+  const { batch = 1, jobsOfLane = 1, jobs = 1 } = narrow ?? {}
+  const bounds = [batch, first, last, jobsOfLane, jobs]
+  return [kind, batches, batchSize, laneCap, companyCap, afterLane, leaseMs, wide, ...bounds]
 }
 
 function toJob(kind: string, row: ClaimRow): Job[] {

@@ -14,10 +14,20 @@ import { type LeasedBatch, renewalMs } from './lease.ts'
 export function acceptDirect(kind: JobKind, own: readonly LeasedBatch[], leaseMs: number): DirectDispatch | undefined {
   const { laneCap, companyCap, concurrency } = limitsOf(kind)
   if (own.length >= concurrency / 2) return undefined
-  const narrowLanes = lanesOf(own, 1).filter((lane) => kind.narrow?.wideLanes().has(lane) === false)
-  const fullLanes = [...lanesOf(own, laneCap / 2), ...narrowLanes]
+  const fullLanes = [...lanesOf(own, laneCap / 2), ...fullNarrowLanes(kind, own)]
   const fullCompanies = keysOf(own, companyCap / 2, ({ jobs: [job] }) => job?.companyId)
   return { kind: kind.kind, fullLanes, fullCompanies, leaseMs, madeAtMs: monotonicMs() }
+}
+
+/** The lanes that are not known to be quick and have half of the jobs in flight that such a lane may have. */
+function fullNarrowLanes({ narrow }: JobKind, own: readonly LeasedBatch[]): string[] {
+  if (narrow === undefined) return []
+  const [counts, wide] = [new Map<string, number>(), narrow.wideLanes()]
+  for (const { jobs } of own) {
+    const lane = jobs[0]?.lane ?? ''
+    if (!wide.has(lane)) counts.set(lane, (counts.get(lane) ?? 0) + jobs.length)
+  }
+  return [...counts].flatMap(([lane, count]) => (count >= narrow.jobsOfLane / 2 ? [lane] : []))
 }
 
 /** Whether the leases of jobs that were enqueued for this dispatch should have been renewed by now: they may soon expire. */

@@ -39,10 +39,20 @@ export type BatchKind = Caps & {
   batch: number
   /**
    * Limits the lanes that are not known to be quick: the lane cap and the batch apply to the lanes that `wideLanes` names, as
-   * this process knows them (some hundred at most); every other lane has one batch of `batch` jobs in flight over all processes.
+   * this process knows them (some hundred at most), and these bounds to every other lane.
    */
-  narrow?: { batch: number; wideLanes(): ReadonlySet<string> }
+  narrow?: NarrowBounds & { wideLanes(): ReadonlySet<string> }
   handle(jobs: readonly Job[], signal: AbortSignal): Promise<Outcome | readonly Outcome[]>
+}
+
+/** Bounds of lanes that are not known to be quick, over all processes. */
+export type NarrowBounds = {
+  /** Jobs that are claimed together. */
+  batch: number
+  /** Jobs of one lane in flight. */
+  jobsOfLane: number
+  /** Jobs of all these lanes in flight, which the companies share, and within a company its lanes: at least one each. */
+  jobs: number
 }
 
 export type JobKind = SingleKind | BatchKind

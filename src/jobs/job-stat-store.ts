@@ -41,10 +41,16 @@ const statStatement = perTable(
       select head.kind, next.lane, next.due_at, head.step + 1
       from head
       cross join lateral (
-        select job.lane, job.due_at
+        select job.lane
         from ${table.name} job
         where ${table.isOfKind('head.kind')} and job.lane > head.lane and ${isWaiting(table)} and ${isWithin(table)}
-        order by job.lane, job.due_at
+        order by ${table.order}
+        limit 1
+      ) as following
+      cross join lateral (
+        select following.lane, ranked.due_at
+        from (${table.ranks.map((rank) => `(${headOfRank(table, rank)})`).join(' union all ')}) as ranked
+        order by ranked.due_at
         limit 1
       ) as next
       where head.step < $2::integer
@@ -59,13 +65,7 @@ const statStatement = perTable(
         from (
           select
           from due_lane
-          cross join lateral (
-            select
-            from ${table.name} job
-            where ${table.isOfKind('due_lane.kind')} and job.lane = due_lane.lane and job.due_at <= now()
-              and ${isWaiting(table)} and ${isWithin(table)}
-            limit $3::integer
-          ) as one
+          cross join lateral (${table.ranks.map((rank) => `(${dueOfRank(table, rank)})`).join(' union all ')}) as one
           where due_lane.kind = wanted.kind
           limit $3::integer
         ) as counted
@@ -85,6 +85,21 @@ const statStatement = perTable(
     order by wanted.place
   `,
 )
+
+const headOfRank = (table: JobTable, rank: string): string => `
+          select job.due_at
+          from ${table.name} job
+          where ${table.isOfKind('head.kind')} and job.lane = following.lane and ${rank} and ${isWaiting(table)}
+            and ${isWithin(table)}
+          order by job.due_at
+          limit 1`
+
+const dueOfRank = (table: JobTable, rank: string): string => `
+            select
+            from ${table.name} job
+            where ${table.isOfKind('due_lane.kind')} and job.lane = due_lane.lane and ${rank} and job.due_at <= now()
+              and ${isWaiting(table)} and ${isWithin(table)}
+            limit $3::integer`
 
 const isWithin = (table: JobTable): string => table.isWithin('$4::integer', '$5::integer')
 

@@ -22,6 +22,13 @@ export type JobTable = {
   failures: string
   /** Ends rows that need no more work; a `where` clause follows. */
   finish: string
+  /**
+   * Within a lane, due rows of the first rank go before those of the next. Each is a condition that holds for the rows of
+   * one rank alone, as the index of waiting rows has it.
+   */
+  ranks: readonly string[]
+  /** The order of the index of waiting rows. */
+  order: string
   /** The condition that a row is in these partitions. */
   isWithin: (first: string, last: string) => string
   /** The partition of an id. */
@@ -39,6 +46,8 @@ export const JOBS: JobTable = {
   subject: 'job.subject_id',
   failures: 'attempts',
   finish: 'delete from jobs job',
+  ranks: ['true'],
+  order: 'job.lane, job.due_at, job.id',
   isWithin: (first, last) => `${first} <= ${last}`,
   partitionOf: () => 0,
   openPartitions: async () => ({ first: 0, last: 0 }),

@@ -55,11 +55,12 @@ export type Retry = {
 
 /**
  * How a run ended. `done`: the worker deletes the job. `selfCompleted`: the handler has completed or rescheduled the job itself,
- * in a transaction of its own.
+ * in a transaction of its own. `released`: the job did not run; it keeps its place in the lane.
  */
-export type Outcome = { outcome: 'done' } | { outcome: 'selfCompleted' } | Retry
+export type Outcome = { outcome: 'done' } | { outcome: 'selfCompleted' } | { outcome: 'released' } | Retry
 
 export const done: Outcome = { outcome: 'done' }
+export const released: Outcome = { outcome: 'released' }
 export const selfCompleted: Outcome = { outcome: 'selfCompleted' }
 
 /** Runs the job again at a time. The run counts as a failed attempt unless `counts` is false. */

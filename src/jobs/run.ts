@@ -65,6 +65,7 @@ function toResult(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outco
   for (const [index, { id, claimId }] of jobs.entries()) {
     const one = outcomeFor(outcomes, index)
     if (one.outcome === 'done') result.complete.push({ id, claimId })
+    if (one.outcome === 'released') result.release.push({ id, claimId })
     if (one.outcome === 'retry') {
       const { outcome: _, ...retry } = one
       result.reschedule.push({ ...retry, id, claimId, hold: limitsOf(kind).ordered })

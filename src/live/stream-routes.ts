@@ -3,6 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { forbidden, rateLimitExceeded, serviceUnavailable, validationError } from '../errors.ts'
 import type { Caller } from '../http/caller.ts'
+import { ROLES, type SessionRole } from '../http/role.ts'
 import { fileContent } from '../http/shapes.ts'
 import { TOPICS, type Topic } from '../live-change.ts'
 import { eventOf, type Hub, type Stream } from './hub.ts'
@@ -43,6 +44,7 @@ export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS
       {
         config: {
           permissions: ['WhatsApp', 'Transactional'],
+          roles: ROLES,
           waitsForOthers: true,
           isStream: true,
           errors: ['validation_error'],
@@ -66,7 +68,7 @@ export function streamRoutes({ hub }: Deps, limits: StreamLimits = STREAM_LIMITS
         },
       },
       async (request, reply) => {
-        const topics = topicsOf(request.query.topics, request.caller)
+        const topics = topicsOf(request.query.topics, request.caller, request.session?.role)
         if (request.method === 'HEAD') return reply.header('content-type', CONTENT_TYPE).send()
         await streams.open(request, reply, topics)
       },
@@ -107,16 +109,29 @@ function createStreams(hub: Hub, limits: StreamLimits) {
   }
 }
 
-/** The topics that a query names, by default all that the caller may read; 403 for one that it may not. */
-function topicsOf(given: string | undefined, { permissions }: Caller): ReadonlySet<Topic> {
-  const mayRead = (topic: Topic) => ['import', 'contact'].includes(topic) || permissions.includes('WhatsApp')
+/** Topics that need no permission `WhatsApp`, and those of each role of a session. */
+const WITHOUT_WHATSAPP: readonly Topic[] = ['import', 'contact']
+const TOPICS_OF: Record<SessionRole, readonly Topic[]> = {
+  agent: TOPICS.filter((topic) => topic !== 'delivery'),
+  developer: ['delivery'],
+  admin: TOPICS,
+}
+
+/**
+ * The topics that a query names, by default all that the caller may read; 403 for one that it may not. A key reads what an
+ * admin reads.
+ */
+function topicsOf(given: string | undefined, { permissions }: Caller, role: SessionRole = 'admin'): ReadonlySet<Topic> {
+  const isPermitted = (topic: Topic) => WITHOUT_WHATSAPP.includes(topic) || permissions.includes('WhatsApp')
+  const mayRead = (topic: Topic) => isPermitted(topic) && TOPICS_OF[role].includes(topic)
   if (given === undefined) return new Set(TOPICS.filter(mayRead))
   const names = given.split(',').map((name) => name.trim())
   const topics = TOPICS.filter((topic) => names.includes(topic))
   if (names.some((name) => !topics.some((topic) => topic === name))) {
     throw validationError([{ path: 'topics', message: `must be some of ${TOPICS.join(', ')}, with commas` }])
   }
-  if (!topics.every(mayRead)) throw forbidden('The topics need the permission WhatsApp')
+  if (!topics.every(isPermitted)) throw forbidden('The topics need the permission WhatsApp')
+  if (!topics.every(mayRead)) throw forbidden(`A session of the role ${role} reads ${TOPICS_OF[role].join(', ')} alone`)
   return new Set(topics)
 }
 
@@ -152,6 +167,8 @@ function createStream(
     ...headersOf(reply),
     'content-type': CONTENT_TYPE,
     'cache-control': 'no-store',
+    // nginx would keep the events until a buffer is full.
+    'x-accel-buffering': 'no',
     // So that a stop does not wait for the connection.
     connection: 'close',
   })

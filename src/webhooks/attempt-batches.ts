@@ -2,6 +2,7 @@ import { createBatcher } from '../batching/batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import type { Claim } from '../jobs/job.ts'
+import { holdBack } from './delivery-order-store.ts'
 import {
   type AttemptRecord,
   completeAttempts,
@@ -17,6 +18,8 @@ export type AttemptBatches = {
   start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
   /** Records an attempt and the next state of its delivery; nothing if another worker holds the delivery by now. */
   complete(made: MadeAttempt): Promise<void>
+  /** Holds back a delivery that waits for an earlier one; false when it is to be claimed again at once. */
+  holdBack(delivery: HeldDelivery): Promise<boolean>
 }
 
 /**
@@ -31,6 +34,7 @@ const COMPLETING = { maxItems: 300, maxRunning: 2, spacingMs: 20 }
 export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
   return {
     start: createBatcher({ run: (items) => startAll(db, items), ...STARTING }),
+    holdBack: createBatcher({ run: (items) => holdAllBack(db, items), ...STARTING }),
     complete: createBatcher({ run: (items) => completeAll(db, clock.now(), items), ...COMPLETING }),
   }
 }
@@ -38,6 +42,11 @@ export function createAttemptBatches(db: Db, clock: Clock): AttemptBatches {
 async function startAll(db: Db, deliveries: HeldDelivery[]): Promise<(StartedAttempt | undefined)[]> {
   const started = new Map((await startAttempts(db, deliveries)).map((one) => [keyOf(one), one]))
   return deliveries.map((delivery) => started.get(keyOf(delivery)))
+}
+
+async function holdAllBack(db: Db, deliveries: HeldDelivery[]): Promise<boolean[]> {
+  const held = await holdBack(db, deliveries)
+  return deliveries.map((delivery) => held.has(keyOf(delivery)))
 }
 
 const keyOf = ({ companyId, deliveryId }: Pick<HeldDelivery, 'companyId' | 'deliveryId'>): string =>

@@ -22,11 +22,11 @@ export type AttemptDeps = {
  * when the secret cannot be opened: that is our fault and not the receiver's, so no attempt is spent on it.
  */
 export async function makeAttempt(deps: AttemptDeps, started: StartedAttempt): Promise<AttemptRecord> {
-  const { registrationId, wamid, event, url, method } = started
+  const { registrationId, event, eventId, url, method } = started
   const body = Buffer.from(started.body)
   const signer = started.secret === null ? null : deps.signers(started.secret)
   const sentAt = deps.clock.now()
-  const delivery = { registrationId, wamid, event, body, headers: deps.openHeaders(started.staticHeaders), signer }
+  const delivery = { registrationId, event, eventId, body, headers: deps.openHeaders(started.staticHeaders), signer }
   const headers = deliveryHeaders(deps.serviceName, delivery, sentAt)
   const outcome = await deps.receiver.post({ url, method, headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return toRecord(started, outcome, sentAt, deps.clock.now(), deps.random)

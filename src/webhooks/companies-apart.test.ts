@@ -25,12 +25,12 @@ const RANGE = {
 
 async function insertDelivery(companyId: number, id: number, wamid: string, status: string): Promise<void> {
   await db`
-    insert into envelopes (company_id, day, wamid, event, body, delivery_ids)
+    insert into envelopes (company_id, day, event_id, event, body, delivery_ids)
     values (${companyId}, ${DAY}, ${wamid}, ${EVENT}, ${bodyOf(companyId)}, ${[id]})
   `
   await db`
-    insert into deliveries (company_id, id, day, registration_id, wamid, status)
-    values (${companyId}, ${id}, ${DAY}, 1, ${wamid}, ${status})
+    insert into deliveries (company_id, id, day, registration_id, event, event_id, status)
+    values (${companyId}, ${id}, ${DAY}, 1, ${EVENT}, ${wamid}, ${status})
   `
 }
 
@@ -146,8 +146,8 @@ test('an erasure erases envelopes, deliveries and answers of its company', async
   await db`update envelopes set delivery_ids = ${[ID + 1]} where company_id = ${twinId}`
   await insertDelivery(companyId, ID + 1, 'w2', 'dead')
   await keepsRows(db, twinId, () => eraseDeliveries(db, companyId, [{ wamid: 'erase me', erased: 'erased:1' }]))
-  const deliveries = await db`select wamid from deliveries where company_id = ${companyId} order by id`
-  expect(deliveries.map(({ wamid }) => wamid)).toEqual(['erased:1', 'w2'])
+  const deliveries = await db`select event_id from deliveries where company_id = ${companyId} order by id`
+  expect(deliveries.map(({ eventId }) => eventId)).toEqual(['erased:1', 'w2'])
   const [attempt] = await db`select response from delivery_attempts where company_id = ${companyId}`
   expect(attempt).toEqual({ response: null })
 })

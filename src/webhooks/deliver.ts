@@ -1,26 +1,27 @@
 import type { Pool } from '../db/connect.ts'
 import { retryUntilAvailable } from '../db/retry-until-available.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
-import { done, type Job, type Outcome, retryAfter, selfCompleted } from '../jobs/job.ts'
+import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import { LeaseLost } from '../jobs/lease.ts'
 import { type AttemptDeps, makeAttempt } from './attempt.ts'
 import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
 import type { AttemptRecord, HeldDelivery } from './delivery-store.ts'
 import { DELIVER, DELIVERIES } from './delivery-table.ts'
-import { createReceiverSlots, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
+import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
 import type { SecretCipher } from './registration.ts'
 import { createHeaderOpener } from './sealed-headers.ts'
 import { createSigners } from './signers.ts'
 
-/** Deliveries of a registration that are claimed together, and such batches in flight: over all processes for what is claimed. */
+/** Deliveries of a quick registration that are claimed together, and such batches in flight over all processes. */
 const BATCH = 150
 const LANE_CAP = 4
-/** Deliveries of a registration that is not known to be quick: one such batch is in flight, so a dead receiver costs little. */
-const NARROW_BATCH = 20
-/** Batches in flight of one company over all processes: more than its registrations that hang hold, one for each. */
-const COMPANY_CAP = 1_000
-/** Batches in this process. Those that wait for a dead receiver hold no connection, so there may be many. */
+/**
+ * Registrations that are not known to be quick have as many deliveries in flight as may be tried at once, over all processes.
+ * The sum bounds the sockets of receivers that hang: an attempt at one lasts 10 s.
+ */
+const NARROW = { batch: 16, jobsOfLane: MOST_AT_ONCE, jobs: 2_048 }
+/** Batches in this process: more than all registrations that are not quick have jobs in flight. */
 const CONCURRENCY = 4_000
 /** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
 const MAX_LEASE_EXPIRIES = 1_000
@@ -40,7 +41,7 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
 
 export type Deliverer = {
   kind: BatchKind
-  /** Lets what has started end, and begins nothing more: before the worker stops. */
+  /** Accepts no new attempts; running attempts finish. Called before the worker stops. */
   close(): void
 }
 
@@ -57,9 +58,8 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       kind: DELIVER,
       table: DELIVERIES,
       batch: BATCH,
-      narrow: { batch: NARROW_BATCH, wideLanes: slots.quick },
+      narrow: { ...NARROW, wideLanes: slots.quick },
       laneCap: LANE_CAP,
-      companyCap: COMPANY_CAP,
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
       ...(deps.onSkipped && { onDone: deps.onSkipped }),
@@ -76,8 +76,9 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
 async function deliver(working: Working, job: Job, signal: AbortSignal): Promise<Outcome> {
   try {
     const record = await attempt(working, job, signal)
-    if (record === 'not now') return retryAfter(0, { counts: false })
+    if (record === 'not now') return released
     if (record === 'nothing to do') return done
+    if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
     // A database that is away must not turn an attempt that was made into one that is made again.
     const made = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
@@ -86,7 +87,7 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     logAttempt(working, record)
     return selfCompleted
   } catch (error) {
-    if (signal.aborted) return retryAfter(0, { counts: false })
+    if (signal.aborted) return released
     working.log.error({ companyId: job.companyId, deliveryId: job.subjectId, err: error }, 'delivery.failed')
     const afterMs = backoffMs(DEFAULT_BACKOFF, job.attempts + 1, working.random())
     return retryAfter(afterMs, { error: String(error) })
@@ -97,7 +98,7 @@ async function attempt(
   working: Working,
   job: Job,
   signal: AbortSignal,
-): Promise<AttemptRecord | 'nothing to do' | 'not now'> {
+): Promise<AttemptRecord | 'nothing to do' | 'not now' | 'waits'> {
   const slot = await working.slots.take(job.lane)
   if (slot === undefined) return 'not now'
   let how: SlotResult | undefined
@@ -105,6 +106,8 @@ async function attempt(
     if (signal.aborted) return 'not now'
     const started = await working.start(toHeld(job))
     if (started === undefined) return 'nothing to do'
+    if (started.waits) return 'waits'
+    slot.hold(Buffer.byteLength(started.body))
     const record = await makeAttempt(working, started)
     how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
     return record

@@ -41,7 +41,8 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
           (
             select true from deliveries job
             where job.day = made.day and job.status = 'pending' and job.failed_at is null and job.claim_id is null
-            order by job.lane, job.due_at, job.id
+              and job.waits_for is null
+            order by job.lane, least(job.attempts, 1) desc, job.due_at, job.id
             limit 1
           )
           or (

@@ -9,8 +9,8 @@ import { isReservedHeader, staticHeaderFaults } from './static-header.ts'
 const at = new Date('2026-01-01T00:00:00.900Z')
 const delivery: SignedDelivery = {
   registrationId: 7,
-  wamid: 'wamid.A',
   event: 'whatsapp.message.received',
+  eventId: 'wamid.A',
   body: Buffer.from('{"text":"héllo 👋"}'),
   headers: [],
   signer: null,
@@ -68,7 +68,7 @@ describe('delivery headers', () => {
 
   it('carry a wamid of any characters, percent-encoded outside visible ASCII', () => {
     const signer = createSigner('secret')
-    const headersOf = (wamid: string) => deliveryHeaders('Service', { ...delivery, wamid, signer }, at)
+    const headersOf = (eventId: string) => deliveryHeaders('Service', { ...delivery, eventId, signer }, at)
     expect(headersOf('wamid.a b\uFFFDé\r\n')).toMatchObject({
       'X-Service-Delivery': 'wamid.a%20b%EF%BF%BD%C3%A9%0D%0A',
       'webhook-id': 'wamid.a%20b%EF%BF%BD%C3%A9%0D%0A',

@@ -3,8 +3,8 @@ import { isReservedHeader, type StaticHeader } from './static-header.ts'
 
 export type SignedDelivery = {
   registrationId: number
-  wamid: string
   event: string
+  eventId: string
   /** The bytes that are sent. */
   body: Buffer
   headers: readonly StaticHeader[]
@@ -17,7 +17,7 @@ export type SignedDelivery = {
  * accepted under another SERVICE_NAME.
  */
 export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, at: Date): Record<string, string> {
-  const id = headerTextOf(delivery.wamid)
+  const id = headerTextOf(delivery.eventId)
   const own: Record<string, string> = {
     'Content-Type': 'application/json',
     [`X-${serviceName}-Event`]: delivery.event,
@@ -34,7 +34,7 @@ export function deliveryHeaders(serviceName: string, delivery: SignedDelivery, a
 }
 
 /** A header takes visible ASCII; a provider's id may hold anything. Other characters are percent-encoded. */
-const headerTextOf = (wamid: string): string => wamid.replace(/[^!-~]+/gu, encodeURIComponent)
+const headerTextOf = (eventId: string): string => eventId.replace(/[^!-~]+/gu, encodeURIComponent)
 
 /** Headers that a static header may replace. Without compression an answer cannot be a decompression bomb. */
 function defaults(serviceName: string, chosen: readonly StaticHeader[]): Record<string, string> {

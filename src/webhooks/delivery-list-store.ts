@@ -3,11 +3,13 @@ import type { Db } from '../db/connect.ts'
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
-/** One delivery: a message for a receiver. */
+/** One delivery: an event for a receiver. */
 export type Delivery = {
   id: number
   registrationId: number
-  wamid: string
+  event: string
+  /** The envelope's own id: for `whatsapp.message.received` the wamid. */
+  eventId: string
   status: DeliveryStatus
   /** Of the present round: a redelivery begins another one. */
   attempts: number
@@ -44,7 +46,7 @@ export function listDeliveries(
     ${before === undefined ? db`` : db`and id < ${before} and day <= ${Math.floor(before / IDS_A_DAY)}::integer`}
   `
   const ofStatus = (one: DeliveryStatus) => db`(
-    select company_id, id, day, registration_id, wamid, status, attempts, status_code, created_at, due_at
+    select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
     from deliveries
     where company_id = ${companyId} and registration_id = ${registrationId} and status = ${one} ${within}
     order by id desc
@@ -65,7 +67,7 @@ export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly num
       select delivery.*
       from unnest(${[...ids]}::bigint[]) as given (id)
       cross join lateral (
-        select company_id, id, day, registration_id, wamid, status, attempts, status_code, created_at, due_at
+        select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
         from deliveries known
         where known.id = given.id and known.company_id = ${companyId} and known.day = (given.id / 1000000000)::integer
         limit 1
@@ -76,7 +78,7 @@ export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly num
 function selectDeliveries(db: Db, companyId: number, page: ReturnType<Db>): Promise<Delivery[]> {
   return db<Delivery[]>`
     select
-      page.id, page.registration_id, page.wamid, page.status, page.attempts, page.created_at,
+      page.id, page.registration_id, page.event, page.event_id, page.status, page.attempts, page.created_at,
       coalesce(latest.status_code, case when latest.id is null then page.status_code end) as last_status_code,
       case when page.status = 'pending' then page.due_at end as next_attempt_at
     from (${page}) as page
@@ -122,7 +124,7 @@ export type DeliveryAttempt = {
 }
 
 /** A delivery with what was sent and answered. */
-export type DeliveryDetails = Delivery & { event: string; body: string; recorded: DeliveryAttempt[] }
+export type DeliveryDetails = Delivery & { body: string; recorded: DeliveryAttempt[] }
 
 /** One delivery of a registration with its latest attempts, at most `limit`, newest first. */
 export async function findDelivery(
@@ -135,10 +137,11 @@ export async function findDelivery(
   const [delivery] = await listDeliveriesByIds(db, companyId, [id])
   if (delivery === undefined || delivery.registrationId !== registrationId) return undefined
   const day = Math.floor(id / IDS_A_DAY)
-  const [envelope] = await db<{ event: string; body: string }[]>`
-    select event, body
+  const [envelope] = await db<{ body: string }[]>`
+    select body
     from envelopes
-    where company_id = ${companyId} and wamid = ${delivery.wamid} and day = ${day}::integer
+    where company_id = ${companyId} and event = ${delivery.event} and event_id = ${delivery.eventId}
+      and day = ${day}::integer
   `
   if (envelope === undefined) return undefined
   const recorded = await db<DeliveryAttempt[]>`

@@ -138,17 +138,47 @@ describe('the logs', () => {
     expect([malformed.status, malformed.body.error.details.fields[0].path]).toEqual([422, 'before'])
   })
 
+  it('are newest first by the time of the attempt: one that waited long stands before those made before it', async () => {
+    companyId = await createCompany(db)
+    const { id } = await register(db, companyId)
+    const wamids = ['late', 'early', 'same']
+    const made = await enqueueDeliveries(
+      db,
+      wamids.map((wamid) => envelope(companyId, wamid)),
+    )
+    const attempt = async (place: number, sentAt: string, next: Date | 'delivered') => {
+      const [started] = await startHeld(db, [made[place]!])
+      const isDone = next === 'delivered'
+      const answer = { statusCode: isDone ? 200 : 500, response: '', errorMessage: isDone ? null : 'no', durationMs: 1 }
+      await completeHeld(db, [{ ...started!, ...answer, sentAt: new Date(sentAt), next }])
+    }
+    await attempt(1, '2026-01-01T00:00:01Z', new Date())
+    await attempt(2, '2026-01-01T00:00:01Z', 'delivered')
+    await attempt(1, '2026-01-01T00:00:02Z', 'delivered')
+    await attempt(0, '2026-01-01T00:00:03Z', 'delivered')
+    const rows = async (query: string) => {
+      const { body } = await call('GET', `${id}/logs?${query}`)
+      return body.map((row: { id: number; payload: { wamid: string } }) => ({ id: row.id, wamid: row.payload.wamid }))
+    }
+    const all = await rows('')
+    expect(all.map(({ wamid }: { wamid: string }) => wamid)).toEqual(['late', 'early', 'early', 'same'])
+    for (const [place, { id: before }] of all.entries())
+      expect(await rows(`before=${before}`)).toEqual(all.slice(place + 1))
+    expect(await rows('before=99999999999999')).toEqual(all)
+    expect(await rows('before=1')).toEqual([])
+  })
+
   it('find failures by an index of their own among any number of successes', async () => {
     const { rows } = await db.begin(async (tx) => {
       await tx`set local enable_seqscan = off`
       const plan = await tx`
         explain select * from delivery_attempts
-        where company_id = 1 and registration_id = 1 and error_message is not null and dead_lettered
-        order by id desc limit 100`
+        where company_id = 1 and registration_id = 1 and error_message is not null
+        order by sent_at desc, id desc limit 100`
       return { rows: plan.map((row) => Object.values(row)[0]).join('\n') }
     })
     // The partition's index of failures: the condition on the error is its predicate, and no filter.
-    expect(rows).toMatch(/using delivery_attempts_\d+_company_id_registration_id_id_idx/)
+    expect(rows).toMatch(/using delivery_attempts_\d+_company_id_registration_id_sent_/)
     expect(rows).not.toContain('error_message')
   })
 
@@ -180,12 +210,12 @@ describe('the logs', () => {
     const busy = await register(db, companyId)
     await writeUnmirrored(db, async (tx) => {
       await tx`
-        insert into envelopes (company_id, wamid, event, body)
+        insert into envelopes (company_id, event_id, event, body)
         select ${companyId}, 'e' || n, 'e', '{}' from generate_series(1, 50000) n
       `
       await tx`
-        insert into deliveries (company_id, registration_id, wamid)
-        select ${companyId}, ${busy.id}, 'e' || n from generate_series(1, 50000) n
+        insert into deliveries (company_id, registration_id, event, event_id)
+        select ${companyId}, ${busy.id}, 'e', 'e' || n from generate_series(1, 50000) n
       `
       await tx`
         insert into delivery_attempts (company_id, registration_id, delivery_id, round, attempt, duration_ms, sent_at)
@@ -242,7 +272,7 @@ describe('redelivering one log', () => {
     expect(await Promise.all(wakes)).toEqual([1])
     expect(await statusOf(db, delivery)).toMatchObject({ status: 'pending', attempts: 0, round: 2 })
     expect(await startHeld(db, [delivery])).toMatchObject([
-      { attempt: 1, round: 2, wamid: 'w1', body: '{"wamid":"w1"}' },
+      { attempt: 1, round: 2, eventId: 'w1', body: '{"wamid":"w1"}' },
     ])
     // A second demand finds it pending and leaves it so.
     expect((await call('POST', `${id}/logs/${logs[1].id}/redeliver`)).status).toBe(200)

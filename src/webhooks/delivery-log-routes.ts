@@ -105,7 +105,7 @@ const Redelivered = Type.Object(
 
 /** The outcomes of deliveries, and redelivery (spec: Webhook delivery log row; decisions: section 10). */
 export function deliveryLogRoutes(deps: DeliveryLogRoutesDeps): FastifyPluginAsyncTypebox {
-  const config = { permissions: ['WhatsApp'] as const }
+  const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
   // A receiver has ten seconds, and a long range takes its time.
   const asking = { ...config, takesLong: true }
 

@@ -98,13 +98,14 @@ const begin = (secret: string, attempt: number): StartedAttempt => ({
   registrationId: 3,
   round: 1,
   attempt,
-  wamid: 'wamid.A',
   event: 'whatsapp.message.received',
+  eventId: 'wamid.A',
   body: BODY,
   url: 'https://receiver.example/',
   method: 'POST',
   staticHeaders: null,
   secret,
+  waits: false,
 })
 
 function outcomeOf({ kind, statusCode, retryAfterSeconds }: Answer, durationMs: number): AttemptOutcome {
@@ -131,7 +132,7 @@ function outcomeOf({ kind, statusCode, retryAfterSeconds }: Answer, durationMs: 
 }
 
 it('attempts, gaps, rows and signatures are as specified, whatever the receiver and its owner do', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const ends = { pending: 0, skipped: 0, delivered: 0, dead: 0 }
   await fc.assert(

@@ -14,8 +14,10 @@ import {
   findDelivery,
   listDeliveries,
 } from './delivery-list-store.ts'
+import { MESSAGE_RECEIVED } from './events/message-received.ts'
 import { getRegistration, getRegistrationRow, type Registration, type SecretCipher } from './registration.ts'
 import { createSigner } from './sign.ts'
+import { hideValues } from './static-header.ts'
 
 const PATH = '/public/v1/webhooks/registrations/:id/deliveries'
 const PAGE = { defaultSize: 25, maxSize: 100 }
@@ -29,6 +31,8 @@ const LAST = new Date('9999-12-31T00:00:00Z')
 const DELIVERY_EXAMPLE = {
   id: 20779000002207,
   registrationId: 7,
+  event: 'whatsapp.message.received',
+  eventId: 'wamid.HBgM',
   wamid: 'wamid.HBgM',
   status: 'dead',
   attempts: 5,
@@ -41,7 +45,9 @@ export const DeliveryRecord = Type.Object(
   {
     id: Type.Integer(),
     registrationId: Type.Integer(),
-    wamid: Type.String({ description: 'The id of the message at the provider.' }),
+    event: Type.String({ description: 'The name of the event.' }),
+    eventId: Type.String({ description: 'The id of the event, which receivers get in the `Delivery` header.' }),
+    wamid: nullableText('The id of the received message at the provider; null for other events.'),
     status: Type.Enum([...DELIVERY_STATUSES], {
       description: '`dead` means that the last attempt failed, `skipped` that the registration became inactive.',
     }),
@@ -62,7 +68,8 @@ const DeliveryDetailsRecord = Type.Object(
     delivery: DeliveryRecord,
     payload: Type.String({ description: 'The body, the very text that is signed and sent.' }),
     requestHeaders: Type.Record(Type.String(), Type.String(), {
-      description: 'The headers of the latest attempt, by the present settings of the registration.',
+      description:
+        'The headers of the latest attempt, by the present settings of the registration; `…` stands for the value of a static header.',
     }),
     attempts: Type.Array(
       Type.Object({
@@ -111,7 +118,7 @@ export type DeliveryRoutesDeps = { db: Db; cipher: SecretCipher; clock: Clock; s
 
 /** The state of each delivery to a receiver (console: section 5). */
 export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncTypebox {
-  const config = { permissions: ['WhatsApp'] as const }
+  const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
 
   return async (app) => {
     app.get(
@@ -190,7 +197,9 @@ function timeOf(text: string | undefined, path: string): Date | undefined {
 export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
   id: row.id,
   registrationId: row.registrationId,
-  wamid: row.wamid,
+  event: row.event,
+  eventId: row.eventId,
+  wamid: row.event === MESSAGE_RECEIVED ? row.eventId : null,
   status: row.status,
   attempts: row.attempts,
   lastStatusCode: row.lastStatusCode,
@@ -201,10 +210,10 @@ export const toDeliveryRecord = (row: Delivery): DeliveryRecord => ({
 function toDetails(
   { cipher, clock, serviceName }: DeliveryRoutesDeps,
   { id: registrationId, headers, secret }: Registration,
-  { event, body, recorded, ...delivery }: DeliveryDetails,
+  { body, recorded, ...delivery }: DeliveryDetails,
 ): Static<typeof DeliveryDetailsRecord> {
   const signer = secret === null ? null : createSigner(cipher.decrypt(secret))
-  const signed = { registrationId, wamid: delivery.wamid, event, body: Buffer.from(body), headers, signer }
+  const signed = { ...delivery, registrationId, body: Buffer.from(body), headers: hideValues(headers), signer }
   return {
     delivery: toDeliveryRecord(delivery),
     payload: body,

@@ -1,7 +1,15 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
-import { completeHeld, createCompany, envelope, register, startHeld, statusOf } from '../../test/webhook-fixture.ts'
+import { untilBlocked } from '../../test/held-locks.ts'
+import {
+  completeHeld,
+  createCompany,
+  EVENT,
+  envelope,
+  register,
+  startHeld,
+  statusOf,
+} from '../../test/webhook-fixture.ts'
 import { connect, type Db } from '../db/connect.ts'
 import { claimJobs } from '../jobs/claim-store.ts'
 import { recoverJobs } from '../jobs/job-store.ts'
@@ -50,7 +58,8 @@ describe('putting deliveries up', () => {
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
     expect(made.map(({ registrationId }) => registrationId)).toEqual([one.id, two.id, one.id, two.id])
     expect(made.every((delivery) => delivery.companyId === companyId)).toBe(true)
-    const bodies = await db`select wamid, body from envelopes where company_id = ${companyId} order by wamid`
+    const bodies =
+      await db`select event_id as wamid, body from envelopes where company_id = ${companyId} order by event_id`
     expect(bodies).toEqual([
       { wamid: 'w1', body: '{"wamid":"w1"}' },
       { wamid: 'w2', body: '{"wamid":"w2"}' },
@@ -67,6 +76,15 @@ describe('putting deliveries up', () => {
       Array.from({ length: 8 }, () => db.begin((tx) => enqueueDeliveries(tx, [envelope(companyId, 'w2')]))),
     )
     expect(racing.flat()).toHaveLength(2)
+  })
+
+  it('makes one for each event about one message', async () => {
+    await fresh()
+    await register(db, companyId, { events: [EVENT, 'another.event'] })
+    const other = { ...envelope(companyId, 'w1', '{"other":true}'), event: 'another.event' }
+    expect(await enqueueDeliveries(db, [envelope(companyId, 'w1')])).toHaveLength(1)
+    const [made] = await enqueueDeliveries(db, [other])
+    expect(await startHeld(db, [made!])).toMatchObject([{ event: 'another.event', body: '{"other":true}' }])
   })
 
   it('serves several companies at once and keeps equal wamids apart', async () => {
@@ -97,7 +115,7 @@ describe('putting deliveries up', () => {
     const body = '{"a":"\\u0000 \\\\ {\\"x\\"} 👋, NULL","n":12345678901234567890.10}'
     const made = await enqueueDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
     const [started] = await startHeld(db, made)
-    expect(started).toMatchObject({ body, wamid: 'w"{},\\' })
+    expect(started).toMatchObject({ body, eventId: 'w"{},\\' })
   })
 })
 
@@ -115,13 +133,14 @@ describe('beginning attempts', () => {
         registrationId: registration.id,
         round: 1,
         attempt: 1,
-        wamid: 'w1',
         event: 'whatsapp.message.received',
+        eventId: 'w1',
         body: '{"wamid":"w1"}',
         url: 'https://new.example/',
         method: 'GET',
         staticHeaders: 'sealed too',
         secret: 'sealed',
+        waits: false,
       },
     ])
   })
@@ -151,7 +170,7 @@ describe('beginning attempts', () => {
     await db.begin(async (tx) => {
       await updateRegistrationRow(tx, companyId, registration.id, { status: 'inactive' })
       started = startHeld(db, made)
-      await sleep(200)
+      await untilBlocked(db)
     })
     expect(await started).toEqual([])
     expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped' })
@@ -168,7 +187,7 @@ describe('beginning attempts', () => {
       deactivation = updateRegistrationRow(db, companyId, registration.id, { status: 'inactive' }).then(() => {
         isDeactivated = true
       })
-      await sleep(200)
+      await untilBlocked(db)
       expect(isDeactivated).toBe(false)
     })
     await deactivation

@@ -5,12 +5,18 @@ import type { DeliveryMethod } from './registration-store.ts'
 /** One delivery and the registration that it is for. */
 export type DeliveryRef = { companyId: number; deliveryId: number; registrationId: number }
 
+/** Identified by company, event and its own id. */
 export type NewEnvelope = {
   companyId: number
-  wamid: string
   event: string
+  /** For `whatsapp.message.received` the wamid. */
+  eventId: string
   /** Null for what is not kept as a message. */
   messageId: number | null
+  /** Null for what belongs to no conversation. */
+  conversationId: number | null
+  /** The connected numbers that the event is about; null when it is about none: then no registration is limited. */
+  channelIds: readonly number[] | null
   /** The exact text that is signed, sent and logged. */
   body: string
 }
@@ -20,8 +26,8 @@ export type StartedAttempt = DeliveryRef & {
   round: number
   /** 1 to 5. */
   attempt: number
-  wamid: string
   event: string
+  eventId: string
   body: string
   url: string
   method: DeliveryMethod
@@ -29,6 +35,8 @@ export type StartedAttempt = DeliveryRef & {
   staticHeaders: string | null
   /** Encrypted. */
   secret: string | null
+  /** An earlier delivery about its conversation has not finished: nothing has started; see holdBack. */
+  waits: boolean
 }
 
 export type AttemptRecord = DeliveryRef & {
@@ -47,10 +55,10 @@ export type AttemptRecord = DeliveryRef & {
 export type EnqueuedDelivery = DeliveryRef & { claimId: string | null } & Pick<Job, 'dueAt' | 'createdAt'>
 
 /**
- * Stores envelopes of new messages and makes a delivery of each for every active registration of its company that subscribes
- * to the event; returns them. Belongs in the transaction that writes the message: its key says that the message is new.
- * An envelope without receivers is not stored, and a wamid that came before on this day makes no delivery, not even for a
- * registration that is newer.
+ * Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to the event;
+ * returns them. Belongs in the transaction that changes the record: its keys say that the event is new. An envelope without
+ * receivers is not stored, and an event whose id came before on this day makes no delivery, not even for a registration that
+ * is newer.
  */
 export async function enqueueDeliveries(
   db: Db,
@@ -106,11 +114,13 @@ export async function completeAttempts(db: Db, completions: readonly Completion[
   await db`select complete_attempts(${jsonRows(db, completions.map(toAttemptRow))})`
 }
 
-const toEnvelopeRow = ({ companyId, wamid, event, messageId, body }: NewEnvelope) => ({
+const toEnvelopeRow = ({ companyId, event, eventId, messageId, conversationId, channelIds, body }: NewEnvelope) => ({
   company_id: companyId,
-  wamid,
   event,
+  event_id: eventId,
   message_id: messageId,
+  conversation_id: conversationId,
+  channel_ids: channelIds,
   body,
 })
 

@@ -14,7 +14,14 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
     await register(db, companyId),
     await register(db, companyId),
   ]
-  const message = (wamid: string) => ({ companyId, wamid, messageId: null, body: '{}' })
+  const message = (wamid: string) => ({
+    companyId,
+    wamid,
+    messageId: null,
+    senderId: 1,
+    conversationId: null,
+    body: '{}',
+  })
   const accepted: DirectDispatch = {
     kind: DELIVER,
     fullLanes: [deliveryLaneOf(companyId, full.id)],
@@ -23,8 +30,8 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
     madeAtMs: 0,
   }
   await db`
-    insert into deliveries (company_id, registration_id, wamid, due_at)
-    values (${companyId}, ${crowded.id}, 'w0', now() + interval '1 minute')
+    insert into deliveries (company_id, registration_id, event, event_id, due_at)
+    values (${companyId}, ${crowded.id}, 'e', 'w0', now() + interval '1 minute')
   `
   const { leased, waiting } = await forwardMessages(db, [message('w1'), message('w2')], accepted)
   expect(waiting).toHaveLength(4)
@@ -38,7 +45,7 @@ test('deliveries are leased to the worker that dispatches them, but for lanes th
   `
   expect(rows).toEqual(leased)
   const others = await db`
-    select from deliveries where company_id = ${companyId} and claim_id is null and wamid <> 'w0'
+    select from deliveries where company_id = ${companyId} and claim_id is null and event_id <> 'w0'
   `
   expect(others).toHaveLength(4)
 

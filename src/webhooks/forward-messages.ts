@@ -2,9 +2,16 @@ import type { Db } from '../db/connect.ts'
 import type { DirectDispatch, Job } from '../jobs/job.ts'
 import { type DeliveryRef, type EnqueuedDelivery, enqueueDeliveries } from './delivery-store.ts'
 import { DELIVER, deliveryLaneOf } from './delivery-table.ts'
-import { EVENTS } from './registration.ts'
+import { MESSAGE_RECEIVED } from './events/message-received.ts'
 
-export type Forwarded = { companyId: number; wamid: string; messageId: number | null; body: string }
+export type Forwarded = {
+  companyId: number
+  senderId: number
+  conversationId: number | null
+  wamid: string
+  messageId: number | null
+  body: string
+}
 
 /**
  * Enqueues new messages for the receivers of their companies, in the transaction that writes them (spec: Events). Returns
@@ -16,7 +23,12 @@ export async function forwardMessages(
   messages: readonly Forwarded[],
   dispatch?: DirectDispatch,
 ): Promise<{ leased: Job[]; waiting: DeliveryRef[] }> {
-  const envelopes = messages.map((message) => ({ ...message, event: EVENTS[0] }))
+  const envelopes = messages.map(({ wamid, senderId, ...message }) => ({
+    ...message,
+    event: MESSAGE_RECEIVED,
+    eventId: wamid,
+    channelIds: [senderId],
+  }))
   const enqueued = await enqueueDeliveries(tx, envelopes, dispatch)
   return { leased: enqueued.flatMap(toJob), waiting: enqueued.filter(({ claimId }) => claimId === null) }
 }

@@ -171,11 +171,12 @@ describe('a hostile receiver', () => {
         await sleep(20)
       }
     })
-    const outcome = await post(peer, { timeoutMs: 400 })
+    // The head comes before the deadline on a busy machine, too.
+    const outcome = await post(peer, { timeoutMs: 4_000 })
     expect(outcome).toMatchObject({
       kind: 'unreachable',
       statusCode: 200,
-      errorMessage: "the receiver's answer (200) was not complete within 0.4 s",
+      errorMessage: "the receiver's answer (200) was not complete within 4 s",
     })
     expect(outcome.response).toMatch(/^x+$/)
     await noSocketIsLeft(peer)

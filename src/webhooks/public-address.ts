@@ -4,6 +4,14 @@ import ipaddr from 'ipaddr.js'
 const LOCAL_NAMES = ['localhost', 'local', 'internal', 'localdomain', 'home.arpa']
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48')
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')
+/** Addresses from public ranges at which clouds answer their own machines only. Their other ones are link-local or private. */
+const CLOUD_INTERNAL = [
+  '168.63.129.16/32', // Azure: platform services of a virtual machine
+  '161.26.0.0/16', // IBM Cloud: services of the private network
+  '166.8.0.0/14', // IBM Cloud: private endpoints of cloud services
+  '199.36.153.4/30', // Google Cloud: restricted.googleapis.com
+  '199.36.153.8/30', // Google Cloud: private.googleapis.com
+].map((range) => ipaddr.IPv4.parseCIDR(range))
 
 /**
  * Whether an address is one of the public internet. Addresses that carry another one inside (IPv4-mapped, NAT64, 6to4,
@@ -13,11 +21,14 @@ export function isPublicAddress(text: string): boolean {
   const literal = text.replace(/^\[(.*)\]$/, '$1').replace(/%.*$/, '')
   if (!ipaddr.isValid(literal)) return false
   const address = ipaddr.parse(literal)
-  if (address instanceof ipaddr.IPv4) return address.range() === 'unicast'
+  if (address instanceof ipaddr.IPv4) return isPublicV4(address)
   const carried = carriedAddresses(address)
-  if (carried !== undefined) return carried.every((one) => one.range() === 'unicast')
+  if (carried !== undefined) return carried.every(isPublicV4)
   return address.match(GLOBAL_UNICAST) && address.range() === 'unicast'
 }
+
+const isPublicV4 = (address: ipaddr.IPv4): boolean =>
+  address.range() === 'unicast' && !CLOUD_INTERNAL.some((range) => address.match(range))
 
 /** The IPv4 addresses inside an IPv6 address; undefined where it carries none. */
 function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {

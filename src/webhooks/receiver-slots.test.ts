@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { createReceiverSlots, type Slot } from './receiver-slots.ts'
 
 /** Takes slots and says how many have come. */
@@ -18,97 +18,71 @@ const SLOW = { succeeded: true, durationMs: 2_000 }
 const BAD = { succeeded: false, durationMs: 5 }
 const flush = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-describe('slots at a receiver', () => {
-  /** Ends the oldest slots, one after the other; returns how many are in flight then. */
-  const ender = (taken: Slot[]) => {
-    let ended = 0
-    return async (count: number, how: typeof GOOD) => {
-      for (let n = 0; n < count; n += 1) {
-        taken[ended]?.end(how)
-        ended += 1
-        await flush()
-      }
-      return taken.length - ended
-    }
+/** Makes so many attempts, one after the other. */
+async function attempt(slots: ReturnType<typeof createReceiverSlots>, id: string, count: number, how: typeof GOOD) {
+  for (let n = 0; n < count; n += 1) (await slots.take(id))?.end(how)
+}
+
+it('has 64 slots at each receiver, whether its attempts succeed or fail; the next one starts when one ends', async () => {
+  const slots = createReceiverSlots()
+  const { taken } = take(slots, '1', 80)
+  const other = take(slots, '2', 3)
+  await flush()
+  expect([taken.length, other.taken.length]).toEqual([64, 3])
+  for (const [ended, how] of [undefined, BAD, SLOW, GOOD].entries()) {
+    taken[ended]?.end(how)
+    await flush()
+    expect(taken).toHaveLength(65 + ended)
   }
+})
 
-  it('are 4 at once until it has answered, the next when one ends, and each receiver has its own', async () => {
-    const slots = createReceiverSlots()
-    const { taken } = take(slots, '1', 50)
-    const other = take(slots, '2', 3)
-    await flush()
-    expect([taken.length, other.taken.length]).toEqual([4, 3])
-    taken[0]?.end(undefined)
-    await flush()
-    expect(taken).toHaveLength(5)
-  })
+it('starts nothing while the bodies in flight have 8 MiB', async () => {
+  const slots = createReceiverSlots()
+  const { taken } = take(slots, '1', 2)
+  await flush()
+  for (const slot of taken) slot.hold(4 * 1024 * 1024)
+  const next = take(slots, '1', 1)
+  await flush()
+  expect(next.taken).toHaveLength(0)
+  taken[0]?.end(GOOD)
+  await flush()
+  expect(next.taken).toHaveLength(1)
+})
 
-  it('double with each success to 20, grow by one with each quick success to 64, and are halved by a failure', async () => {
-    const slots = createReceiverSlots()
-    const { taken } = take(slots, '1', 1_000)
-    await flush()
-    const end = ender(taken)
-    expect(await end(1, SLOW)).toBe(8)
-    expect(await end(1, SLOW)).toBe(16)
-    expect(await end(10, SLOW)).toBe(20)
-    expect(slots.quick()).toEqual(new Set())
-    expect(await end(1, GOOD)).toBe(21)
-    expect(slots.quick()).toEqual(new Set(['1']))
-    expect(await end(100, GOOD)).toBe(64)
-    expect(await end(10, SLOW)).toBe(64)
-    expect(await end(1, BAD)).toBe(63)
-    expect(await end(31, SLOW)).toBe(32)
-  })
+it('names a receiver as quick after 20 quick successes, until it fails or is slow', async () => {
+  const slots = createReceiverSlots()
+  await attempt(slots, '1', 19, GOOD)
+  await attempt(slots, '2', 100, SLOW)
+  expect(slots.quick()).toEqual(new Set())
+  await attempt(slots, '1', 1, GOOD)
+  expect(slots.quick()).toEqual(new Set(['1']))
+  await attempt(slots, '1', 1, SLOW)
+  expect(slots.quick()).toEqual(new Set())
+  await attempt(slots, '1', 100, GOOD)
+  await attempt(slots, '1', 1, BAD)
+  expect(slots.quick()).toEqual(new Set(['1']))
+  await attempt(slots, '1', 1, BAD)
+  expect(slots.quick()).toEqual(new Set())
+})
 
-  it('are one at a time after failures, until one succeeds; deliveries that waited when it began to fail are released', async () => {
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
-    onTestFinished(() => void vi.useRealTimers())
-    const slots = createReceiverSlots()
-    const first = take(slots, '1', 60)
-    await flush()
-    for (const slot of first.taken) slot.end(BAD)
-    await flush()
-    expect([first.taken.length, first.sentAway()]).toEqual([4, 56])
+it('gives back what waits when a quick receiver is quick no longer', async () => {
+  const slots = createReceiverSlots()
+  await attempt(slots, '1', 20, GOOD)
+  const { taken, sentAway } = take(slots, '1', 100)
+  await flush()
+  expect([taken.length, sentAway()]).toEqual([64, 0])
+  taken[0]?.end(BAD)
+  await flush()
+  expect([taken.length, sentAway()]).toEqual([64, 36])
+})
 
-    const { taken, sentAway } = take(slots, '1', 20)
-    /** Lets the pause after a failure pass; returns how many attempts have started in all. */
-    const startedAfter = async (ms: number) => {
-      vi.advanceTimersByTime(ms)
-      await flush()
-      return taken.length
-    }
-    expect(await startedAfter(200)).toBe(1)
-    for (const [started, pauseMs] of [200, 200, 200, 200].entries()) {
-      taken[started]?.end(BAD)
-      expect(await startedAfter(pauseMs - 1)).toBe(started + 1)
-      expect(await startedAfter(1)).toBe(started + 2)
-    }
-    taken[4]?.end(GOOD)
-    expect(await startedAfter(0)).toBe(7)
-    taken[5]?.end(GOOD)
-    expect(await startedAfter(0)).toBe(10)
-    expect(sentAway()).toBe(0)
-  })
-
-  it('remember the failing and the quick while nothing is sent to them', async () => {
-    const slots = createReceiverSlots()
-    for (const how of [BAD, BAD]) (await slots.take('1'))?.end(how)
-    await new Promise((passed) => setTimeout(passed, 100))
-    for (const how of [GOOD, GOOD, GOOD, GOOD]) (await slots.take('2'))?.end(how)
-    const [failing, quick] = [take(slots, '1', 30), take(slots, '2', 30)]
-    await flush()
-    expect([failing.taken.length, quick.taken.length]).toEqual([1, 21])
-    expect(slots.quick()).toEqual(new Set(['2']))
-  })
-
-  it('are no more once closed: deliveries that wait are released, attempts that have started may end', async () => {
-    const slots = createReceiverSlots()
-    const { taken, sentAway } = take(slots, '1', 25)
-    await flush()
-    slots.close()
-    await flush()
-    expect([taken.length, sentAway()]).toEqual([4, 21])
-    taken[0]?.end(GOOD)
-    expect(await slots.take('1')).toBeUndefined()
-  })
+it('gives back what waits and what comes once it is closed; attempts that have started may end', async () => {
+  const slots = createReceiverSlots()
+  const { taken, sentAway } = take(slots, '1', 100)
+  await flush()
+  slots.close()
+  await flush()
+  expect([taken.length, sentAway()]).toEqual([64, 36])
+  taken[0]?.end(GOOD)
+  expect(await slots.take('1')).toBeUndefined()
 })

@@ -2,6 +2,8 @@ import type { Db } from '../db/connect.ts'
 
 export type RedeliveryRange = { since: Date; until: Date; onlyDeadLettered: boolean }
 
+type FinishedStatus = 'delivered' | 'dead' | 'skipped'
+
 /** A batch of the deliveries of a range; `next` is the id of its last one, undefined when no batch follows. */
 export type RedeliveryBatch = { count: number; next: number | undefined }
 
@@ -9,9 +11,10 @@ export type RedeliveryBatch = { count: number; next: number | undefined }
 export async function renewDelivery(db: Db, companyId: number, deliveryId: number): Promise<boolean> {
   const { count } = await db`
     update deliveries
-    set status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now()
+    set
+      status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now(), renewed_at = now()
     where company_id = ${companyId} and id = ${deliveryId} and day = ${deliveryId}::bigint / 1000000000
-      and status <> 'pending' and wamid not like 'erased:%'
+      and status <> 'pending' and event_id not like 'erased:%'
   `
   return count > 0
 }
@@ -28,32 +31,32 @@ export async function renewDeliveries(
   after: number | undefined,
   limit: number,
 ): Promise<RedeliveryBatch> {
-  const statuses = range.onlyDeadLettered ? ['dead'] : ['delivered', 'dead', 'skipped']
-  /** Each half has an index of its own. */
-  const finished = (half: ReturnType<typeof db>) => db`
+  /** Each status is a range of an index. */
+  const finished = (status: FinishedStatus) => db`(
     select id, day
     from deliveries
-    where company_id = ${companyId} and registration_id = ${registrationId} and ${half}
+    where company_id = ${companyId} and registration_id = ${registrationId} and status = ${status}
       and day between ${dayOf(range.since)}::integer and ${dayOf(range.until)}::integer
       and created_at >= ${range.since} and created_at < ${range.until}
-      and id > ${after ?? 0} and status = any (${statuses}::text[]) and wamid not like 'erased:%'
+      and id > ${after ?? 0} and event_id not like 'erased:%'
     order by id
     limit ${limit}
-  `
+  )`
+  const ranges = range.onlyDeadLettered
+    ? finished('dead')
+    : db`${finished('delivered')} union all ${finished('dead')} union all ${finished('skipped')}`
   const [row] = await db<[{ renewed: number; seen: number; last: number | null }]>`
     with step as materialized (
       select *
-      from (
-        (${finished(db`sent_at is not null`)})
-        union all
-        (${finished(db`sent_at is null and status <> 'pending'`)})
-      ) as delivery
+      from (${ranges}) as delivery
       order by id
       limit ${limit}
     ),
     renewed as (
       update deliveries delivery
-      set status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now()
+      set
+        status = 'pending', round = round + 1, attempts = 0, faults = 0, lease_expiries = 0, due_at = now(),
+        renewed_at = now()
       where delivery.company_id = ${companyId} and delivery.status <> 'pending'
         and delivery.id = any (array(select step.id from step))
         and delivery.day between (select min(step.day) from step) and (select max(step.day) from step)
@@ -78,7 +81,7 @@ export async function countFinished(
     from deliveries
     where company_id = ${companyId} and registration_id = ${registrationId} and status = any (${statuses}::text[])
       and day between ${dayOf(range.since)}::integer and ${dayOf(range.until)}::integer
-      and created_at >= ${range.since} and created_at < ${range.until} and wamid not like 'erased:%'
+      and created_at >= ${range.since} and created_at < ${range.until} and event_id not like 'erased:%'
   `
   return row.count
 }

@@ -19,7 +19,7 @@ let other: number
 
 beforeAll(async () => {
   const start = async (allowPrivate: boolean) => {
-    const deps = { db, cipher: testCipher, rules: { allowPrivate, serviceName: 'Acme' }, onChanged: () => {} }
+    const deps = { db, cipher: testCipher, rules: { allowPrivate, serviceName: 'Acme' }, onChanged: async () => {} }
     return (await createTestApi({ db, routes: (on) => void on.register(registrationRoutes(deps)) })).app
   }
   app = await start(false)
@@ -40,6 +40,19 @@ const create = (changes: object = {}, company = companyId, on = app) =>
   call('POST', PATH, { ...valid, ...changes }, company, on)
 const faultsOf = ({ body }: { body: { error: { details: { fields: { path: string }[] } } } }) =>
   body.error.details.fields.map(({ path }) => path).sort()
+const storedHeaders = async (id: number): Promise<object[]> => {
+  const [row] = await db<{ staticHeaders: string }[]>`
+    select static_headers from registrations where company_id = ${companyId} and id = ${id}`
+  return JSON.parse(testCipher.decrypt(row!.staticHeaders))
+}
+const untilOneWaits = () =>
+  expect
+    .poll(async () => {
+      const [row] = await db<[{ waiting: number }]>`
+        select count(*) as waiting from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+      return row.waiting
+    })
+    .toBe(1)
 const missing = { status: 404, body: { message: 'Webhook registration not found' } }
 
 describe('creating a registration', () => {
@@ -51,12 +64,16 @@ describe('creating a registration', () => {
     const { status, body } = await create({ secret: 'sixteen letters!', headers })
     expect(status).toBe(201)
     expect(body).toEqual({
+      channelIds: null,
       ...valid,
       id: expect.any(Number),
       status: 'active',
       method: 'POST',
-      headers: Object.fromEntries(headers.map(({ key, value }) => [key, value])),
+      headers: Object.fromEntries(headers.map(({ key }) => [key, '…'])),
       hasSecret: true,
+      ordered: false,
+      pausedReason: null,
+      pausedAt: null,
       created: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
     })
     const [row] = await db`select secret from registrations where company_id = ${companyId} and id = ${body.id}`
@@ -101,6 +118,7 @@ describe('creating a registration', () => {
     ['too many headers', { headers: Array.from({ length: 21 }, (_, n) => ({ key: `h${n}`, value: '' })) }, 'headers'],
     ['a header name that is no token', { headers: [{ key: 'a b', value: '' }] }, 'headers[0].key'],
     ['a header value with a line end', { headers: [{ key: 'a', value: 'x\r\ny: z' }] }, 'headers[0].value'],
+    ['a header value that would keep a stored one', { headers: [{ key: 'a', value: '…' }] }, 'headers[0].value'],
     ['a header value beyond Latin-1', { headers: [{ key: 'a', value: '\u0100' }] }, 'headers[0].value'],
     ['a header value that is too long', { headers: [{ key: 'a', value: 'x'.repeat(4097) }] }, 'headers[0].value'],
     ['a reserved header', { headers: [{ key: 'Content-Type', value: 'text/plain' }] }, 'headers[0].key'],
@@ -151,7 +169,8 @@ describe('creating a registration', () => {
       fc.asyncProperty(name, value, async (key, text) => {
         const { status, body } = await create({ headers: [{ key, value: text }] })
         expect(status).toBe(201)
-        expect(body.headers).toEqual({ [key]: text })
+        expect(body.headers).toEqual({ [key]: '…' })
+        expect(await storedHeaders(body.id)).toEqual([{ key, value: text }])
       }),
       { numRuns: 50 },
     )
@@ -171,7 +190,9 @@ describe('reading registrations', () => {
     expect(await call('GET', PATH, undefined, company)).toEqual({ status: 200, body: [] })
     const made = [await create({}, company), await create({}, company), await create({}, company)]
     await call('DELETE', `${PATH}/${made[1]!.body.id}`, undefined, company)
-    expect(await call('GET', PATH, undefined, company)).toEqual({ status: 200, body: [made[0]!.body, made[2]!.body] })
+    const health = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, waiting: 0, deadLettered24h: 0 }
+    const kept = [made[0]!.body, made[2]!.body].map((body) => ({ ...body, health }))
+    expect(await call('GET', PATH, undefined, company)).toEqual({ status: 200, body: kept })
   })
 
   it('answers one, and 404 for what is missing, foreign, deleted or no id', async () => {
@@ -196,7 +217,8 @@ describe('updating a registration', () => {
       [{ status: 'inactive' }, { status: 'inactive' }],
       [{ status: 'active' }, { status: 'active' }],
       [{ method: 'GET' }, { method: 'GET' }],
-      [{ headers: [{ key: 'B', value: '2' }] }, { headers: { B: '2' } }],
+      [{ ordered: true }, { ordered: true }],
+      [{ headers: [{ key: 'B', value: '2' }] }, { headers: { B: '…' } }],
       [{ headers: [] }, { headers: {} }],
       [{ secret: null }, { hasSecret: false }],
       [{ secret: 'another sixteen letters' }, { hasSecret: true }],
@@ -209,9 +231,9 @@ describe('updating a registration', () => {
     expect(await call('GET', url)).toEqual({ status: 200, body: expected })
   })
 
-  it('keeps static headers encrypted, answers them to their owner, and forgets those that were replaced', async () => {
+  it('keeps static headers encrypted, answers their names alone, and forgets those that were replaced', async () => {
     const { body } = await create({ headers: [{ key: 'Authorization', value: 'Bearer of-the-receiver' }] })
-    expect(body.headers).toEqual({ Authorization: 'Bearer of-the-receiver' })
+    expect(body.headers).toEqual({ Authorization: '…' })
     const stored = async () => {
       const [row] = await db<{ everything: string; staticHeaders: string | null }[]>`
         select registrations::text as everything, static_headers from registrations where company_id > 0 and id = ${body.id}
@@ -227,6 +249,59 @@ describe('updating a registration', () => {
     expect((await call('GET', `${PATH}/${body.id}`)).body.headers).toEqual(body.headers)
     await call('PUT', `${PATH}/${body.id}`, { headers: [] })
     expect((await stored()).staticHeaders).toBeNull()
+  })
+
+  it('keeps the stored value of a header that is sent as it was answered', async () => {
+    const { body } = await create({
+      headers: [
+        { key: 'Authorization', value: 'Bearer 1' },
+        { key: 'X-Gone', value: 'x' },
+      ],
+    })
+    const changed = await call('PUT', `${PATH}/${body.id}`, {
+      headers: [
+        { key: 'authorization', value: '…' },
+        { key: 'X-New', value: 'y' },
+      ],
+    })
+    expect(changed).toMatchObject({ status: 200, body: { headers: { authorization: '…', 'X-New': '…' } } })
+    expect(await storedHeaders(body.id)).toEqual([
+      { key: 'authorization', value: 'Bearer 1' },
+      { key: 'X-New', value: 'y' },
+    ])
+  })
+
+  it('refuses to keep the value of a header that is not stored, and changes nothing', async () => {
+    const { body } = await create({ headers: [{ key: 'A', value: '1' }] })
+    const headers = [
+      { key: 'A', value: '2' },
+      { key: 'B', value: '…' },
+    ]
+    const refused = await call('PUT', `${PATH}/${body.id}`, { name: 'New', headers })
+    expect([refused.status, faultsOf(refused)]).toEqual([422, ['headers[1].value']])
+    expect(await call('GET', `${PATH}/${body.id}`)).toEqual({ status: 200, body })
+    expect(await storedHeaders(body.id)).toEqual([{ key: 'A', value: '1' }])
+    expect(await call('PUT', `${PATH}/987654321`, { headers })).toEqual(missing)
+  })
+
+  it('keeps the value that another change has just stored', async () => {
+    const { body } = await create({ headers: [{ key: 'A', value: 'old' }] })
+    const gate = Promise.withResolvers<void>()
+    const written = Promise.withResolvers<void>()
+    const other = db.begin(async (tx) => {
+      const staticHeaders = testCipher.encrypt(JSON.stringify([{ key: 'A', value: 'new' }]))
+      await tx`
+        update registrations set static_headers = ${staticHeaders} where company_id = ${companyId} and id = ${body.id}`
+      written.resolve()
+      await gate.promise
+    })
+    await written.promise
+    const changed = call('PUT', `${PATH}/${body.id}`, { headers: [{ key: 'A', value: '…' }] })
+    await untilOneWaits()
+    gate.resolve()
+    await other
+    expect((await changed).status).toBe(200)
+    expect(await storedHeaders(body.id)).toEqual([{ key: 'A', value: 'new' }])
   })
 
   it('replaces the secret', async () => {

@@ -15,13 +15,21 @@ import {
   removeRegistration,
   updateRegistration,
 } from './registration.ts'
-import { createShape, RegistrationReply, toRegistrationReply, updateShape } from './registration-shape.ts'
+import { readHealth } from './registration-health-store.ts'
+import {
+  createShape,
+  RegistrationReply,
+  RegistrationWithHealth,
+  toRegistrationReply,
+  toRegistrationWithHealth,
+  updateShape,
+} from './registration-shape.ts'
 
 export type RegistrationRoutesDeps = RegistrationDeps & {
   db: Pool
   rules: RegistrationRules
-  /** Told of the company whose registrations have changed. */
-  onChanged(companyId: number): void
+  /** Told of the company whose registrations have changed; the answer waits for it. */
+  onChanged(companyId: number): Promise<void>
 }
 
 const PATH = '/public/v1/webhooks/registrations'
@@ -30,7 +38,7 @@ const tags = ['Webhook registrations']
 
 /** Where a company says which addresses its events go to (spec: Webhook registrations). */
 export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginAsyncTypebox {
-  const config = { permissions: ['WhatsApp'] as const }
+  const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
   const checked = { ...config, valueFaults: (body: object) => registrationFaults(body, deps.rules) }
   const Create = createShape(deps.rules)
   const Update = updateShape(deps.rules)
@@ -55,7 +63,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         const created = await answerOnce(deps.db, request, reply, 201, async (tx) =>
           toRegistrationReply(await createRegistration({ ...deps, db: tx }, companyId, request.body)),
         )
-        deps.onChanged(companyId)
+        await deps.onChanged(companyId)
         return created
       },
     )
@@ -68,11 +76,16 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
           tags,
           operationId: 'listRegistrations',
           summary: 'List the receivers',
-          description: 'Returns all registrations, ordered by id.',
-          response: { 200: Type.Array(RegistrationReply, { description: 'All registrations.' }) },
+          description: 'Returns all registrations with their health, ordered by id.',
+          response: { 200: Type.Array(RegistrationWithHealth, { description: 'All registrations.' }) },
         },
       },
-      async (request) => (await listCompanyRegistrations(deps, request.caller.companyId)).map(toRegistrationReply),
+      async (request) => {
+        const { companyId } = request.caller
+        const registrations = await listCompanyRegistrations(deps, companyId)
+        const health = await readHealth(deps.db, companyId)
+        return registrations.map((one) => toRegistrationWithHealth(one, health.get(one.id)))
+      },
     )
 
     app.get(
@@ -110,7 +123,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
         checkRules(request.body, deps.rules)
         const { companyId } = request.caller
         const updated = await updateRegistration(deps, companyId, parseId(request.params.id), request.body)
-        deps.onChanged(companyId)
+        await deps.onChanged(companyId)
         return toRegistrationReply(updated)
       },
     )
@@ -131,7 +144,7 @@ export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginA
       async (request) => {
         const { companyId } = request.caller
         await removeRegistration(deps, companyId, parseId(request.params.id))
-        deps.onChanged(companyId)
+        await deps.onChanged(companyId)
         return { success: true as const }
       },
     )

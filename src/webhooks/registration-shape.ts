@@ -1,13 +1,20 @@
 import { Type } from 'typebox'
+import { nullableText, nullableTime } from '../http/shapes.ts'
+import { EVENT_NAMES } from './events/event-kinds.ts'
 import { MAX_URL_LENGTH, type ReceiverRules } from './receiver-url.ts'
-import { EVENTS, MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH, type Registration } from './registration.ts'
+import { MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH, type Registration } from './registration.ts'
+import type { RegistrationHealth } from './registration-health-store.ts'
 import {
   HEADER_NAME_PATTERN,
-  HEADER_VALUE_PATTERN,
+  hideValues,
+  KEPT_OR_VALUE_PATTERN,
   MAX_HEADER_NAME_LENGTH,
   MAX_HEADER_VALUE_LENGTH,
   MAX_STATIC_HEADERS,
 } from './static-header.ts'
+
+/** Bounds the list; a company with more numbers leaves it out. */
+const MAX_CHANNELS = 1_000
 
 const Method = Type.Enum(['POST', 'GET'])
 const Status = Type.Enum(['active', 'inactive'])
@@ -22,9 +29,17 @@ function members({ allowPrivate }: ReceiverRules) {
       description: 'The HTTPS address of the receiver: a public host, without user name, password or fragment.',
       pattern: allowPrivate ? '^[hH][tT][tT][pP][sS]?://' : '^[hH][tT][tT][pP][sS]://',
     }),
-    events: Type.Array(Type.Enum([...EVENTS]), {
+    events: Type.Array(Type.Enum([...EVENT_NAMES]), {
       minItems: 1,
       description: 'The events to deliver; an event named twice counts once.',
+    }),
+    channelIds: Type.Unsafe<number[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      minItems: 1,
+      maxItems: MAX_CHANNELS,
+      description:
+        'The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case.',
     }),
     secret: Type.Unsafe<string | null>({
       type: ['string', 'null'],
@@ -35,15 +50,20 @@ function members({ allowPrivate }: ReceiverRules) {
         'The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it.',
     }),
     method: Method,
+    ordered: Type.Boolean({
+      description:
+        'Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false.',
+    }),
     headers: Type.Array(
       Type.Object({
         key: Type.String({ minLength: 1, maxLength: MAX_HEADER_NAME_LENGTH, pattern: HEADER_NAME_PATTERN }),
-        value: Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: HEADER_VALUE_PATTERN }),
+        value: Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: KEPT_OR_VALUE_PATTERN }),
       }),
       {
         maxItems: MAX_STATIC_HEADERS,
         title: 'StaticHeaders',
-        description: 'Static headers of every delivery; an update replaces all of them.',
+        description:
+          'Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
       },
     ),
   }
@@ -51,14 +71,16 @@ function members({ allowPrivate }: ReceiverRules) {
 
 /** The body that creates a registration. The rules say which URLs and headers this installation admits. */
 export function createShape(rules: ReceiverRules) {
-  const { name, url, events, secret, method, headers } = members(rules)
+  const { name, url, events, channelIds, secret, method, ordered, headers } = members(rules)
   return Type.Object(
     {
       name,
       url,
       events,
+      channelIds: Type.Optional(channelIds),
       secret: Type.Optional(secret),
       method: Type.Optional(method),
+      ordered: Type.Optional(ordered),
       headers: Type.Optional(headers),
     },
     {
@@ -80,44 +102,111 @@ export const updateShape = (rules: ReceiverRules) =>
     example: { status: 'inactive' },
   })
 
+const EXAMPLE = {
+  id: 31,
+  name: 'Order desk',
+  url: 'https://shop.example.com/hooks/whatsapp',
+  events: ['whatsapp.message.received'],
+  channelIds: null,
+  status: 'active',
+  method: 'POST',
+  ordered: false,
+  headers: {},
+  hasSecret: true,
+  pausedReason: null,
+  pausedAt: null,
+  created: '2026-02-20T10:15:00.000Z',
+}
+
 export const RegistrationReply = Type.Object(
   {
     id: Type.Integer(),
     name: Type.String(),
     url: Type.String(),
-    events: Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...EVENTS] })),
+    events: Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...EVENT_NAMES] })),
+    channelIds: Type.Unsafe<number[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'integer' },
+      description: 'The connected numbers whose events are delivered; null for all.',
+    }),
     status: Status,
     method: Method,
-    headers: Type.Record(Type.String(), Type.String()),
+    ordered: Type.Boolean({ description: 'Whether deliveries about one conversation go one after the other.' }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: 'The names of the static headers, each with `…`.',
+    }),
     hasSecret: Type.Boolean({ description: 'Whether deliveries are signed.' }),
+    pausedReason: nullableText(
+      'Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not.',
+    ),
+    pausedAt: nullableTime('When the service set the registration inactive; setting it `active` resumes.'),
     created: Type.String({ format: 'date-time' }),
   },
   {
     title: 'Registration',
     description: 'A receiver of events.',
-    example: {
-      id: 31,
-      name: 'Order desk',
-      url: 'https://shop.example.com/hooks/whatsapp',
-      events: ['whatsapp.message.received'],
-      status: 'active',
-      method: 'POST',
-      headers: {},
-      hasSecret: true,
-      created: '2026-02-20T10:15:00.000Z',
-    },
+    example: EXAMPLE,
   },
 )
 
-/** A registration without its secret: secrets are only ever written. */
+const HEALTH_EXAMPLE = {
+  lastSuccessAt: '2026-03-02T09:30:01.204Z',
+  lastFailureAt: null,
+  consecutiveFailures: 0,
+  waiting: 0,
+  deadLettered24h: 0,
+}
+
+const Health = Type.Object(
+  {
+    lastSuccessAt: nullableTime('The time of the last attempt that the receiver answered with 2xx.'),
+    lastFailureAt: nullableTime('The time of the last failed attempt.'),
+    consecutiveFailures: Type.Integer({
+      description: 'Failed attempts since the last success, of the last seven days, counted up to 1,000.',
+    }),
+    waiting: Type.Integer({ description: 'Deliveries that have not finished, counted up to 10,000.' }),
+    deadLettered24h: Type.Integer({ description: 'Dead letters of the last 24 hours, counted up to 10,000.' }),
+  },
+  {
+    title: 'RegistrationHealth',
+    description: 'How the receiver has answered lately.',
+    example: HEALTH_EXAMPLE,
+  },
+)
+
+export const RegistrationWithHealth = Type.Object(
+  { ...RegistrationReply.properties, health: Health },
+  {
+    title: 'RegistrationWithHealth',
+    description: 'A receiver of events and its health.',
+    example: { ...EXAMPLE, health: HEALTH_EXAMPLE },
+  },
+)
+
+/** A registration without its secret and the values of its headers: both are only ever written. */
 export const toRegistrationReply = (row: Registration) => ({
   id: row.id,
   name: row.name,
   url: row.url,
   events: row.events,
+  channelIds: row.channelIds,
   status: row.status,
   method: row.method,
-  headers: Object.fromEntries(row.headers.map(({ key, value }) => [key, value])),
+  ordered: row.ordered,
+  headers: Object.fromEntries(hideValues(row.headers).map(({ key, value }) => [key, value])),
   hasSecret: row.secret !== null,
+  pausedReason: row.pausedReason,
+  pausedAt: row.pausedAt?.toISOString() ?? null,
   created: row.createdAt.toISOString(),
+})
+
+export const toRegistrationWithHealth = (row: Registration, health: RegistrationHealth | undefined) => ({
+  ...toRegistrationReply(row),
+  health: {
+    lastSuccessAt: health?.lastSuccessAt?.toISOString() ?? null,
+    lastFailureAt: health?.lastFailureAt?.toISOString() ?? null,
+    consecutiveFailures: health?.consecutiveFailures ?? 0,
+    waiting: health?.waiting ?? 0,
+    deadLettered24h: health?.deadLettered24h ?? 0,
+  },
 })

@@ -1,9 +1,10 @@
-import type { Db } from '../db/connect.ts'
-import { type FieldFault, registrationNotFound } from '../errors.ts'
+import type { Db, Pool } from '../db/connect.ts'
+import { type FieldFault, registrationNotFound, validationError } from '../errors.ts'
 import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
 import {
   type DeliveryMethod,
   findRegistration,
+  findUnknownChannels,
   insertRegistration,
   listRegistrations,
   markRegistrationDeleted,
@@ -12,9 +13,8 @@ import {
   updateRegistrationRow,
 } from './registration-store.ts'
 import { openHeaders, sealHeaders } from './sealed-headers.ts'
-import { type StaticHeader, staticHeaderFaults } from './static-header.ts'
+import { keepsValue, keepValues, type StaticHeader, staticHeaderFaults } from './static-header.ts'
 
-export const EVENTS = ['whatsapp.message.received'] as const
 export const MAX_NAME_LENGTH = 200
 export const MIN_SECRET_LENGTH = 16
 export const MAX_SECRET_LENGTH = 256
@@ -32,9 +32,12 @@ export type RegistrationRequest = {
   name: string
   url: string
   events: string[]
+  /** Null as well as absent: all numbers. */
+  channelIds?: number[] | null
   /** Null as well as absent: deliveries are not signed. */
   secret?: string | null
   method?: DeliveryMethod
+  ordered?: boolean
   headers?: StaticHeader[]
 }
 
@@ -61,12 +64,15 @@ export async function createRegistration(
   request: RegistrationRequest,
 ): Promise<Registration> {
   const { name, url, secret = null } = request
+  const channelIds = await checkChannels(deps.db, companyId, request.channelIds ?? null)
   const row = await insertRegistration(deps.db, companyId, {
     name,
     url,
     events: distinct(request.events),
+    channelIds,
     method: request.method ?? 'POST',
-    staticHeaders: sealHeaders(request.headers ?? [], deps.cipher.encrypt),
+    ordered: request.ordered ?? false,
+    staticHeaders: sealHeaders(keepValues(request.headers ?? [], []), deps.cipher.encrypt),
     secret: secret === null ? null : deps.cipher.encrypt(secret),
   })
   return toRegistration(deps, row)
@@ -95,19 +101,38 @@ export async function getRegistrationRow(
 }
 
 /**
- * Changes only what the request carries; a new secret replaces the old at once, null removes it. Once this has
+ * Changes only what the request carries; a new secret replaces the old at once, null removes it; a header with the value `…`
+ * keeps its value. Once this has
  * answered with `inactive`, no attempt begins any more.
  */
 export async function updateRegistration(
+  deps: RegistrationDeps & { db: Pool },
+  companyId: number,
+  id: number | undefined,
+  request: RegistrationUpdate,
+): Promise<Registration> {
+  if (!request.headers?.some(keepsValue)) return change(deps, companyId, id, request)
+  const { headers: requested } = request
+  // The lock: a value that another request stores meanwhile is kept, and not the one before it.
+  return deps.db.begin(async (tx) => {
+    const stored = id === undefined ? undefined : await findRegistration(tx, companyId, id, 'for update')
+    if (stored === undefined) throw registrationNotFound()
+    const headers = keepValues(requested, openHeaders(stored.staticHeaders, deps.cipher.decrypt))
+    return change({ ...deps, db: tx }, companyId, id, { ...request, headers })
+  })
+}
+
+async function change(
   deps: RegistrationDeps,
   companyId: number,
   id: number | undefined,
   request: RegistrationUpdate,
 ): Promise<Registration> {
-  const { secret, events, headers, ...same } = request
+  const { secret, events, channelIds, headers, ...same } = request
   const changes = {
     ...same,
     ...(events !== undefined && { events: distinct(events) }),
+    ...(channelIds !== undefined && { channelIds: await checkChannels(deps.db, companyId, channelIds) }),
     ...(headers !== undefined && { staticHeaders: sealHeaders(headers, deps.cipher.encrypt) }),
     ...(secret !== undefined && { secret: secret === null ? null : deps.cipher.encrypt(secret) }),
   }
@@ -131,4 +156,19 @@ const toRegistration = (deps: RegistrationDeps, { staticHeaders, ...row }: Regis
   headers: openHeaders(staticHeaders, deps.cipher.decrypt),
 })
 
-const distinct = (values: string[]): string[] => [...new Set(values)]
+const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
+
+/** @throws {AppError} 422 `validation_error` for what is no connected number of the company */
+async function checkChannels(
+  db: Db,
+  companyId: number,
+  channelIds: readonly number[] | null,
+): Promise<number[] | null> {
+  if (channelIds === null) return null
+  const unknown = new Set(await findUnknownChannels(db, companyId, channelIds))
+  const faults = channelIds.flatMap((id, index) =>
+    unknown.has(id) ? [{ path: `channelIds[${index}]`, message: 'is no connected number of the company' }] : [],
+  )
+  if (faults.length > 0) throw validationError(faults)
+  return distinct(channelIds)
+}

@@ -25,6 +25,10 @@ function demandedWait({ statusCode, retryAfterSeconds }: FailedOutcome): number 
   return Math.min(retryAfterSeconds * 1000, MAX_RETRY_AFTER_MS)
 }
 
+/** The error of a delivery that did not finish before its deadline. */
+export const expiredMessage = (hours: number): string =>
+  `expired: not delivered within ${hours} ${hours === 1 ? 'hour' : 'hours'}`
+
 /** The words of a dead letter's last log row. */
 export const deadLetterMessage = (errorMessage: string | null): string =>
   `dead-lettered after ${MAX_ATTEMPTS} attempts: ${errorMessage ?? 'the last attempt failed'}`

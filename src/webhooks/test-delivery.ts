@@ -3,8 +3,10 @@ import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { deliveryHeaders } from './delivery-headers.ts'
+import { findEventKind } from './events/event-kinds.ts'
+import { MESSAGE_RECEIVED } from './events/message-received.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from './post.ts'
-import { EVENTS, getRegistration, type SecretCipher } from './registration.ts'
+import { getRegistration, type SecretCipher } from './registration.ts'
 import { createSigner } from './sign.ts'
 
 export type TestDeliveryDeps = {
@@ -27,11 +29,12 @@ export async function testRegistration(
 ): Promise<AttemptOutcome> {
   const registration = await getRegistration(deps, companyId, registrationId)
   const now = deps.clock.now()
-  const wamid = `wamid.TEST${randomBytes(16).toString('hex').toUpperCase()}`
-  const body = Buffer.from(JSON.stringify(sampleEnvelope(companyId, wamid, now)))
+  const [event = MESSAGE_RECEIVED] = registration.events
+  const { eventId, envelope } = sampleOf(event, companyId, now)
+  const body = Buffer.from(JSON.stringify(envelope))
   const { headers, url, method } = registration
   const signer = registration.secret === null ? null : createSigner(deps.cipher.decrypt(registration.secret))
-  const signed = { registrationId: registration.id, wamid, event: EVENTS[0], body, headers, signer }
+  const signed = { registrationId: registration.id, event, eventId, body, headers, signer }
   await beforePost()
   return await deps.receiver.post({
     url,
@@ -42,14 +45,25 @@ export async function testRegistration(
   })
 }
 
+/** A sample of an event: of a received message one of its own, else the example of the reference. */
+function sampleOf(event: string, companyId: number, at: Date): { eventId: string; envelope: object } {
+  const suffix = randomBytes(16).toString('hex')
+  if (event === MESSAGE_RECEIVED) {
+    const wamid = `wamid.TEST${suffix.toUpperCase()}`
+    return { eventId: wamid, envelope: sampleMessage(companyId, wamid, at) }
+  }
+  const id = `test_${suffix}`
+  return { eventId: id, envelope: { ...findEventKind(event)?.example, id, companyId, createdAt: at.toISOString() } }
+}
+
 /** An envelope as receivers get it (spec: Envelope), about a customer who does not exist. */
-function sampleEnvelope(companyId: number, wamid: string, at: Date) {
+function sampleMessage(companyId: number, wamid: string, at: Date) {
   const timestamp = Math.floor(at.getTime() / 1000)
   const text = 'This is a test delivery'
   const message = { from: '15550100', id: wamid, timestamp: String(timestamp), type: 'text', text: { body: text } }
   return {
     version: '1',
-    event: EVENTS[0],
+    event: MESSAGE_RECEIVED,
     companyId,
     channel: { provider: DEFAULT_PROVIDER, phoneNumber: null, channelId: null },
     contact: { phone: '15550100', name: 'Test Customer', userId: null },

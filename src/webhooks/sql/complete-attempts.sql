@@ -15,6 +15,7 @@ declare
   ids constant bigint[] := array(select one.delivery_id from unnest(made) as one);
   first_day constant integer := (select min(one.delivery_id) / 1000000000 from unnest(made) as one);
   last_day constant integer := (select max(one.delivery_id) / 1000000000 from unnest(made) as one);
+  ended bigint[];
 begin
   with completed as (
     update deliveries delivery
@@ -40,18 +41,34 @@ begin
       and (delivery.claim_id, delivery.round, delivery.attempts) = (one.claim_id, one.round, one.attempt - 1)
     returning
       delivery.registration_id, one.company_id, one.delivery_id, one.round, one.attempt, one.status, one.status_code,
-      one.response, one.error_message, one.duration_ms, one.sent_at, one.is_first
+      one.response, one.error_message, one.duration_ms, one.sent_at, one.is_first, delivery.conversation_id
+  ),
+  logged as (
+    insert into delivery_attempts (
+      company_id, registration_id, delivery_id, round, attempt, status_code, response, error_message, duration_ms,
+      dead_lettered, sent_at
+    )
+    select
+      completed.company_id, completed.registration_id, completed.delivery_id, completed.round, completed.attempt,
+      completed.status_code, completed.response, completed.error_message, completed.duration_ms,
+      completed.status = 'dead', completed.sent_at
+    from completed
+    where not completed.is_first
+    order by completed.sent_at, completed.delivery_id
   )
-  insert into delivery_attempts (
-    company_id, registration_id, delivery_id, round, attempt, status_code, response, error_message, duration_ms,
-    dead_lettered, sent_at
-  )
-  select
-    completed.company_id, completed.registration_id, completed.delivery_id, completed.round, completed.attempt,
-    completed.status_code, completed.response, completed.error_message, completed.duration_ms,
-    completed.status = 'dead', completed.sent_at
+  select array_agg(completed.delivery_id) into ended
   from completed
-  where not completed.is_first
-  order by completed.sent_at, completed.delivery_id;
+  where completed.conversation_id is not null and completed.status <> 'pending';
+
+  -- a statement of its own: it sees what holdBack has written under a lock that the update above waited for
+  if ended is not null then
+    update deliveries delivery
+    set waits_for = null
+    where delivery.waits_for = any (ended) and delivery.day >= first_day
+      and exists (
+        select from unnest(made) as one
+        where (one.company_id, one.delivery_id) = (delivery.company_id, delivery.waits_for)
+      );
+  end if;
 end
 $$;

@@ -1,13 +1,11 @@
 -- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
--- see enqueueDeliveries in src/webhooks/delivery-store.ts. Part of the transaction that writes the messages. An envelope
--- without receivers is not stored; one that was stored today makes no delivery.
+-- see enqueueDeliveries in src/webhooks/delivery-store.ts. Part of the transaction that changes the records. An envelope
+-- without receivers is not stored; one whose event and id were stored today makes no delivery.
 -- With `lease_ms`, the caller is a worker, and the deliveries are leased to it at once, one claim for each registration,
 -- except those in `full_lanes`, those of `full_companies`, and those whose registration has deliveries waiting (since
 -- yesterday: older ones wait for their receiver). `claim_id` is null for the rest.
 create function enqueue_deliveries(
-  envelopes jsonb,
-  full_lanes text[] default '{}'::text[],
-  full_companies bigint[] default '{}'::bigint[],
+  envelopes jsonb, full_lanes text[] default '{}'::text[], full_companies bigint[] default '{}'::bigint[],
   lease_ms integer default null
 )
 returns table (
@@ -21,27 +19,26 @@ declare
   today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
 begin
   return query
-  with given as materialized (
-    select *
-    from jsonb_to_recordset(envelopes) as given (company_id bigint, wamid text, event text, message_id bigint, body text)
-  ),
+  with given as materialized (select * from jsonb_to_recordset(envelopes) as given (
+    company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text
+  )),
   receiver as materialized (
     select
-      registration.company_id, registration.id, registration.events,
+      registration.company_id, registration.id, registration.events, registration.channel_ids, registration.ordered,
       case when
         lease_ms is not null
+        and not registration.ordered -- a claim looks for earlier deliveries first
         and registration.company_id <> all (full_companies)
         and lane.lane <> all (full_lanes)
         and not exists (
           select from deliveries delivery
           where delivery.lane = lane.lane and delivery.status = 'pending' and delivery.failed_at is null
-            and delivery.claim_id is null and delivery.day between today - 1 and today
+            and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
         )
       then gen_random_uuid() end as claim_id
     from (select distinct given.company_id from given) as company
     join registrations registration on registration.company_id = company.company_id
-      and registration.status = 'active'
-      and registration.deleted_at is null
+      and registration.status = 'active' and registration.deleted_at is null
     cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
   ),
   wanted as materialized (
@@ -53,24 +50,28 @@ begin
         array_agg(today * 1000000000::bigint + nextval('delivery_ids') order by receiver.id) as delivery_ids
       from receiver
       where receiver.company_id = given.company_id and given.event = any (receiver.events)
+        and (receiver.channel_ids && given.channel_ids) is not false -- null: of every number, or about none
     ) as subscribed
     where subscribed.receivers is not null
   ),
   stored as (
-    insert into envelopes (company_id, day, wamid, event, message_id, body, delivery_ids)
-    select wanted.company_id, today, wanted.wamid, wanted.event, wanted.message_id, wanted.body, wanted.delivery_ids
+    insert into envelopes (company_id, day, event, event_id, message_id, body, delivery_ids)
+    select wanted.company_id, today, wanted.event, wanted.event_id, wanted.message_id, wanted.body, wanted.delivery_ids
     from wanted
-    order by wanted.company_id, wanted.wamid -- one order of locks for all who write at once
-    on conflict (company_id, wamid, day) do nothing
-    returning envelopes.company_id, envelopes.wamid, envelopes.delivery_ids
+    order by wanted.company_id, wanted.event, wanted.event_id -- one order of locks for all who write at once
+    on conflict (company_id, event, event_id, day) do nothing
+    returning envelopes.company_id, envelopes.event, envelopes.event_id, envelopes.delivery_ids
   )
-  insert into deliveries as made (company_id, id, day, registration_id, wamid, claim_id, lease_until)
+  insert into deliveries as made (
+    company_id, id, day, registration_id, event, event_id, conversation_id, claim_id, lease_until
+  )
   select
-    wanted.company_id, one.delivery_id, today, one.receiver_id, wanted.wamid, receiver.claim_id,
+    wanted.company_id, one.delivery_id, today, one.receiver_id, wanted.event, wanted.event_id,
+    case when receiver.ordered then wanted.conversation_id end, receiver.claim_id,
     case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
   from wanted
-  join stored on (stored.company_id, stored.wamid, stored.delivery_ids)
-    = (wanted.company_id, wanted.wamid, wanted.delivery_ids)
+  join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
+    = (wanted.company_id, wanted.event, wanted.event_id, wanted.delivery_ids)
   cross join lateral unnest(wanted.receivers, wanted.delivery_ids) as one (receiver_id, delivery_id)
   join receiver on (receiver.company_id, receiver.id) = (wanted.company_id, one.receiver_id)
   order by one.delivery_id

@@ -2,18 +2,9 @@
 -- Companies and registrations are read once, under shared locks, and first: a change that has been answered is seen.
 create function start_attempts(held jsonb)
 returns table (
-  company_id bigint,
-  delivery_id bigint,
-  registration_id bigint,
-  round integer,
-  attempt integer,
-  wamid text,
-  event text,
-  body text,
-  url text,
-  method text,
-  static_headers text,
-  secret text
+  company_id bigint, delivery_id bigint, registration_id bigint, round integer, attempt integer, event text, event_id text,
+  body text, url text, method text, static_headers text, secret text,
+  waits boolean -- an earlier delivery about the conversation has not finished: no attempt starts
 )
 language plpgsql
 set enable_hashjoin = off
@@ -32,7 +23,7 @@ begin
     cross join lateral (
       select
         known.company_id, known.id, known.day, known.registration_id, known.round, known.attempts + 1 as attempt,
-        known.wamid
+        known.event, known.event_id, known.conversation_id
       from deliveries known
       where known.id = given.delivery_id and known.company_id = given.company_id
         and known.day = (given.delivery_id / 1000000000)::integer
@@ -62,14 +53,22 @@ begin
     ) as active
   )
   select
-    due.company_id, due.id, due.registration_id, due.round, due.attempt, due.wamid, envelope.event, envelope.body,
-    receiver.url, receiver.method, receiver.static_headers, receiver.secret
+    due.company_id, due.id, due.registration_id, due.round, due.attempt, due.event, due.event_id, envelope.body,
+    receiver.url, receiver.method, receiver.static_headers, receiver.secret,
+    due.conversation_id is not null and exists (
+      select
+      from deliveries earlier
+      where earlier.company_id = due.company_id and earlier.registration_id = due.registration_id
+        and earlier.conversation_id = due.conversation_id and earlier.status = 'pending' and earlier.id < due.id
+        and earlier.day <= due.day
+    )
   from due
   join receiver on receiver.company_id = due.company_id and receiver.id = due.registration_id
   cross join lateral (
-    select known.event, known.body
+    select known.body
     from envelopes known
-    where known.company_id = due.company_id and known.wamid = due.wamid and known.day = due.day
+    where known.company_id = due.company_id and known.event = due.event and known.event_id = due.event_id
+      and known.day = due.day
     limit 1
   ) as envelope;
 end

@@ -1,0 +1,33 @@
+import { listChangedContacts } from '../../contacts/changed-contact-store.ts'
+import { CONTACT_EXAMPLE, ContactReplyShape, toContactReply } from '../../contacts/contact-reply.ts'
+import { CONTACT_CHANGES } from '../../record-change.ts'
+import { type RecordEventKind, recordEvent } from './event-kind.ts'
+
+const NAME = 'contact.changed'
+
+export const contactChanged: RecordEventKind<typeof NAME> = {
+  name: NAME,
+  operationId: 'receiveContactChange',
+  summary: 'Receive a change of a contact',
+  description:
+    'A contact was created, updated or deleted, or its consent to marketing changed, by the API, an import, a message, a send, or the customer. `data` is the contact as it is after the change; a deleted contact has `deleted` true.',
+  ...recordEvent(NAME, 'ContactChangedEvent', {
+    id: 'contact_4127.5d0ef1f0-7f0a-4d3c-9d0b-0e1a2b3c4d5e',
+    changes: CONTACT_CHANGES,
+    change: 'updated',
+    data: ContactReplyShape,
+    dataExample: CONTACT_EXAMPLE,
+  }),
+  async build(tx, { newId }, companyId, changes) {
+    const ids = [...new Set(changes.map(({ id }) => id))]
+    const contacts = new Map((await listChangedContacts(tx, companyId, ids)).map((one) => [one.id, one]))
+    return changes.flatMap(({ id, change }) => {
+      const contact = contacts.get(id)
+      if (contact === undefined) return []
+      const data = { ...toContactReply(companyId, contact), deleted: contact.isDeleted }
+      return [
+        { eventId: `contact_${id}.${newId()}`, messageId: null, conversationId: null, channelIds: null, change, data },
+      ]
+    })
+  },
+}

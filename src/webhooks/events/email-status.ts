@@ -1,0 +1,31 @@
+import { EMAIL_STATS_EXAMPLE, EmailStats, toEmailStats } from '../../emails/email-shape.ts'
+import { listEmailsByIds } from '../../emails/email-store.ts'
+import { EMAIL_CHANGES } from '../../record-change.ts'
+import { type RecordEventKind, recordEvent } from './event-kind.ts'
+
+const NAME = 'email.status'
+
+export const emailStatus: RecordEventKind<typeof NAME> = {
+  name: NAME,
+  operationId: 'receiveEmailStatus',
+  summary: 'Receive the status of an email',
+  description:
+    'A mail server took an email or refused it for good, the email came back, its recipient opened it, followed a link, or unsubscribed. Each comes once: `opened` and `clicked` at the first open and click. `data` is the email as its statistics show it.',
+  ...recordEvent(NAME, 'EmailStatusEvent', {
+    id: 'eml_7Jq2mZp4Vx9Kt1Rb6Ws8Yd3F.opened',
+    changes: EMAIL_CHANGES,
+    change: 'opened',
+    data: EmailStats,
+    dataExample: EMAIL_STATS_EXAMPLE,
+  }),
+  async build(tx, _deps, companyId, changes) {
+    const ids = [...new Set(changes.map(({ id }) => id))]
+    const emails = new Map((await listEmailsByIds(tx, companyId, ids)).map(({ id, ...email }) => [id, email]))
+    return changes.flatMap(({ id, change }) => {
+      const email = emails.get(id)
+      if (email === undefined) return []
+      const eventId = `${email.uid}.${change}`
+      return [{ eventId, messageId: null, conversationId: null, channelIds: null, change, data: toEmailStats(email) }]
+    })
+  },
+}

@@ -1,0 +1,214 @@
+import { Type } from 'typebox'
+import { nullableInteger, nullableText, nullableTime } from '../../http/shapes.ts'
+import {
+  type ChangeItem,
+  type InboundItem,
+  type MessageItem,
+  NO_DETAILS,
+  type ReactionItem,
+} from '../../providers/events/event-item.ts'
+import { PROVIDER_NAMES, type ProviderName } from '../../providers/provider-name.ts'
+import { digitsOf } from '../../text/phone.ts'
+import type { EventKind } from './event-kind.ts'
+
+export const MESSAGE_RECEIVED = 'whatsapp.message.received'
+
+const orNull = <T extends Parameters<typeof Type.Union>[0][number]>(shape: T) => Type.Union([shape, Type.Null()])
+const ProvidersOwn = (description: string) => orNull(Type.Object({}, { additionalProperties: true, description }))
+
+const Media = Type.Object(
+  {
+    kind: Type.Enum(['image', 'video', 'audio', 'document'], { description: 'A sticker is an `image`.' }),
+    mimeType: nullableText('The MIME type.'),
+    filename: nullableText('The name of the file.'),
+    caption: nullableText('The text below the file.'),
+    voice: Type.Boolean({ description: 'Whether the file is a voice note.' }),
+    providerMediaId: nullableText('The id of the file at the provider.'),
+  },
+  { title: 'EnvelopeMedia' },
+)
+
+const Reply = Type.Object(
+  {
+    id: nullableText('The id of the button or of the row of a list.'),
+    title: nullableText('The title of the button or row.'),
+    payload: nullableText('The payload of the button of a template.'),
+    responseJson: nullableText('The answers of a flow, as JSON text.'),
+  },
+  { title: 'EnvelopeReply', description: 'The choice of the customer.' },
+)
+
+const Message = Type.Object(
+  {
+    wamid: Type.String({ description: 'The id of the message at the provider.' }),
+    type: Type.String({
+      description: 'The type of the provider, except that a sticker is an `image` and a voice note an `audio`.',
+    }),
+    text: nullableText('The text, caption, button title or new text of an edit, else a placeholder such as `[image]`.'),
+    media: Type.Optional(Media),
+    reaction: Type.Optional(
+      Type.Object(
+        {
+          targetWamid: nullableText('The message that the reaction is for.'),
+          emoji: nullableText('The emoji; null when the reaction was removed.'),
+        },
+        { title: 'EnvelopeReaction' },
+      ),
+    ),
+    isEcho: Type.Boolean({ description: 'Whether the business wrote the message in its phone app.' }),
+    timestamp: nullableInteger('The time in epoch seconds.'),
+    timestampIso: nullableTime('The same time in ISO 8601.'),
+    reply: orNull(Reply),
+    quotedWamid: nullableText('The message that this one answers.'),
+    originalWamid: nullableText('The message that this one edits or revokes.'),
+    groupId: nullableText('The group of the message; `contact` is the writer.'),
+    referral: ProvidersOwn('The ad or post that the customer came from, as the provider describes it.'),
+    location: ProvidersOwn('The location as the provider describes it.'),
+    contacts: orNull(
+      Type.Array(Type.Object({}, { additionalProperties: true }), {
+        description: 'The shared contact cards as the provider describes them.',
+      }),
+    ),
+    order: ProvidersOwn('The order as the provider describes it.'),
+  },
+  { title: 'EnvelopeMessage' },
+)
+
+/** An envelope as a receiver gets it. */
+const EXAMPLE = {
+  version: '1',
+  event: MESSAGE_RECEIVED,
+  companyId: 1,
+  channel: { provider: PROVIDER_NAMES[0], phoneNumber: '390655501234', channelId: 3 },
+  contact: { phone: '393331234567', name: 'Ada Rossi', userId: null },
+  message: {
+    wamid: 'wamid.HBgMMzkzMzMx',
+    type: 'text',
+    text: 'Is my order ready?',
+    isEcho: false,
+    timestamp: 1772443800,
+    timestampIso: '2026-03-02T09:30:00.000Z',
+    reply: null,
+    quotedWamid: null,
+    originalWamid: null,
+    groupId: null,
+    referral: null,
+    location: null,
+    contacts: null,
+    order: null,
+  },
+  raw: { object: 'whatsapp_business_account', entry: [] },
+}
+
+/** The body that a receiver gets for each message (spec: Envelope; decisions: Envelope). */
+export const Envelope = Type.Object(
+  {
+    version: Type.Literal('1', { description: 'The version of the envelope; additions do not change it.' }),
+    event: Type.Literal(MESSAGE_RECEIVED),
+    companyId: Type.Integer({ description: 'The id of the company.' }),
+    channel: Type.Object({
+      provider: Type.Enum(PROVIDER_NAMES),
+      phoneNumber: nullableText('The digits of the number that received the message.'),
+      channelId: nullableInteger('The id of the number.'),
+    }),
+    contact: Type.Object({
+      phone: nullableText('Digits; null while the customer hides the phone number.'),
+      name: nullableText('The profile name.'),
+      userId: nullableText('The user id at the provider.'),
+    }),
+    message: Message,
+    raw: Type.Object(
+      {},
+      {
+        additionalProperties: true,
+        description: 'The JSON of the provider for this message, not part of the contract.',
+      },
+    ),
+  },
+  { title: 'Envelope', example: EXAMPLE },
+)
+
+export const messageReceived = {
+  name: MESSAGE_RECEIVED,
+  operationId: 'receiveMessage',
+  summary: 'Receive a message',
+  description: 'A customer wrote a message, or the business wrote one in its phone app.',
+  shape: Envelope,
+  example: EXAMPLE,
+} satisfies EventKind
+
+/** An item that receivers get. */
+export type Forwardable = (MessageItem | ChangeItem | ReactionItem) & { isForwarded: true }
+
+export type EnvelopeChannel = {
+  companyId: number
+  provider: ProviderName
+  /** Our stored number, in any formatting; null takes the one that the event names. */
+  phoneNumber: string | null
+  channelId: number | null
+}
+
+/** Whether deliveries are made of an item: messages, changes and reactions that receivers may subscribe to. */
+export const isForwardable = (item: InboundItem): item is Forwardable =>
+  (item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction') && item.isForwarded
+
+/**
+ * The body of every delivery of this item, serialised once (spec: Envelope). `raw` is the provider's own text, spliced
+ * in as it came; like any JSON it may hold `\u0000` and lone surrogates as escapes, so keep the result as text, not as
+ * jsonb.
+ */
+export function buildEnvelope(item: Forwardable, channel: EnvelopeChannel): string {
+  const envelope = {
+    version: '1',
+    event: MESSAGE_RECEIVED,
+    companyId: channel.companyId,
+    channel: {
+      provider: channel.provider,
+      phoneNumber: digitsOf(channel.phoneNumber ?? '') || item.businessPhone,
+      channelId: channel.channelId,
+    },
+    contact: { phone: item.customer.phone, name: item.customer.profileName, userId: item.customer.userId },
+    message: toMessage(item),
+  }
+  return `${JSON.stringify(envelope).slice(0, -1)},"raw":${item.raw()}}`
+}
+
+/** Members in the order of the specification's table. */
+const toMessage = (item: Forwardable) => ({
+  wamid: item.wamid,
+  ...(item.kind === 'reaction' ? toReaction(item) : toContent(item)),
+  isEcho: item.isEcho,
+  timestamp: item.timestamp,
+  timestampIso: item.timestamp === null ? null : new Date(item.timestamp * 1000).toISOString(),
+  ...toAdditions(item),
+})
+
+/** Members that the specification does not know (decisions: Envelope); null where they are absent. */
+function toAdditions(item: Forwardable) {
+  const { quotedWamid, originalWamid, details } = item.kind === 'reaction' ? NOTHING_MORE : item
+  const { reply, referral, location, contacts, order } = details
+  return { reply, quotedWamid, originalWamid, groupId: item.groupId, referral, location, contacts, order }
+}
+
+const NOTHING_MORE = { quotedWamid: null, originalWamid: null, details: NO_DETAILS }
+
+const toContent = ({ type, text, media }: MessageItem | ChangeItem) => ({
+  type,
+  text,
+  ...(media && { media: toMedia(media) }),
+})
+
+const toMedia = ({ kind, mimeType, filename, caption, voice, providerMediaId }: NonNullable<MessageItem['media']>) => ({
+  kind,
+  mimeType,
+  filename,
+  caption,
+  voice,
+  providerMediaId,
+})
+
+const toReaction = ({ targetWamid, emoji }: ReactionItem) => ({
+  type: 'reaction',
+  text: null,
+  reaction: { targetWamid, emoji },
+})

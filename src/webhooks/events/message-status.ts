@@ -1,0 +1,105 @@
+import { Type } from 'typebox'
+import { listConversationsByIds } from '../../conversations/conversation-list-store.ts'
+import {
+  CONVERSATION_EXAMPLE,
+  ConversationRecord,
+  MESSAGE_EXAMPLE,
+  MessageRecord,
+  toConversationRecord,
+  toMessageRecord,
+} from '../../conversations/conversation-reply.ts'
+import { listMessagesByIds } from '../../conversations/conversation-store.ts'
+import { type ChangeOf, REPORTED_STATUSES } from '../../record-change.ts'
+import { type RecordEventKind, recordEvent } from './event-kind.ts'
+
+const NAME = 'whatsapp.message.status'
+
+type Status = (typeof REPORTED_STATUSES)[number]
+
+/** How far a message has come; a status that is not listed is before all of them. */
+const RANK: Readonly<Record<string, number>> = { sent: 2, failed: 3, delivered: 4, read: 5 }
+const rankOf = (status: string): number => RANK[status] ?? 0
+
+/**
+ * The statuses that a message reached on its way, in order of rank: a message that is read was sent and delivered, whichever
+ * report came first. A failed one may still turn out to be delivered.
+ */
+export function statusesReached(before: string, after: string): Status[] {
+  if (after === 'failed') return rankOf(before) < rankOf(after) ? ['failed'] : []
+  return (['sent', 'delivered', 'read'] as const).filter(
+    (status) => rankOf(before) < rankOf(status) && rankOf(status) <= rankOf(after),
+  )
+}
+
+const { chatId, contact, sender } = CONVERSATION_EXAMPLE
+const EXAMPLE = {
+  ...MESSAGE_EXAMPLE,
+  direction: 'outbound',
+  type: 'text',
+  text: 'Your order is ready.',
+  media: null,
+  status: 'delivered',
+  senderName: 'Order desk',
+  chatId,
+  contact,
+  sender,
+}
+
+const Data = Type.Object(
+  {
+    ...MessageRecord.properties,
+    chatId: ConversationRecord.properties.chatId,
+    contact: ConversationRecord.properties.contact,
+    sender: ConversationRecord.properties.sender,
+  },
+  {
+    title: 'MessageStatus',
+    description:
+      'The message as the conversation shows it, with its conversation. `status` is the status of the event.',
+    example: EXAMPLE,
+  },
+)
+
+export const messageStatus: RecordEventKind<typeof NAME> = {
+  name: NAME,
+  operationId: 'receiveMessageStatus',
+  summary: 'Receive the status of a message',
+  description:
+    'A message of the business was sent, delivered, read, or failed; also an answer and a message from the phone app. Each status comes once, in the order of `sent`, `delivered`, `read`: a message that is read was sent and delivered, whichever report of the provider came first. `data.error` says why a message failed.',
+  ...recordEvent(NAME, 'MessageStatusEvent', {
+    id: 'msg_90217.delivered',
+    changes: REPORTED_STATUSES,
+    change: 'delivered',
+    data: Data,
+    dataExample: EXAMPLE,
+  }),
+  async build(tx, { mediaAddress, now }, companyId, changes) {
+    const reached = changes.flatMap(toReached)
+    const messages = await listMessagesByIds(tx, companyId, distinct(reached.map(({ id }) => id)))
+    const ids = distinct(messages.map(({ conversationId }) => conversationId))
+    const conversations = new Map((await listConversationsByIds(tx, companyId, ids)).map((one) => [one.id, one]))
+    const byId = new Map(messages.map((message) => [message.id, message]))
+    return reached.flatMap(({ id, status }) => {
+      const message = byId.get(id)
+      const conversation = message && conversations.get(message.conversationId)
+      if (message === undefined || conversation === undefined) return []
+      const { chatId, contact, sender } = toConversationRecord(conversation, now())
+      const record = toMessageRecord({ ...message, status }, companyId, mediaAddress)
+      return [
+        {
+          eventId: `msg_${id}.${status}`,
+          messageId: id,
+          conversationId: chatId,
+          channelIds: [sender.channelId],
+          change: status,
+          data: { ...record, error: status === 'failed' ? record.error : null, chatId, contact, sender },
+        },
+      ]
+    })
+  },
+}
+
+const toReached = ({ id, before, after }: ChangeOf<typeof NAME>) =>
+  statusesReached(before, after).map((status) => ({ id, status }))
+
+const distinct = (ids: readonly number[]): number[] => [...new Set(ids)]
