@@ -10,7 +10,9 @@ const { db } = await createTestDatabase()
 async function createMessages() {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[1, '39333', '39333']],
-    conversations: [[1, '39333', 1, 'open']],
+    customers: [[1, 1, '39333']],
+    identities: [['39333', 1]],
+    conversations: [[1, 1, 'open']],
   })
   await db`
     insert into senders (

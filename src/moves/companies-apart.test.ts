@@ -20,8 +20,8 @@ test.each([
   [
     'a leased delivery',
     (companyId: number) => db`
-      insert into deliveries (company_id, registration_id, wamid, claim_id, lease_until)
-      values (${companyId}, 1, 'w', gen_random_uuid(), now() + interval '1 minute')
+      insert into deliveries (company_id, registration_id, event, event_id, claim_id, lease_until)
+      values (${companyId}, 1, 'e', 'w', gen_random_uuid(), now() + interval '1 minute')
     `,
   ],
   [
@@ -41,7 +41,8 @@ test.each([
 ])('%s keeps its company busy, and no other one', async (_, begin) => {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[1, '39333', '39333']],
-    conversations: [[1, '39333', 1, 'open']],
+    customers: [[1, 1, '39333']],
+    conversations: [[1, 1, 'open']],
   })
   await begin(twinId)
   expect([await isBusy(db, companyId, 5), await isBusy(db, twinId, 5)]).toEqual([false, true])
@@ -50,7 +51,8 @@ test.each([
 test('the files of a move are those of the company', async () => {
   const { companyId, twinId } = await createTwins(db, {
     contacts: [[1, '39333', '39333']],
-    conversations: [[1, '39333', 1, 'open']],
+    customers: [[1, 1, '39333']],
+    conversations: [[1, 1, 'open']],
   })
   for (const id of [companyId, twinId]) {
     await db`
@@ -81,7 +83,10 @@ test('ids go on after those of the company that was moved', async () => {
   const day = Math.floor(Date.now() / 86_400_000)
   for (const [id, place] of [[companyId, 70] as const, [twinId, 700] as const]) {
     const deliveryId = (day + 1) * 1_000_000_000 + place
-    await db`insert into deliveries (company_id, id, day, registration_id, wamid) values (${id}, ${deliveryId}, ${day + 1}, 1, 'w')`
+    await db`
+      insert into deliveries (company_id, id, day, registration_id, event, event_id)
+      values (${id}, ${deliveryId}, ${day + 1}, 1, 'e', 'w')
+    `
   }
   await db.begin((tx) => advanceSequences(tx, companyId))
   const [next] = await db`
@@ -92,6 +97,9 @@ test('ids go on after those of the company that was moved', async () => {
 
 test('a move needs the key of opt-outs when the company has opt-outs of erased persons', async () => {
   const { companyId, twinId } = await createTwins(db)
-  await db`insert into opt_outs (company_id, channel, identity) values (${twinId}, 'email', 'hash:1')`
+  await db`
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    values (${twinId}, 'email', 'hash:1', false, now(), 'erasure')
+  `
   expect([await hasHashedOptOuts(db, companyId), await hasHashedOptOuts(db, twinId)]).toEqual([false, true])
 })

@@ -1,7 +1,6 @@
-import { randomBytes, scryptSync } from 'node:crypto'
-import { Readable } from 'node:stream'
+import { createHmac, type Hmac, randomBytes, scryptSync } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../db/connect.ts'
+import type { Db, Pool } from '../db/connect.ts'
 import { companyNotFound } from '../errors.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { addressSecretOf } from '../media/signed-address.ts'
@@ -12,6 +11,7 @@ import {
   deleteRows,
   findMovingCompany,
   hasHashedOptOuts,
+  hasIdAbove,
   insertRows,
   isBusy,
   listTransactions,
@@ -22,7 +22,10 @@ import {
   setClosed,
   setMediaSecret,
 } from './move-store.ts'
-import { MOVED_TABLES, type MovedTable, SECRET_COLUMNS } from './moved-tables.ts'
+import { createBlobs } from './moved-blobs.ts'
+import { createInserts, recode } from './moved-rows.ts'
+import { MOVED_TABLES } from './moved-tables.ts'
+import { forgetFiles, lockImport, noteFile, removeLeftFiles } from './moving-file-store.ts'
 import {
   createTransferFile,
   type Entry,
@@ -53,8 +56,11 @@ const CACHED_SECONDS = 8
 const BUSY_LOOK_MS = 250
 const BUSY_DEADLINE_MS = 120_000
 const PIECE_BYTES = 48 * 1024
-const ROWS_AT_ONCE = 200
-const MAX_BLOB_BYTES = 1024 ** 3
+/**
+ * The highest id of a row in a file. The sequences, which all companies share, go on after it: a file must not bring them to
+ * their end, nor beyond 2^53, up to which JSON keeps numbers exactly.
+ */
+const MAX_ID = 1_000_000_000_000_000
 
 /**
  * Closes a company and writes everything of it to a file (docs/scaling.md, Moving a company). It stays closed until
@@ -69,8 +75,8 @@ export async function exportCompany(
   const company = await findMovingCompany(deps.db, companyId)
   if (company === undefined) throw companyNotFound()
   const salt = randomBytes(16).toString('base64')
-  const transfer = transferCipher(passphrase, salt)
-  const writer = await createTransferFile(file)
+  const { transfer, authenticator } = transferKeys(passphrase, salt)
+  const writer = await createTransferFile(file, authenticator())
   await setClosed(deps.db, companyId, true)
   await untilQuiet(deps.db, companyId, cachedSeconds)
   const [key = ''] = deps.encryptionKeys
@@ -139,26 +145,18 @@ export async function importCompany(
   deps: MoveDeps,
   { file, passphrase }: { file: string; passphrase: string },
 ): Promise<{ companyId: number; name: string }> {
-  await checkFile(file)
-  const entries = readTransferFile(file)
+  const { transfer, authenticator } = await readKeys(file, passphrase)
+  await checkFile(file, authenticator)
+  const entries = readTransferFile(file, authenticator())
   const header = await readHeader(entries)
-  const transfer = transferCipher(passphrase, header.salt)
   const mediaSecret = decryptWith(transfer, header.mediaSecret)
   await checkTarget(deps, header, transfer)
+  const remove = (key: string) => deps.blobStore.remove(key)
+  await removeLeftFiles(deps.db, remove)
   try {
-    await deps.db.begin(async (tx) => {
-      await makePastDays(tx, deps.deliveryLogDays)
-      const insert = createInserts((table, rows) => insertRows(tx, table, rows))
-      const blobs = createBlobs(deps.blobStore)
-      for await (const entry of entries) {
-        if ('table' in entry) await insert.add(entry.table, recode(entry.table, entry.row, transfer, deps.cipher))
-        else if ('blob' in entry) await blobs.add(entry)
-      }
-      await insert.flush()
-      await setMediaSecret(tx, header.companyId, deps.cipher.encrypt(mediaSecret))
-      await advanceSequences(tx, header.companyId)
-    })
+    await deps.db.begin((tx) => insertCompany(tx, deps, { header, entries, transfer, mediaSecret }))
   } catch (error) {
+    await removeLeftFiles(deps.db, remove)
     if (error instanceof Error && 'code' in error && error.code === '23505') {
       throw new MoveRefused(`A key or number of the company is known here already: ${error.message}`)
     }
@@ -167,18 +165,59 @@ export async function importCompany(
   return { companyId: header.companyId, name: header.name }
 }
 
-/** Before anything is written, the whole file is read for its checksum. */
-async function checkFile(file: string): Promise<void> {
-  for await (const _ of readTransferFile(file));
+type Import = { header: Header; entries: AsyncGenerator<Header | Entry>; transfer: Cipher; mediaSecret: string }
+
+/** Writes the rows and stores the files of a company. Every row gets the company of the header, whatever it names. */
+async function insertCompany(
+  tx: Db,
+  deps: MoveDeps,
+  { header: { companyId }, entries, transfer, mediaSecret }: Import,
+): Promise<void> {
+  if (!(await lockImport(tx, companyId))) throw new MoveRefused(`Another import of company ${companyId} runs`)
+  await makePastDays(tx, deps.deliveryLogDays)
+  const insert = createInserts((table, rows) => insertRows(tx, table, companyId, rows))
+  const blobs = createBlobs(deps.blobStore, { companyId, note: (key) => noteFile(deps.db, companyId, key) })
+  try {
+    for await (const entry of entries) {
+      if ('table' in entry) await insert.add(entry.table, recode(entry.table, entry.row, transfer, deps.cipher))
+      else if ('blob' in entry) await blobs.add(entry)
+    }
+  } finally {
+    await blobs.abort()
+  }
+  await insert.flush()
+  await setMediaSecret(tx, companyId, deps.cipher.encrypt(mediaSecret))
+  if (await hasIdAbove(tx, companyId, MAX_ID)) throw new MoveRefused(`The file has ids above ${MAX_ID}`)
+  await advanceSequences(tx, companyId)
+  await forgetFiles(tx, companyId)
+}
+
+type Authenticator = () => Hmac
+
+/**
+ * The keys that the passphrase and the salt of the file make. The header is not authentic yet: nothing but its salt and a
+ * secret, which tells whether the passphrase is right, is used.
+ */
+async function readKeys(file: string, passphrase: string): Promise<{ transfer: Cipher; authenticator: Authenticator }> {
+  const entries = readTransferFile(file)
+  const header = await readHeader(entries).finally(() => entries.return(undefined))
+  const keys = transferKeys(passphrase, header.salt)
+  decryptWith(keys.transfer, header.mediaSecret)
+  return keys
+}
+
+/** Before anything is written, the whole file is read for its authentication code. */
+async function checkFile(file: string, authenticator: Authenticator): Promise<void> {
+  for await (const _ of readTransferFile(file, authenticator()));
 }
 
 async function readHeader(entries: AsyncGenerator<Header | Entry>): Promise<Header> {
   const first = (await entries.next()).value
-  if (first === undefined || !('format' in first) || first.format !== FORMAT) {
+  if (first === undefined || !('format' in first) || first.format !== FORMAT || typeof first.salt !== 'string') {
     throw new MoveRefused('The file is no export of a company')
   }
   if (first.version !== FORMAT_VERSION)
-    throw new MoveRefused(`The file has version ${first.version} of the format, not 1`)
+    throw new MoveRefused(`The file has version ${first.version} of the format, not ${FORMAT_VERSION}`)
   return first
 }
 
@@ -204,59 +243,6 @@ function decryptWith(transfer: Cipher, sealed: string): string {
   }
 }
 
-/** Collects rows of one table until there are enough for a statement. */
-function createInserts(insert: (table: MovedTable, rows: string[]) => Promise<void>) {
-  let table: MovedTable | undefined
-  let rows: string[] = []
-  const flush = async () => {
-    if (table !== undefined && rows.length > 0) await insert(table, rows)
-    rows = []
-  }
-  return {
-    add: async (next: MovedTable, row: string) => {
-      if (!MOVED_TABLES.includes(next)) throw new MoveRefused(`The file names the table ${next}`)
-      if (next !== table || rows.length >= ROWS_AT_ONCE) await flush()
-      table = next
-      rows.push(row)
-    },
-    flush,
-  }
-}
-
-/** Stores the files whose pieces it gets, one after another, without holding a whole one. */
-function createBlobs(store: BlobStore) {
-  let body: Readable | undefined
-  let stored: Promise<unknown> = Promise.resolve()
-  return {
-    add: async ({ blob, mimeType, piece }: Extract<Entry, { blob: string }>) => {
-      if (body === undefined) {
-        body = new Readable({ read: () => {} })
-        stored = store.put(blob, body, { mimeType, maxBytes: MAX_BLOB_BYTES })
-        stored.catch(() => {})
-      }
-      body.push(piece === '' ? null : Buffer.from(piece, 'base64'))
-      if (piece !== '') {
-        while (body.readableLength > 4 * PIECE_BYTES) await sleep(1)
-        return
-      }
-      body = undefined
-      await stored
-    },
-  }
-}
-
-/** The row with its secrets encrypted by another cipher. */
-function recode(table: MovedTable, text: string, from: Cipher, to: Cipher): string {
-  const columns = SECRET_COLUMNS[table]
-  if (columns === undefined) return text
-  const row: Record<string, unknown> = JSON.parse(text)
-  for (const column of columns) {
-    const value = row[column]
-    if (typeof value === 'string') row[column] = to.encrypt(from.decrypt(value))
-  }
-  return JSON.stringify(row)
-}
-
 /** Opens a company again that was exported: its waiting work continues. */
 export async function reopenCompany(deps: Pick<MoveDeps, 'db'>, companyId: number): Promise<void> {
   await requireClosed(deps.db, companyId)
@@ -280,8 +266,13 @@ async function requireClosed(db: Pool, companyId: number): Promise<void> {
   if (!company.isClosed) throw new MoveRefused(`Company ${companyId} is not closed: export it first`)
 }
 
-function transferCipher(passphrase: string, salt: string): Cipher {
+/** Two keys: one encrypts secrets, the other one authenticates the file. */
+function transferKeys(passphrase: string, salt: string): { transfer: Cipher; authenticator: Authenticator } {
   if (passphrase.length < MIN_PASSPHRASE)
     throw new MoveRefused(`The passphrase needs at least ${MIN_PASSPHRASE} characters`)
-  return createCipher([scryptSync(passphrase, Buffer.from(salt, 'base64'), 32).toString('base64')])
+  const keys = scryptSync(passphrase, Buffer.from(salt, 'base64'), 64)
+  return {
+    transfer: createCipher([keys.subarray(0, 32).toString('base64')]),
+    authenticator: () => createHmac('sha256', keys.subarray(32)),
+  }
 }

@@ -91,14 +91,17 @@ export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{
   for await (const rows of cursor) yield [...rows]
 }
 
-/** Inserts rows as they were. Jobs get ids of this installation. */
-export async function insertRows(tx: Db, table: MovedTable, rows: readonly string[]): Promise<void> {
+/** Inserts rows as they were, all of them for the company. Jobs get ids of this installation. */
+export async function insertRows(tx: Db, table: MovedTable, companyId: number, rows: readonly string[]): Promise<void> {
+  const key = table === 'companies' ? 'id' : 'company_id'
   const columns = await columnsOf(tx, table)
   const list = columns.filter((column) => table !== 'jobs' || column !== 'id').map((column) => `"${column}"`)
   await tx.unsafe(
     `insert into ${table} (${list.join(', ')}) overriding system value
-     select ${list.join(', ')} from jsonb_populate_recordset(null::${table}, $1::text::jsonb)`,
-    [`[${rows.join(',')}]`],
+     select ${list.join(', ')}
+     from jsonb_array_elements($1::text::jsonb) as moved,
+       jsonb_populate_record(null::${table}, moved || jsonb_build_object('${key}', $2::bigint))`,
+    [`[${rows.join(',')}]`, companyId],
   )
 }
 
@@ -114,14 +117,7 @@ async function columnsOf(tx: Db, table: MovedTable): Promise<string[]> {
 
 /** Lets the sequences of ids go on after the ids of the company: it never gets one of them again. */
 export async function advanceSequences(tx: Db, companyId: number): Promise<void> {
-  const sequences = await tx<{ table: MovedTable; column: string; sequence: string }[]>`
-    select relation.relname as table, attribute.attname as column,
-      pg_get_serial_sequence(relation.relname, attribute.attname) as sequence
-    from pg_attribute attribute
-    join pg_class relation on relation.oid = attribute.attrelid
-    where attribute.attidentity <> '' and relation.relname = any (${MOVED_TABLES.filter(isWithinCompany)}::text[])
-  `
-  for (const { table, column, sequence } of sequences) {
+  for (const { table, column, sequence } of await listSequences(tx)) {
     await advance(tx, sequence, tx`select max(${tx(column)}) from ${tx(table)} where company_id = ${companyId}`)
   }
   for (const table of ['deliveries', 'delivery_attempts']) {
@@ -132,6 +128,27 @@ export async function advanceSequences(tx: Db, companyId: number): Promise<void>
     )
   }
 }
+
+/** Whether the company has an id above this one in a column whose sequence all companies share. */
+export async function hasIdAbove(tx: Db, companyId: number, most: number): Promise<boolean> {
+  for (const { table, column } of await listSequences(tx)) {
+    const [row] = await tx<[{ isAbove: boolean | null }]>`
+      select max(${tx(column)}) > ${most}::bigint as is_above from ${tx(table)} where company_id = ${companyId}
+    `
+    if (row.isAbove) return true
+  }
+  return false
+}
+
+type Sequence = { table: MovedTable; column: string; sequence: string }
+
+const listSequences = (tx: Db): Promise<Sequence[]> => tx<Sequence[]>`
+  select relation.relname as table, attribute.attname as column,
+    pg_get_serial_sequence(relation.relname, attribute.attname) as sequence
+  from pg_attribute attribute
+  join pg_class relation on relation.oid = attribute.attrelid
+  where attribute.attidentity <> '' and relation.relname = any (${MOVED_TABLES.filter(isWithinCompany)}::text[])
+`
 
 const isWithinCompany = (table: MovedTable): boolean => table !== 'companies' && table !== 'jobs'
 
@@ -168,10 +185,11 @@ export async function setMediaSecret(tx: Db, companyId: number, sealed: string):
 }
 
 /**
- * Whether opt-outs of erased persons exist: their hashes hold only with the key of the installation that made them.
+ * Whether opt-outs of erased persons exist: their hashes hold only with the key of the installation that made them. Hashes of
+ * erased messages hold for 30 days at most, and are of no use elsewhere.
  */
 export async function hasHashedOptOuts(tx: Db, companyId: number): Promise<boolean> {
-  const rows = await tx`select from opt_outs where company_id = ${companyId} and identity like 'hash:%' limit 1`
+  const rows = await tx`select from consents where company_id = ${companyId} and identity like 'hash:%' limit 1`
   return rows.length > 0
 }
 

@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { contactNotFound } from '../errors.ts'
 import { fileContent, pathId } from '../http/shapes.ts'
+import { streamParts } from '../http/stream-parts.ts'
 import { parseId } from '../ids.ts'
 import { type ArchiveDeps, archiveContact } from './archive.ts'
 
@@ -20,7 +20,7 @@ export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
           operationId: 'archiveContact',
           summary: 'Read everything stored about a contact',
           description:
-            'Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
+            'Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased.',
           params: Type.Object({ id: pathId('ContactId', 'The id of the contact.') }),
           response: { 200: fileContent('Everything stored about the contact.', { 'application/x-ndjson': EXAMPLE }) },
         },
@@ -32,7 +32,7 @@ export function archiveRoutes(deps: ArchiveDeps): FastifyPluginAsyncTypebox {
         return reply
           .type('application/x-ndjson; charset=utf-8')
           .header('content-disposition', `attachment; filename="contact-${id}.ndjson"`)
-          .send(Readable.from(lines))
+          .send(streamParts(request, lines))
       },
     )
   }

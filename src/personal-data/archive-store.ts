@@ -10,9 +10,11 @@ export async function readArchivedContact(db: Db, companyId: number, contactId: 
       to_jsonb(contacts) - array['company_id', 'email_key', 'phone_identity', 'search_text', 'erased_at']
       || jsonb_build_object(
         'identities', (
-          select coalesce(jsonb_agg(alias.identity order by alias.identity), '[]')
-          from contact_aliases alias
-          where (alias.company_id, alias.contact_id) = (contacts.company_id, contacts.id)
+          select coalesce(jsonb_agg(distinct known.identity), '[]')
+          from customers customer
+          join customer_identities known
+            on (known.company_id, known.customer_id) = (customer.company_id, customer.id)
+          where (customer.company_id, customer.contact_id) = (contacts.company_id, contacts.id)
         )
       )
     )::text as row
@@ -22,46 +24,71 @@ export async function readArchivedContact(db: Db, companyId: number, contactId: 
   return found?.row
 }
 
-/** The next changes of consent after an id, oldest first, as JSON text. */
-export function readConsentRows(db: Db, companyId: number, contactId: number, after: number, limit: number) {
+/**
+ * The next entries of the ledger of consent after an id, oldest first, as JSON text: those that were said through the contact
+ * or under the identities, in clear or as a keyed hash.
+ */
+export function readConsentRows(
+  db: Db,
+  companyId: number,
+  contactId: number,
+  identities: readonly string[],
+  after: number,
+  limit: number,
+) {
   return db<ArchiveRow[]>`
-    select id, (to_jsonb(consent_changes) - array['company_id', 'contact_id'])::text as row
-    from consent_changes
-    where (company_id, contact_id) = (${companyId}, ${contactId}) and id > ${after}
-    order by id
+    with name as materialized (
+      select known.identity, form.identity as stored
+      from unnest(${[...identities]}::text[]) as known (identity)
+      cross join unnest(array[known.identity, keyed_hash(${companyId}, known.identity)]) as form (identity)
+    )
+    select
+      found.id,
+      (
+        to_jsonb(found) - array['company_id', 'contact_id', 'event_id']
+        || jsonb_build_object('identity', coalesce((select name.identity from name where name.stored = found.identity), found.identity))
+      )::text as row
+    from (
+      (
+        select consents.*
+        from consents
+        where consents.company_id = ${companyId}
+          and consents.identity in (select name.stored from name)
+          and consents.id > ${after}
+        order by consents.id
+        limit ${limit}
+      )
+      union
+      (
+        select consents.*
+        from consents
+        where (consents.company_id, consents.contact_id) = (${companyId}, ${contactId}) and consents.id > ${after}
+        order by consents.id
+        limit ${limit}
+      )
+    ) as found
+    order by found.id
     limit ${limit}
   `
 }
 
-/** The opt-outs kept under these identities, in clear or as a keyed hash, as JSON text. */
-export function readOptOutRows(db: Db, companyId: number, identities: readonly string[]) {
-  return db<{ row: string }[]>`
-    select jsonb_build_object('channel', opt_outs.channel, 'identity', known.identity, 'at', opt_outs.at)::text as row
-    from unnest(${[...identities]}::text[]) as known (identity)
-    join opt_outs
-      on opt_outs.company_id = ${companyId}
-      and opt_outs.channel in ('email', 'whatsapp')
-      and opt_outs.identity in (known.identity, opt_out_hash(${companyId}, known.identity))
-    order by known.identity, opt_outs.channel
-  `
-}
-
-/** These conversations with their customers' other identities, as JSON text. */
+/** These conversations with the address of their customer and all its identities, as JSON text. */
 export function readConversationRows(db: Db, companyId: number, ids: readonly number[]) {
   return db<ArchiveRow[]>`
     select
-      id,
+      conversations.id,
       (to_jsonb(conversations) - array['company_id', 'next_message_at'] || jsonb_build_object(
-        'aliases', (
-          select coalesce(jsonb_agg(known.alias order by known.alias), '[]')
-          from customer_aliases known
-          where (known.company_id, known.sender_id, known.customer)
-            = (conversations.company_id, conversations.sender_id, conversations.customer)
+        'phone', customer.phone,
+        'identities', (
+          select coalesce(jsonb_agg(known.identity order by known.identity), '[]')
+          from customer_identities known
+          where (known.company_id, known.customer_id) = (customer.company_id, customer.id)
         )
       ))::text as row
     from conversations
-    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
-    order by id
+    join customers customer on (customer.company_id, customer.id) = (conversations.company_id, conversations.customer_id)
+    where conversations.company_id = ${companyId} and conversations.id = any(${[...ids]}::bigint[])
+    order by conversations.id
   `
 }
 
@@ -104,11 +131,14 @@ export function readMessageRows(db: Db, companyId: number, ids: readonly number[
 }
 
 /** The deliveries of messages to receivers, and their answers. */
-export function readDeliveryRows(db: Db, companyId: number, wamids: readonly string[]) {
-  return db<{ row: string }[]>`
+export async function readDeliveryRows(
+  db: Db,
+  companyId: number,
+  wamids: readonly string[],
+): Promise<{ row: string }[]> {
+  const rows = await db<{ row: string; payload: string }[]>`
     select
       (to_jsonb(delivery) - array['company_id', 'day', 'lane', 'claim_id', 'lease_until', 'lease_expiries', 'faults'] || jsonb_build_object(
-        'payload', envelope.body::json,
         'attempts', (
           select coalesce(
             jsonb_agg(to_jsonb(made) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by made.id), '[]'
@@ -116,14 +146,17 @@ export function readDeliveryRows(db: Db, companyId: number, wamids: readonly str
           from delivery_attempts made
           where (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
         )
-      ))::text as row
+      ))::text as row,
+      -- As it was sent: jsonb has no NUL, which a customer may have written.
+      envelope.body as payload
     from unnest(${[...wamids]}::text[]) as name (wamid)
-    join envelopes envelope on (envelope.company_id, envelope.wamid) = (${companyId}, name.wamid)
+    join envelopes envelope on (envelope.company_id, envelope.event, envelope.event_id) = (${companyId}, 'whatsapp.message.received', name.wamid)
     cross join lateral unnest(envelope.delivery_ids) as one (id)
     join deliveries delivery
       on (delivery.company_id, delivery.id, delivery.day) = (envelope.company_id, one.id, envelope.day)
     order by delivery.id
   `
+  return rows.map(({ row, payload }) => ({ row: `${row.slice(0, -1)}, "payload": ${payload}}` }))
 }
 
 /**
@@ -158,14 +191,15 @@ export function readEmailRows(db: Db, companyId: number, address: string, after:
   `
 }
 
-/** The entries of the daily-limit ledger for these identities, as JSON text. */
-export function readDailyLimitRows(db: Db, companyId: number, identities: readonly string[]) {
+/** The places that the customers of a contact take in daily limits, as JSON text. */
+export function readDailyLimitRows(db: Db, companyId: number, contactId: number) {
   return db<{ row: string }[]>`
-    select jsonb_build_object('sender_id', entry.sender_id, 'customer', entry.customer, 'counted_at', entry.counted_at)::text
-      as row
-    from senders sender
-    join daily_limit_entries entry on (entry.company_id, entry.sender_id) = (sender.company_id, sender.id)
-    where sender.company_id = ${companyId} and entry.customer = any(${[...identities]}::text[])
+    select jsonb_build_object('scope', entry.scope, 'customer_id', entry.customer_id, 'counted_at', entry.counted_at)::text as row
+    from customers customer
+    cross join daily_limits daily
+    join daily_limit_entries entry
+      on (entry.company_id, entry.scope, entry.customer_id) = (daily.company_id, daily.scope, customer.id)
+    where (customer.company_id, customer.contact_id) = (${companyId}, ${contactId}) and daily.company_id = ${companyId}
     order by entry.counted_at
   `
 }

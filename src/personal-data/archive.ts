@@ -1,3 +1,4 @@
+import { addressIdentity } from '../contacts/consent/consent.ts'
 import { type Person, readPerson } from '../contacts/contact-erasure-store.ts'
 import {
   findConversations,
@@ -16,7 +17,6 @@ import {
   readDeliveryRows,
   readEmailRows,
   readMessageRows,
-  readOptOutRows,
   readRefusalRows,
 } from './archive-store.ts'
 import { textsOf, toSubject, writersOf } from './subject.ts'
@@ -55,24 +55,22 @@ type Lines = AsyncGenerator<string>
 const toLine = (type: string, data: string): string => `{"type":"${type}","data":${data}}\n`
 
 async function* writeArchive(archive: Archive, contact: string): Lines {
-  const { db, companyId, person } = archive
+  const { db, companyId, contactId } = archive
   yield toLine('contact', contact)
   yield* consents(archive)
-  const addresses = person.emailKey === null ? [] : [`mailto:${person.emailKey}`]
-  for (const { row } of await readOptOutRows(db, companyId, [...person.identities, ...addresses])) {
-    yield toLine('opt_out', row)
-  }
   yield* conversations(archive)
   yield* emails(archive)
   yield* refusals(archive)
   yield* items(archive)
-  for (const { row } of await readDailyLimitRows(db, companyId, person.identities)) yield toLine('daily_limit', row)
+  for (const { row } of await readDailyLimitRows(db, companyId, contactId)) yield toLine('daily_limit', row)
 }
 
-async function* consents({ db, companyId, contactId }: Archive): Lines {
+async function* consents({ db, companyId, contactId, person }: Archive): Lines {
+  const addresses = person.emailKey === null ? [] : [addressIdentity(person.emailKey)]
+  const names = [...person.identities, ...addresses]
   for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: { id: number; row: string }[] = await readConsentRows(db, companyId, contactId, after, ROWS)
-    for (const { row } of rows) yield toLine('consent_change', row)
+    const rows: { id: number; row: string }[] = await readConsentRows(db, companyId, contactId, names, after, ROWS)
+    for (const { row } of rows) yield toLine('consent', row)
     after = rows.at(-1)?.id
   }
 }

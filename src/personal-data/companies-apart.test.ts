@@ -9,7 +9,6 @@ import {
   readDeliveryRows,
   readEmailRows,
   readMessageRows,
-  readOptOutRows,
   readRefusalRows,
 } from './archive-store.ts'
 import { completeErasure, findErasure, insertErasure, recordFirstPass } from './erasure-store.ts'
@@ -22,9 +21,12 @@ const [PHONE, ADDRESS] = ['39333', 'ada@example.com']
 async function createPerson() {
   const { companyId } = await createTwins(db, {
     contacts: [[1, PHONE, PHONE]],
-    contactAliases: [['IT.1', 1]],
-    conversations: [[1, PHONE, 1, 'open']],
-    customerAliases: [['IT.1', PHONE]],
+    customers: [[1, 1, PHONE]],
+    identities: [
+      [PHONE, 1],
+      ['IT.1', 1],
+    ],
+    conversations: [[1, 1, 'open', 'IT.1']],
   })
   await db`update contacts set first_name = 'Ada' where company_id = ${companyId}`
   return companyId
@@ -35,26 +37,31 @@ const parse = (rows: readonly { row: string }[]) => rows.map(({ row }) => JSON.p
 test('an archive has the contact with its consents, opt-outs, refused rows and limits', async () => {
   const companyId = await createPerson()
   await db`
-    insert into consent_changes (company_id, contact_id, channel, value, source)
-    values (${companyId}, 1, 'email', true, 'test')
+    insert into consents (company_id, contact_id, channel, identity, value, said_at, source)
+    values
+      (${companyId}, 1, 'email', 'mailto:ada@example.com', true, now(), 'one'),
+      (${companyId}, null, 'whatsapp', keyed_hash(${companyId}, ${PHONE}), false, now(), 'two'),
+      (${companyId}, null, 'whatsapp', '39777', false, now(), 'of another person')
   `
-  await db`insert into opt_outs (company_id, channel, identity) values (${companyId}, 'whatsapp', ${PHONE})`
   await db`
     insert into contact_imports (company_id, id, format, columns, size_bytes, rows, read_bytes, read_lines, status)
     values (${companyId}, 1, 'csv', '{phone}', 1, 1, 1, 1, 'completed')
   `
   await db`insert into contact_import_refusals values (${companyId}, 1, 2, 'is wrong', ${[PHONE]})`
+  await db`insert into daily_limits (company_id, scope, used) values (${companyId}, 'sender:1', 1)`
   await db`
-    insert into daily_limit_entries (company_id, sender_id, ordinal, customer, counted_at)
-    values (${companyId}, 1, 1, ${PHONE}, ${AT})
+    insert into daily_limit_entries (company_id, scope, customer_id, message_id, counted_at)
+    values (${companyId}, 'sender:1', 1, 1, ${AT})
   `
   const contact = JSON.parse((await readArchivedContact(db, companyId, 1)) ?? '{}')
-  expect(contact).toMatchObject({ first_name: 'Ada', identities: ['IT.1'] })
-  expect(parse(await readConsentRows(db, companyId, 1, 0, 10))).toMatchObject([{ source: 'test' }])
-  expect(await readOptOutRows(db, companyId, [PHONE])).toHaveLength(1)
+  expect(contact).toMatchObject({ first_name: 'Ada', identities: [PHONE, 'IT.1'] })
+  expect(parse(await readConsentRows(db, companyId, 1, [PHONE], 0, 10))).toMatchObject([
+    { source: 'one', identity: 'mailto:ada@example.com' },
+    { source: 'two', identity: PHONE },
+  ])
   const refused = await readRefusalRows(db, companyId, [PHONE], { importId: 0, line: 0 }, 10)
   expect(refused?.rows).toHaveLength(1)
-  expect(parse(await readDailyLimitRows(db, companyId, [PHONE]))).toMatchObject([{ sender_id: 1, customer: PHONE }])
+  expect(parse(await readDailyLimitRows(db, companyId, 1))).toMatchObject([{ scope: 'sender:1', customer_id: 1 }])
 })
 
 test('an archive has each conversation and message once, with what belongs to it', async () => {
@@ -77,7 +84,9 @@ test('an archive has each conversation and message once, with what belongs to it
     insert into media (company_id, message_id, sender_id, provider_media_id, storage_key)
     values (${companyId}, 1, 1, 'media', 'key')
   `
-  expect(parse(await readConversationRows(db, companyId, [1]))).toMatchObject([{ customer: PHONE, aliases: ['IT.1'] }])
+  expect(parse(await readConversationRows(db, companyId, [1]))).toMatchObject([
+    { phone: PHONE, identities: [PHONE, 'IT.1'] },
+  ])
   expect(parse(await readMessageRows(db, companyId, [1]))).toMatchObject([
     {
       text: 'Hello',
@@ -92,12 +101,13 @@ test('an archive has each conversation and message once, with what belongs to it
 test('an archive has each delivery once, with the attempts of the company', async () => {
   const companyId = await createPerson()
   const [delivery] = await db<{ id: number; day: number }[]>`
-    insert into deliveries (company_id, registration_id, wamid, status) values (${companyId}, 1, 'w1', 'dead')
+    insert into deliveries (company_id, registration_id, event, event_id, status)
+    values (${companyId}, 1, 'whatsapp.message.received', 'w1', 'dead')
     returning id, day
   `
   await db`
-    insert into envelopes (company_id, day, wamid, event, body, delivery_ids)
-    values (${companyId}, ${delivery!.day}, 'w1', 'e', '{"text":"Hello"}', ${[delivery!.id]})
+    insert into envelopes (company_id, day, event, event_id, body, delivery_ids)
+    values (${companyId}, ${delivery!.day}, 'whatsapp.message.received', 'w1', '{"text":"Hello"}', ${[delivery!.id]})
   `
   await db`
     insert into delivery_attempts (
@@ -134,4 +144,18 @@ test('an erasure passes and ends in its company', async () => {
   expect(await findErasure(db, companyId, 1)).toMatchObject({ subject: `of ${companyId}`, passes: 1 })
   await keepsRows(db, twinId, () => completeErasure(db, companyId, 1))
   expect(await findErasure(db, companyId, 1)).toMatchObject({ subject: null, passes: 2 })
+})
+
+test('an archive has a delivery whose message holds a NUL', async () => {
+  const companyId = await createPerson()
+  const [delivery] = await db<{ id: number; day: number }[]>`
+    insert into deliveries (company_id, registration_id, event, event_id, status)
+    values (${companyId}, 1, 'whatsapp.message.received', 'w2', 'dead')
+    returning id, day
+  `
+  await db`
+    insert into envelopes (company_id, day, event, event_id, body, delivery_ids)
+    values (${companyId}, ${delivery!.day}, 'whatsapp.message.received', 'w2', ${JSON.stringify({ text: 'Hel\0lo' })}, ${[delivery!.id]})
+  `
+  expect(parse(await readDeliveryRows(db, companyId, ['w2']))).toMatchObject([{ payload: { text: 'Hel\0lo' } }])
 })

@@ -1,6 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { blankContact, hashOptOuts, type Person, readPerson } from '../contacts/contact-erasure-store.ts'
+import { keptOptOuts } from '../contacts/consent/contact-sayings.ts'
+import { readLedgers } from '../contacts/consent/shown-consent.ts'
+import { blankContact, keepOptOuts, lastConsentId, type Person, readPerson } from '../contacts/contact-erasure-store.ts'
 import { endContact } from '../contacts/contact-store.ts'
+import { keepErasedKeys } from '../contacts/erased-key-store.ts'
 import { lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.ts'
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
@@ -81,13 +84,23 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
     if (now === undefined) throw contactNotFound()
     if (JSON.stringify(now) !== JSON.stringify(person)) return false
 
+    await keepOptOutsOf(tx, companyId, id, person)
+    // Events that arrived before and wait are not recorded any more.
+    await keepErasedKeys(tx, companyId, person.identities)
     if (person.isLiving) await endContact(tx, companyId, id)
-    const addresses = person.emailKey === null ? [] : [`mailto:${person.emailKey}`]
-    await hashOptOuts(tx, companyId, [...person.identities, ...addresses])
-    await detachCustomer(tx, companyId, id, person.identities)
+    await detachCustomer(tx, companyId, id)
     await blankContact(tx, companyId, id)
-    await insertErasure(tx, companyId, id, deps.cipher.encrypt(JSON.stringify(toSubject(person))))
+    const subject = { ...toSubject(person), lastConsentId: await lastConsentId(tx, companyId) }
+    await insertErasure(tx, companyId, id, deps.cipher.encrypt(JSON.stringify(subject)))
     await deps.enqueue(tx, companyId, id)
     return true
   })
+}
+
+async function keepOptOutsOf(tx: Db, companyId: number, id: number, person: Person): Promise<void> {
+  const { phoneIdentity: identity, identities } = person
+  const ledger = (await readLedgers(tx, [{ companyId, contactId: id, identity }]))(companyId)
+  const contact = ledger.contacts.get(id)
+  const kept = contact === undefined ? [] : keptOptOuts(ledger, contact, identities)
+  if (kept.length > 0) await keepOptOuts(tx, companyId, kept)
 }

@@ -1,4 +1,6 @@
+import { addressIdentity } from '../contacts/consent/consent.ts'
 import { eraseConsents, eraseRefusals, type RefusalPlace } from '../contacts/contact-erasure-store.ts'
+import { keepErasedKeys } from '../contacts/erased-key-store.ts'
 import {
   eraseChanges,
   eraseCustomer,
@@ -9,13 +11,13 @@ import {
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
-import { eraseEmails } from '../emails/email-removal-store.ts'
+import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
 import { eraseAnswers } from '../http/idempotency-store.ts'
-import { eraseItems } from '../inbound/handling/item-erasure-store.ts'
+import { eraseBodies, eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
 import { eraseDailyLimitEntries } from '../messages/daily-limit-store.ts'
-import { eraseDeliveries } from '../webhooks/delivery-erasure-store.ts'
+import { eraseDeliveries, eraseRecordEvents } from '../webhooks/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
 export type PassDeps = {
@@ -56,10 +58,10 @@ export async function runPass(
   signal: AbortSignal,
 ): Promise<boolean> {
   const pass: Pass = { ...deps, companyId, contactId, subject }
-  for (const erase of [conversations, emails, consents, changes, refusals, items, answers]) {
+  for (const erase of [conversations, contactEvents, emails, consents, changes, refusals, items, bodies, answers]) {
     for await (const _ of erase(pass)) if (signal.aborted) return false
   }
-  await eraseDailyLimitEntries(deps.db, companyId, subject.identities)
+  await eraseDailyLimitEntries(deps.db, companyId, contactId)
   return !signal.aborted
 }
 
@@ -96,16 +98,33 @@ async function* messages(pass: Pass, conversationId: number, writers?: readonly 
 
 /** The messages come last: what hangs on them is found by their wamids. */
 async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
-  await eraseDeliveries(db, companyId, await listWamids(db, companyId, batch))
+  const wamids = await listWamids(db, companyId, batch)
+  const kept = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
+  // Before anything is erased: from now on a repeat of the provider brings nothing back.
+  if (kept.length > 0) await keepErasedKeys(db, companyId, kept)
+  await eraseDeliveries(db, companyId, wamids)
   const ids = batch.map(({ id }) => id)
+  await eraseRecordEvents(
+    db,
+    companyId,
+    'whatsapp.message.status',
+    ids.map((id) => `msg_${id}`),
+  )
   for (const key of await listStorageKeys(db, companyId, ids)) await blobStore.remove(key)
   await markErased(db, companyId, ids)
   await eraseMessages(db, companyId, batch)
 }
 
+async function* contactEvents({ db, companyId, contactId }: Pass): Step {
+  await eraseRecordEvents(db, companyId, 'contact.changed', [`contact_${contactId}`])
+  yield
+}
+
 async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
   if (subject.email === null) return
   for (let count = WRITE; count === WRITE; ) {
+    const uids = await listEmailUids(db, companyId, subject.email, WRITE)
+    await eraseRecordEvents(db, companyId, 'email.status', uids)
     const ids = await eraseEmails(db, companyId, subject.email, WRITE)
     if (ids.length > 0) await endEmailJobs(companyId, ids)
     count = ids.length
@@ -113,8 +132,13 @@ async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
   }
 }
 
-async function* consents({ db, companyId, contactId }: Pass): Step {
-  for (let count = WRITE; count === WRITE; yield) count = await eraseConsents(db, companyId, contactId, WRITE)
+async function* consents({ db, companyId, contactId, subject }: Pass): Step {
+  const addresses = subject.email === null ? [] : [addressIdentity(subject.email)]
+  const identities = [...subject.identities, ...addresses]
+  const { lastConsentId = 0 } = subject
+  for (let count = WRITE; count > 0; yield) {
+    count = await eraseConsents(db, companyId, contactId, identities, lastConsentId, WRITE)
+  }
 }
 
 async function* changes({ db, companyId, subject }: Pass): Step {
@@ -134,6 +158,13 @@ async function* items({ db, companyId, subject }: Pass): Step {
   const texts = textsOf(subject)
   for (let after: number | undefined = 0; after !== undefined; yield) {
     after = await eraseItems(db, companyId, texts, after, READ_BODIES)
+  }
+}
+
+async function* bodies({ db, companyId, subject }: Pass): Step {
+  const texts = textsOf(subject)
+  for (let after: number | undefined = 0; after !== undefined; yield) {
+    after = await eraseBodies(db, companyId, texts, after, READ_BODIES)
   }
 }
 

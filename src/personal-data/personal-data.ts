@@ -6,12 +6,14 @@
  * - `expires`: not searched by an erasure; the rows live as long as their table says, at most hours.
  */
 export const PERSONAL_DATA = {
+  // Without the values of events that may name a customer.
+  account_events: 'none',
   api_keys: 'none',
   companies: 'none',
-  consent_changes: 'erased',
+  // Kept opt-outs are keyed hashes.
+  consents: 'erased',
   // The names in both tables of the console are those of the company's own staff.
   console_sessions: 'none',
-  contact_aliases: 'erased',
   contact_changes: 'none',
   contact_counts: 'none',
   contact_import_refusals: 'erased',
@@ -22,8 +24,9 @@ export const PERSONAL_DATA = {
   conversation_counts: 'none',
   conversations: 'erased',
   custom_fields: 'none',
-  customer_aliases: 'erased',
-  customer_user_ids: 'erased',
+  customer_identities: 'erased',
+  customers: 'erased',
+  daily_limits: 'none',
   deliveries: 'erased',
   delivery_attempts: 'erased',
   email_clicks: 'erased',
@@ -34,6 +37,8 @@ export const PERSONAL_DATA = {
   email_templates: 'none',
   emails: 'erased',
   envelopes: 'erased',
+  // Keyed hashes, which tell no one who the person was.
+  erased_keys: 'none',
   // Its subject is encrypted, and deleted when the erasure is complete.
   erasures: 'erased',
   idempotency_keys: 'erased',
@@ -48,10 +53,10 @@ export const PERSONAL_DATA = {
   message_changes: 'erased',
   message_reactions: 'erased',
   message_status_events: 'erased',
+  message_usage: 'none',
   messages: 'erased',
   migrations: 'none',
   missed_template_events: 'none',
-  opt_outs: 'erased',
   rate_limits: 'none',
   registrations: 'none',
   daily_limit_entries: 'erased',
@@ -59,6 +64,7 @@ export const PERSONAL_DATA = {
   sender_routes: 'none',
   senders: 'none',
   service_secrets: 'none',
+  moving_files: 'none',
   sign_in_links: 'none',
   sql_objects: 'none',
   template_families: 'none',

@@ -7,6 +7,8 @@ export type Subject = {
   readonly email: string | null
   /** Phone numbers in all their written forms, in digits, and user ids. */
   readonly identities: readonly string[]
+  /** The last entry of the ledger of consent that may be erased: later ones are another person's. */
+  readonly lastConsentId?: number
 }
 
 /** The texts by which stored data names the person: the email, and every written form of each identity. */

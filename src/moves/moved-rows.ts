@@ -1,0 +1,42 @@
+import type { Cipher } from '../secrets/secrets.ts'
+import { MOVED_TABLES, type MovedTable, SECRET_COLUMNS } from './moved-tables.ts'
+import { MoveRefused } from './transfer-file.ts'
+
+/** The bound of one statement: its rows are in memory together, several times over. */
+const ROWS_AT_ONCE = 200
+const CHARACTERS_AT_ONCE = 8 * 1024 * 1024
+
+/** Collects rows of one table until there are enough for a statement. */
+export function createInserts(insert: (table: MovedTable, rows: string[]) => Promise<void>) {
+  let table: MovedTable | undefined
+  let rows: string[] = []
+  let characters = 0
+  const flush = async () => {
+    if (table !== undefined && rows.length > 0) await insert(table, rows)
+    rows = []
+    characters = 0
+  }
+  return {
+    add: async (next: MovedTable, row: string) => {
+      if (!MOVED_TABLES.includes(next)) throw new MoveRefused(`The file names the table ${next}`)
+      const isFull = rows.length >= ROWS_AT_ONCE || characters + row.length > CHARACTERS_AT_ONCE
+      if (next !== table || isFull) await flush()
+      table = next
+      characters += row.length
+      rows.push(row)
+    },
+    flush,
+  }
+}
+
+/** The row with its secrets encrypted by another cipher. */
+export function recode(table: MovedTable, text: string, from: Cipher, to: Cipher): string {
+  const columns = SECRET_COLUMNS[table]
+  if (columns === undefined) return text
+  const row: Record<string, unknown> = JSON.parse(text)
+  for (const column of columns) {
+    const value = row[column]
+    if (typeof value === 'string') row[column] = to.encrypt(from.decrypt(value))
+  }
+  return JSON.stringify(row)
+}
