@@ -73,6 +73,15 @@ function numberReaders(source: Source) {
   return {
     integer,
 
+    decimal: (name: string, fallback: number, min: number, max: number): number => {
+      const value = optional(source, name)
+      if (value === undefined) return fallback
+      const number = /^[0-9]{1,9}(\.[0-9]{1,4})?$/.test(value) ? Number(value) : Number.NaN
+      if (number >= min && number <= max) return number
+      faults.push(`${name} must be a number from ${min} to ${max}, not ${value}`)
+      return fallback
+    },
+
     optionalInteger: (name: string, min: number, max: number): number | undefined =>
       optional(source, name) === undefined ? undefined : integer(name, min, min, max),
 

@@ -4,7 +4,9 @@
  */
 export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   customer:
-    'The identity of a customer of a company. Key: company:identity. Held by each transaction that decides to which contact or conversation an identity belongs: inbound batches, sends, writes of contacts.',
+    'An identity of a company. Key: company:identity. Held by each transaction that creates, moves or retires it, or decides to which contact it belongs: inbound batches, sends, writes of contacts.',
+  'customer id':
+    'A customer of a company. Key: company:id. Held, after the lock above, by each transaction that changes its identities, conversations or messages.',
   'contact batch':
     'The one large batch of a company and lane that is written at a time. Key: company:lane. Held by writes of more than 25 contacts.',
   'contact batch place':
@@ -15,6 +17,7 @@ export const ADVISORY_LOCKS: Readonly<Record<string, string>> = {
   'delivery days':
     'The partitions of deliveries. Key: empty. Held by the transaction that creates those of the next days.',
   statistics: 'The statistics of grown tables. Key: empty. Held by the transaction that gathers them.',
+  'moving company': 'The import of a company from another installation. Key: company. Held by the import.',
   cell: 'The range of company ids of the database. Key: empty. Held by the start that assigns it.',
   'event lane': 'The waiting events of a lane. Key: the lane. Held by the worker that handles them.',
 }

@@ -353,18 +353,12 @@ const ROWS = 6
 const WRITERS = 24
 const STORM_MS = Number(process.env.STORM_MS ?? 4_000)
 
-test('among lost connections every transaction is whole or absent, and none writes into another', {
-  timeout: 10 * STORM_MS + 60_000,
-}, async () => {
+test('among lost connections every transaction is whole or absent, and none writes into another', async () => {
   const { proxy, pool } = await cuttable({ max: 6 })
   const outcomes = new Map<string, string>()
   const startedAt = performance.now()
   const countOf = (outcome: string) => [...outcomes.values()].filter((one) => one === outcome).length
-  /** A busy machine takes longer to do enough. */
-  const isOver = () => {
-    const ms = performance.now() - startedAt
-    return ms > 10 * STORM_MS || (ms > STORM_MS && countOf('committed') > 20 && countOf('failed') > 5)
-  }
+  const isOver = () => performance.now() - startedAt > STORM_MS && countOf('committed') > 20 && countOf('failed') > 5
   const writers = Array.from({ length: WRITERS }, async (_, who) => {
     for (let n = 0; !isOver(); n += 1) {
       const writer = `${who}-${n}`
@@ -379,7 +373,10 @@ test('among lost connections every transaction is whole or absent, and none writ
     while (!isOver()) {
       await sleep(Math.random() * 150)
       const [, lose] = losses[Math.floor(Math.random() * losses.length)]!
+      const committed = countOf('committed')
       await lose(proxy)
+      // On a busy machine connections are lost faster than transactions end.
+      while (!isOver() && countOf('committed') === committed) await sleep(10)
     }
   })()
   await Promise.all([...writers, storm])
@@ -400,8 +397,6 @@ test('among lost connections every transaction is whole or absent, and none writ
   expect(shared).toEqual({ count: 0 })
   // Rows that follow each other in one transaction; a savepoint's carry the number of the whole.
   expect(written.filter(({ xids }) => xids !== 1)).toEqual([])
-  expect(countOf('committed')).toBeGreaterThan(20)
-  expect(countOf('failed')).toBeGreaterThan(5)
   await db`truncate notes`
   await expectWhole(pool)
 })

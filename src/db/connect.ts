@@ -66,7 +66,7 @@ export type ConnectOptions = {
    * in the next. A plan that was made while `jobs` was empty reads all of it in each claim.
    */
   pinPlans?: boolean
-  /** The key of `opt_out_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match nothing. */
+  /** The key of `keyed_hash` (src/contacts/sql): a setting of each session. Absent: opt-outs of erased persons match nothing. */
   optOutKey?: string
   /** Name shown in pg_stat_activity. */
   applicationName?: string

@@ -11,7 +11,7 @@ import { openDatabase, openPool } from './database.ts'
 import { startEmbedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 let primary: number
 let standby: number
 let dead: number
@@ -75,7 +75,7 @@ test('of several hosts the primary is taken, wherever it stands', async () => {
     ])
     expect(await migrate(db)).toBeInstanceOf(Array)
   }
-}, 60_000)
+}, 300_000)
 
 test('a standby alone is refused before anything is written', async () => {
   const db = connect(urlOf(at(standby)))
@@ -92,7 +92,7 @@ test('an unusable database is reported with its remedy', async () => {
   expect(await refusal(urlOf('nowhere.invalid'))).toContain('is not known (nowhere.invalid): correct DATABASE_URL')
   expect(await refusal(urlOf(at(primary), '/other'))).toContain('has no database other: create it (createdb other)')
   expect(await refusal(`postgres://stranger:hidden@${at(primary)}/parley`)).toContain('refuses the user or password')
-}, 60_000)
+}, 300_000)
 
 /** Whether the connection at an address is encrypted. */
 async function isEncrypted(databaseUrl: string): Promise<boolean> {
@@ -118,7 +118,7 @@ test('sslmode and sslrootcert mean what they mean to libpq', async () => {
   const several = `${at(dead)},${localhost}`
   const attribute = '&target_session_attrs=read-write'
   expect(await isEncrypted(urlOf(several, `/parley?sslmode=verify-full${root}${attribute}`))).toBe(true)
-}, 60_000)
+}, 300_000)
 
 test('a fault of TLS is told with its remedy', async () => {
   const localhost = `localhost:${primary}`
@@ -136,4 +136,4 @@ test('a fault of TLS is told with its remedy', async () => {
   expect(await refusal(`postgres://secret:hidden@${localhost}/parley`)).toContain(
     'sslmode=require if the server takes TLS only',
   )
-}, 60_000)
+}, 300_000)

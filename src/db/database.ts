@@ -16,13 +16,12 @@ const ANSWER_DEADLINE_MS = 10_000
 type Place = { databaseUrl: string | undefined; dataDir: string }
 
 /** The database to serve from: the one at `databaseUrl`, once it has answered, else the embedded server, started. */
-export const openDatabase = ({
-  databaseUrl,
-  dataDir,
-  processes = 1,
-}: Place & { processes?: number }): Promise<Database> =>
+export const openDatabase = (
+  { databaseUrl, dataDir, processes = 1 }: Place & { processes?: number },
+  onStep?: (title: string) => void,
+): Promise<Database> =>
   databaseUrl === undefined
-    ? startEmbedded(dataDir, { max_connections: String(connectionsFor(processes)) })
+    ? startEmbedded(dataDir, { max_connections: String(connectionsFor(processes)) }, onStep)
     : openOwn(databaseUrl)
 
 /** Each process holds up to 14 connections; commands and psql need some too. */

@@ -8,7 +8,7 @@ import { connect } from './connect.ts'
 import { startEmbedded } from './embedded.ts'
 import { openDataFolder, socketLock } from './embedded-folder.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 
 /** A process that has ended, and whose parent reads how only when it ends itself, after so many seconds. */
 async function makeZombie(seconds: number): Promise<number> {

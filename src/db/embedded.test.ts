@@ -21,7 +21,7 @@ import { connect } from './connect.ts'
 import { type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded.ts'
 import { lockDataFolder, openDataFolder } from './embedded-folder.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 const QUICK = { fsync: 'off', synchronous_commit: 'off' }
 const isRoot = process.getuid?.() === 0
 

@@ -28,16 +28,21 @@ export type EmbeddedServer = {
 /**
  * Starts the PostgreSQL of the packages on the data in `dataDir`, and creates the cluster if there is none. The server
  * never outlives this process, however the process ends. If a killed process left a server, waits for its end and takes
- * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours.
+ * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. `onStep` gets
+ * the title of each step that may take seconds.
  *
  * @throws StartError when the environment do not allow it: the message says what to do.
  */
-export async function startEmbedded(dataDir: string, settings: Record<string, string> = {}): Promise<EmbeddedServer> {
+export async function startEmbedded(
+  dataDir: string,
+  settings: Record<string, string> = {},
+  onStep: (title: string) => void = () => {},
+): Promise<EmbeddedServer> {
   const folder = await openDataFolder(dataDir)
   const unlock = lockDataFolder(folder)
   try {
     await stopOrphan(folder.cluster, socketLock(folder))
-    const server = await startLocked(folder, settings)
+    const server = await startLocked(folder, settings, onStep)
     const stop = async () => {
       await server.stop()
       await closeSocketFolder(folder)
@@ -50,11 +55,19 @@ export async function startEmbedded(dataDir: string, settings: Record<string, st
   }
 }
 
-async function startLocked(folder: DataFolder, settings: Record<string, string>): Promise<Server> {
+async function startLocked(
+  folder: DataFolder,
+  settings: Record<string, string>,
+  onStep: (title: string) => void,
+): Promise<Server> {
   const binaries = await findBinaries()
   const found = await findCluster(folder)
   const account = await chooseAccount(binaries, folder)
-  if (!found) await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
+  if (!found) {
+    onStep('Creating the database')
+    await createCluster(folder, account, binaries.initdb, settings.fsync !== 'off')
+  }
+  onStep('Starting the database')
   // PostgreSQL requires it, and copies and backups lose it.
   await chmod(folder.cluster, 0o700)
   const socket = await openSocketFolder(folder, account)

@@ -15,6 +15,11 @@ export const isDataError = (error: unknown): boolean => /^(2[23]|54)/.test(sqlSt
 /** A deadlock or a serialisation failure: nothing was written, and the same statement may be tried again. */
 export const isContention = (error: unknown): boolean => ['40P01', '40001'].includes(sqlState(error) ?? '')
 
+/** Another transaction was in the way, as PostgreSQL's serialization_failure says: the transaction may begin again. */
+export class ContentionError extends Error {
+  readonly code = '40001'
+}
+
 /** A lock was not granted within `lock_timeout`: nothing was written. */
 export const isLockTimeout = (error: unknown): boolean => sqlState(error) === '55P03'
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { holdOpen } from '../../test/held-locks.ts'
 import { companyMoving } from '../errors.ts'
 import { createCompanySlots, type SlotLimits } from './company-slots.ts'
 import { onBehalfOf, shareFairly } from './fair-pool.ts'
@@ -19,6 +20,8 @@ const make = (limits: Partial<SlotLimits> = {}) => {
     return {
       sleep: (seconds: number) =>
         onBehalfOf(caller, async () => db`select pg_sleep(${seconds}), ${`company ${companyId}`}::text`),
+      /** A statement that runs until the gate is opened. */
+      wait: () => onBehalfOf(caller, async () => db`select pg_advisory_xact_lock_shared(4711)`),
       work: () => onBehalfOf(caller, async () => db`insert into work (company_id) values (${companyId})`),
       begin: () =>
         onBehalfOf(caller, () => db.begin(async (tx) => tx`insert into work (company_id) values (${companyId})`)),
@@ -27,44 +30,49 @@ const make = (limits: Partial<SlotLimits> = {}) => {
   return { db, as }
 }
 
-/** Statements that run now. */
+/** Closes the gate; returns what opens it. */
+const closeGate = () => holdOpen(pool, 'select pg_advisory_xact_lock(4711)')
+
+/** Statements that run now and wait for the gate. */
 const running = async (): Promise<number> => {
   const [row] = await pool<{ n: number }[]>`
-    select count(*)::int as n from pg_stat_activity where state = 'active' and query like '%pg_sleep%' and pid <> pg_backend_pid()`
+    select count(*)::int as n from pg_stat_activity
+    where datname = current_database() and wait_event_type = 'Lock' and query like '%lock_shared%'`
   return row?.n ?? 0
 }
 
 test('a company alone leaves a third free, and one with heavy work takes no more than a third', async () => {
   const { as } = make()
-  const light = Array.from({ length: 30 }, () => as(1).sleep(0.3))
+  const openForLight = await closeGate()
+  const light = Array.from({ length: 30 }, () => as(1).wait())
   await expect.poll(running).toBe(6)
+  await openForLight()
   await Promise.all(light)
-  const heavy = Array.from({ length: 9 }, () => as(1, { isHeavy: true }).sleep(0.3))
+  const openForHeavy = await closeGate()
+  const heavy = Array.from({ length: 9 }, () => as(1, { isHeavy: true }).wait())
   await expect.poll(running).toBe(3)
+  await openForHeavy()
   await Promise.all(heavy)
 })
 
 test('a company that is not alone has a third of the pool at most, whether or not the others wait', async () => {
   const { as } = make()
   await as(2).work()
-  const flood = Array.from({ length: 9 }, () => as(1).sleep(0.3))
+  const openGate = await closeGate()
+  const flood = Array.from({ length: 9 }, () => as(1).wait())
   await expect.poll(running).toBe(3)
+  await openGate()
   await Promise.all(flood)
 })
 
 test('a company that floods the pool does not delay another', async () => {
   const { as } = make()
-  let ended = 0
-  const flood = Array.from({ length: 60 }, () =>
-    as(1)
-      .sleep(0.3)
-      .then(() => {
-        ended += 1
-      }),
-  )
+  const openGate = await closeGate()
+  const flood = Array.from({ length: 60 }, () => as(1).wait())
   await expect.poll(running).toBe(6)
   for (let n = 0; n < 20; n += 1) await Promise.all([as(2).work(), as(2).begin()])
-  expect(ended).toBeLessThan(60)
+  expect(await running()).toBe(6)
+  await openGate()
   await Promise.all(flood)
 })
 
@@ -86,8 +94,9 @@ test('companies that wait are served in turn, and a flood has a third of the poo
 
 test('a statement that waits too long, or behind too many, is refused with 503 and never runs', async () => {
   const busy = { status: 503, headers: { 'retry-after': '1' } }
-  const { as } = make({ maxWaiting: 30, maxWaitMs: 400 })
-  const held = Array.from({ length: 6 }, () => as(1).sleep(2))
+  const { as } = make({ maxWaitMs: 400 })
+  const openGate = await closeGate()
+  const held = Array.from({ length: 6 }, () => as(1).wait())
   await expect.poll(running).toBe(6)
   const waiting = Array.from({ length: 9 }, () => as(1).work())
   const heavy = as(1, { isHeavy: true }).sleep(0)
@@ -95,26 +104,36 @@ test('a statement that waits too long, or behind too many, is refused with 503 a
   expect(outcomes.map((outcome) => (outcome.status === 'rejected' ? outcome.reason : undefined))).toEqual(
     outcomes.map(() => expect.objectContaining(busy)),
   )
+  await openGate()
   await Promise.all([...held, heavy])
   expect(await pool`select from work where company_id = 1`).toHaveLength(0)
-  const many = await Promise.allSettled(Array.from({ length: 20 }, () => as(1).sleep(0.1)))
-  expect(many.filter(({ status }) => status === 'rejected')).toHaveLength(4)
+
+  const narrow = make({ maxWaiting: 30 })
+  const openAgain = await closeGate()
+  const many = Promise.allSettled(Array.from({ length: 20 }, () => narrow.as(1).wait()))
+  await expect.poll(running).toBe(6)
+  await openAgain()
+  expect((await many).filter(({ status }) => status === 'rejected')).toHaveLength(4)
 })
 
 test('work whose caller has gone is dropped when its slot is free', async () => {
   const { as } = make()
-  const held = Array.from({ length: 6 }, () => as(7).sleep(0.3))
+  const openGate = await closeGate()
+  const held = Array.from({ length: 6 }, () => as(7).wait())
   await expect.poll(running).toBe(6)
   const dropped = as(7, { isWanted: () => false }).work()
   const kept = as(7).work()
-  await expect(dropped).rejects.toMatchObject({ status: 503 })
+  const isDropped = expect(dropped).rejects.toMatchObject({ status: 503 })
+  await openGate()
+  await isDropped
   await Promise.all([...held, kept])
   expect(await pool`select from work where company_id = 7`).toHaveLength(1)
 })
 
 test('fragments take no slot, and work of no company waits for none', async () => {
   const { db, as } = make()
-  const held = Array.from({ length: 6 }, () => as(8).sleep(0.3))
+  const openGate = await closeGate()
+  const held = Array.from({ length: 6 }, () => as(8).wait())
   const ofCompany = onBehalfOf({ companyId: 9, isHeavy: false, isWanted: () => true }, async () => {
     const columns = db`company_id, at`
     await pause(1)
@@ -123,6 +142,7 @@ test('fragments take no slot, and work of no company waits for none', async () =
   expect(await ofCompany).toEqual([])
   expect(await db`select 1 as one`).toEqual([{ one: 1 }])
   expect(await db.unsafe('select 1 as one')).toEqual([{ one: 1 }])
+  await openGate()
   await Promise.all(held)
 })
 

@@ -8,8 +8,9 @@ export const EXPIRING = [
   { table: 'message_status_events', key: ['company_id', 'message_id', 'status'], column: 'created_at', hours: 30 * 24 },
   { table: 'message_changes', key: ['company_id', 'wamid'], column: 'occurred_at', hours: 30 * 24 },
   { table: 'jobs', key: ['id'], column: 'failed_at', hours: 30 * 24 },
+  { table: 'account_events', key: ['company_id', 'id'], column: 'received_at', hours: 90 * 24 },
   { table: 'email_clicks', key: ['company_id', 'email_id', 'id'], column: 'at', hours: 90 * 24 },
-  { table: 'consent_changes', key: ['company_id', 'id'], column: 'at', hours: 5 * 365 * 24 },
+  { table: 'erased_keys', key: ['company_id', 'hash'], column: 'erased_at', hours: 30 * 24 },
 ] as const
 
 type Expiring = (typeof EXPIRING)[number]

@@ -18,14 +18,18 @@ import { createTell } from '../live/tell.ts'
 import type { Tell } from '../live-change.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import type { BlobStore } from '../media/blob-store.ts'
+import { createMediaSigner } from '../media/media-signer.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { type Breaker, createBreaker } from '../providers/breaker.ts'
 import type { Providers } from '../providers/provider.ts'
+import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { createSenderCache, type SenderCache } from '../senders/sender-cache.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
 import type { Tracing } from '../tracing.ts'
 import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
+import { createRecordEvents } from '../webhooks/record-events.ts'
+import { createWantedEvents, type WantedEvents } from '../webhooks/wanted-events.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000
@@ -83,8 +87,11 @@ export type Deps = Dependencies & {
   eventsStored: Signal
   /** Emails were accepted. */
   emailsAccepted: Signal
-  /** Deliveries were enqueued again. */
+  /** Deliveries were enqueued. */
   deliveriesDue: Signal
+  /** Which companies want events about records. */
+  wantedEvents: WantedEvents
+  recordEvents: RecordEvents
 }
 
 /**
@@ -99,6 +106,10 @@ export function createDeps(dependencies: Dependencies): Deps {
   const apiKeys = createApiKeys(dependencies)
   registerMailGauge(metrics.registry, mailHealth)
   const requireOpen = createRequireOpen(dependencies.db)
+  const { config, clock, log } = dependencies
+  const wantedEvents = createWantedEvents(dependencies.db, (error) =>
+    log.debug({ reason: String(error) }, 'registrations.unread'),
+  )
   return {
     ...dependencies,
     db: shareFairly(
@@ -124,5 +135,11 @@ export function createDeps(dependencies: Dependencies): Deps {
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
     deliveriesDue: createSignal(),
+    wantedEvents,
+    recordEvents: createRecordEvents({
+      clock,
+      wanted: wantedEvents,
+      mediaAddress: createMediaSigner({ ...config, clock }).address,
+    }),
   }
 }

@@ -1,5 +1,5 @@
 import { createBatcher } from '../batching/batch.ts'
-import { hasRefusedEmail, recordConsent } from '../contacts/consent/consent-store.ts'
+import { hasRefusedEmail } from '../contacts/consent/shown-consent.ts'
 import { findContactByEmail } from '../contacts/contact-store.ts'
 import { upsertContacts } from '../contacts/contact-upsert.ts'
 import { onBehalfOf } from '../db/fair-pool.ts'
@@ -7,6 +7,7 @@ import type { EmailDeps } from '../emails/email.ts'
 import type { DeliveryDeps } from '../emails/email-delivery.ts'
 import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
 import type { TrackingDeps } from '../emails/tracking-routes.ts'
+import type { RecordChange } from '../record-change.ts'
 import type { Deps } from './deps.ts'
 
 /** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
@@ -40,13 +41,16 @@ const bytesOf = ({ html, text, subject, headers, tracking }: AcceptedEmail): num
 
 /** The dependencies of email: accepting, sending and tracking. Its questions about contacts are answered here. */
 export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & TrackingDeps {
-  const { db, pool, config, log } = deps
-  const unsubscribe = async (companyId: number, address: string) => {
+  const { db, pool, config, log, recordEvents: events } = deps
+  const unsubscribe = async (companyId: number, emailId: number, address: string) => {
+    const unsubscribed: RecordChange = { event: 'email.status', companyId, id: emailId, change: 'unsubscribed' }
     const known = await findContactByEmail(db, companyId, address)
-    if (known) await recordConsent(db, companyId, known.id, 'email', false, UNSUBSCRIBED)
     // An address that is no contact becomes one, so that its opt-out can be seen and changed.
-    const write = { email: address, emailConsent: false, source: 'Email' }
-    const contacts = known ? [known] : await upsertContacts(db, companyId, [write], UNSUBSCRIBED)
+    const write = { email: address, emailConsent: false, ...(known === undefined && { source: 'Email' }) }
+    const contacts = await upsertContacts(db, companyId, [write], UNSUBSCRIBED, {
+      events,
+      alsoCommit: (tx) => events.publish(tx, [unsubscribed]),
+    })
     deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
   }
   return {
@@ -56,8 +60,8 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     acceptEmail: createAccept(pool),
     onAccepted: deps.emailsAccepted.raise,
     hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
-    unsubscribe: (companyId, address) =>
-      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => unsubscribe(companyId, address)),
+    unsubscribe: ({ companyId, emailId, recipient }) =>
+      onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => unsubscribe(companyId, emailId, recipient)),
     onAttempt: ({ companyId, id }, server, outcome, durationMs) => {
       deps.mailHealth.record(server, companyId, outcome)
       deps.metrics.emails.inc({ outcome: outcome.kind === 'unavailable' ? outcome.fault : outcome.kind })

@@ -7,6 +7,7 @@ import { expireBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { expireCounts } from '../inbound/ingest/unhandled-store.ts'
 import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
+import { removeLeftFiles } from '../moves/moving-file-store.ts'
 import type { Deps } from './deps.ts'
 
 /** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */
@@ -19,7 +20,7 @@ const MOST_STATEMENTS = 100
 const COMPANIES = 100
 const ROWS_OF_COMPANY = 100
 
-type ExpireDeps = Pick<Deps, 'db' | 'blobStore'> & {
+type ExpireDeps = Pick<Deps, 'db' | 'blobStore' | 'clock'> & {
   config: Pick<Deps['config'], 'messageDays' | 'emailDays'>
 }
 
@@ -28,7 +29,7 @@ type ExpireDeps = Pick<Deps, 'db' | 'blobStore'> & {
  * signal is aborted.
  */
 export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise<void> {
-  const { db, config } = deps
+  const { db, clock, config } = deps
   const { messageDays, emailDays } = config
   /** Repeats a step that returns how much it deleted while it deletes as much as it may. */
   const repeat = async (full: number, step: () => Promise<number>) => {
@@ -41,8 +42,9 @@ export async function expireData(deps: ExpireDeps, signal: AbortSignal): Promise
   await repeat(BODIES, () => expireDeadLetters(db, BODIES))
   await repeat(BODIES, () => expireBodies(db, BODIES))
   await repeat(ROWS, () => expireCounts(db, ROWS))
-  await repeat(1, () => expireDailyLimitEntries(db, COMPANIES))
+  await repeat(1, () => expireDailyLimitEntries(db, COMPANIES, clock.now()))
   await repeat(ROWS, () => expireImports(db, ROWS))
+  await removeLeftFiles(db, (key) => deps.blobStore.remove(key))
   if (emailDays !== undefined) await repeat(1, () => expireEmails(db, emailDays, COMPANIES, ROWS_OF_COMPANY))
   if (messageDays !== undefined) {
     await repeat(ROWS, () => expireReactions(db, messageDays, ROWS))

@@ -8,6 +8,7 @@ import { receiveImport } from '../contacts/import/contact-import.ts'
 import { connect } from '../db/connect.ts'
 import { openFolderBlobStore } from '../media/folder-blob-store.ts'
 import { createMetrics } from '../metrics.ts'
+import { NO_EVENTS } from '../record-change.ts'
 import { importKind } from './import-deps.ts'
 
 const { db, url } = await createTestDatabase()
@@ -30,6 +31,7 @@ test('an import that meets locks ten times and more is not given up', async () =
     config: readConfig({}),
     metrics: createMetrics(),
     tell: () => {},
+    recordEvents: NO_EVENTS,
   })
   const run = (attempts: number) =>
     kind.handle(

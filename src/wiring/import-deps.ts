@@ -29,7 +29,9 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 })
 
 /** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
-export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'tell'>): SingleKind {
+export function importKind(
+  allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'tell' | 'recordEvents'>,
+): SingleKind {
   const onProgress = (companyId: number, id: number) => allDeps.tell([{ topic: 'import', companyId, id }])
   /** A reset stands for all contacts of the slice. */
   const onEnd = (companyId: number, id: number) =>
@@ -68,7 +70,7 @@ export function importKind(allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | '
 
 /** Imports on the command line: worked off by the command itself, beside a service that may be running. */
 export const createImportVerbs = (
-  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'tell'>,
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'tell' | 'recordEvents'>,
 ): ImportVerbs => ({
   take: (companyId, format, body) => receiveImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),

@@ -3,7 +3,8 @@ import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
 import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'
 import type { InboundRoutesDeps } from '../inbound/ingest/inbound-routes.ts'
-import { createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
+import { createRefusalCount, createUnhandledBudget } from '../inbound/ingest/unhandled-budget.ts'
+import { messageOf } from '../start-error.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 
@@ -16,8 +17,11 @@ export function createInboundDeps(deps: Deps): InboundRoutesDeps {
     addressOf: (request) => clientAddress(request, isTrusted),
     refusedFor: createUnhandledBudget(deps.db),
     checkSignature: createSignatureCheck(deps.senderSecrets, eventReader),
+    onRefused: createRefusalCount(deps.db, (error) =>
+      deps.log.warn({ reason: messageOf(error) }, 'refusals.not_counted'),
+    ),
     signatureOf: eventReader.signatureOf,
-    isForClosed: createClosedCheck(deps.pool),
+    isForClosed: createClosedCheck(deps.pool, eventReader),
     onStored: deps.eventsStored.raise,
   }
 }

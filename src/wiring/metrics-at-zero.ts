@@ -1,3 +1,4 @@
+import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SendOutcome } from '../providers/provider.ts'
@@ -10,8 +11,9 @@ const MAILS: Record<Exclude<MailOutcome['kind'], 'unavailable'>, 0> = {
   unknown: 0,
   withheld: 0,
 }
-const DELIVERIES = ['delivered', 'failed', 'dead']
+const DELIVERIES = ['delivered', 'failed', 'dead', 'expired']
 const IMPORTS = ['completed', 'failed']
+const SEVERITIES: readonly AccountEvent['severity'][] = ['info', 'warning', 'critical']
 
 /** Lets every label set begin at 0: a count that begins at 1 has no increase that an alert could see. */
 export function startAtZero(metrics: Metrics, providers: readonly string[]): void {
@@ -22,4 +24,5 @@ export function startAtZero(metrics: Metrics, providers: readonly string[]): voi
   for (const outcome of [...Object.keys(MAILS), ...SERVER_FAULTS]) metrics.emails.inc({ outcome }, 0)
   for (const outcome of DELIVERIES) metrics.deliveries.inc({ outcome }, 0)
   for (const outcome of IMPORTS) metrics.imports.inc({ outcome }, 0)
+  for (const severity of SEVERITIES) metrics.accountEvents.inc({ severity }, 0)
 }

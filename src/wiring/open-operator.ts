@@ -42,6 +42,7 @@ export async function openOperator(config: Config): Promise<ClosableOperator> {
     mailer: createMailer(),
     blobStore,
   })
+  await deps.wantedEvents.refresh()
   return {
     ...createOperatorDeps(deps),
     close: async () => {

@@ -1,7 +1,7 @@
 import { type ConsoleSessions, SESSION_PERMISSIONS } from '../console/session.ts'
 import { createSignInLink } from '../console/sign-in-link.ts'
 import { requeueEvents } from '../inbound/handling/requeue.ts'
-import type { OperatorDeps } from '../operator/operator.ts'
+import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
@@ -57,8 +57,13 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
 /** Links of the operator; 422 and 429 as for every link. */
 const consoleLinks =
   ({ db, config }: Deps, { operatorId }: ConsoleSessions) =>
-  async (companyId: number | null, name: string, path = '/console/'): Promise<string> => {
+  async (companyId: number | null, { name, role, path = '/console/' }: NewConsoleLink): Promise<string> => {
     const creator = { companyId, clientId: operatorId, permissions: companyId === null ? [] : SESSION_PERMISSIONS }
-    const { url } = await createSignInLink(db, config.baseUrl, creator, { name, path, expiresInSeconds: LINK_SECONDS })
+    const { url } = await createSignInLink(db, config.baseUrl, creator, {
+      name,
+      role: companyId === null ? 'admin' : role,
+      path,
+      expiresInSeconds: LINK_SECONDS,
+    })
     return url
   }

@@ -1,9 +1,12 @@
 import { withTimeout } from '../http/database-timeout.ts'
+import { recordAnswers } from '../inbound/handling/record-answers.ts'
 import type { Tell } from '../live-change.ts'
 import { recordMedia } from '../media/copy-media.ts'
-import type { CompletedSend, PreparedSend, SendToPrepare } from '../messages/message-store.ts'
+import type { CompletedSend } from '../messages/complete-store.ts'
+import type { Send } from '../messages/decide-sends.ts'
+import type { PreparedSend } from '../messages/prepare-sends.ts'
 import type { SendDeps } from '../messages/send.ts'
-import { type CopyMedia, createSendBatches } from '../messages/send-batches.ts'
+import { createSendBatches, type SendConsequences } from '../messages/send-batches.ts'
 import type { Deps } from './deps.ts'
 import { enqueueCopies } from './media-deps.ts'
 
@@ -15,9 +18,14 @@ const NOT_SENT = { code: null, title: 'The database answered too late: nothing w
  */
 export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const { config, metrics, log, senders, templates } = deps
-  const copyMedia: CopyMedia = (tx, messages) => recordMedia(enqueueCopies, tx, messages)
-  const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, copyMedia)
-  const prepare = async (send: SendToPrepare) => {
+  const sourceType = config.serviceName.toLowerCase()
+  const consequences: SendConsequences = {
+    copyMedia: (tx, messages) => recordMedia(enqueueCopies, tx, messages),
+    learnRecipients: (recipients) => recordAnswers(deps.pool, recipients, sourceType, deps.clock.now()),
+    recordEvents: deps.recordEvents,
+  }
+  const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, consequences)
+  const prepare = async (send: Send) => {
     // The steps before may have taken long, and the batch is of many companies: its statement does not ask.
     await deps.requireOpen(send.companyId)
     const prepared = await prepareSend(send)
@@ -31,13 +39,13 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
   /** The caller was told that nothing was sent, and nothing is. */
-  const giveUp = async ({ companyId, customer: dialled, idempotencyId }: SendToPrepare, prepared: PreparedSend) => {
+  const giveUp = async ({ companyId, dailyLimit, idempotencyId }: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
-    const nothing = { wamid: null, providerMessageId: null, customer: null, hasProviderMedia: false, answer: null }
+    const nothing = { wamid: null, providerMessageId: null, recipient: null, hasProviderMedia: false, answer: null }
     const failed = {
       companyId,
-      dialled,
+      isLimited: dailyLimit !== null,
       idempotencyId,
       messageId,
       status: 'failed',
@@ -53,7 +61,7 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     templates: { ...templates, versionsOf: (...asked) => withTimeout(templates.versionsOf(...asked)) },
     prepareSend: (send) => withTimeout(prepare(send), (late) => giveUp(send, late)),
     completeSend: (send) => withTimeout(complete(send)),
-    sourceType: config.serviceName.toLowerCase(),
+    sourceType,
     marketingWindow: config.marketingWindow,
     sessionWindow: config.sessionWindow,
     onSent: (provider, outcome, durationMs) => {

@@ -3,6 +3,7 @@ import type { LiveChange } from '../live-change.ts'
 import type { Tracing } from '../tracing.ts'
 import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
 import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
+import type { EndDeps } from '../webhooks/end-deliveries.ts'
 import type { ReceiverClient } from '../webhooks/post.ts'
 import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
 import type { Deps } from './deps.ts'
@@ -11,10 +12,14 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
-  const onChanged = (companyId: number) => deps.tell([{ topic: 'all', companyId }])
+  const tell = (companyId: number) => deps.tell([{ topic: 'all', companyId }])
+  const onChanged = async (companyId: number) => {
+    tell(companyId)
+    await deps.wantedEvents.refresh()
+  }
   const onEnqueued = (companyId: number) => {
     deps.deliveriesDue.raise()
-    onChanged(companyId)
+    tell(companyId)
   }
   return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }
@@ -35,6 +40,22 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
     onSkipped: (jobs) => deps.tell(jobs.flatMap(toLiveChange)),
   })
 }
+
+/** The dependencies of the deadlines of deliveries and of the pausing of registrations. */
+export const createEndDeps = (deps: Deps): EndDeps => ({
+  db: deps.workerDb,
+  clock: deps.clock,
+  deadlineHours: deps.config.deliveryDeadlineHours,
+  onExpired: (deliveries) => {
+    deps.metrics.deliveries.inc({ outcome: 'expired' }, deliveries.length)
+    deps.log.warn({ deliveries: deliveries.length }, 'delivery.expired')
+    deps.tell(deliveries.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })))
+  },
+  onPaused: ({ companyId, id }) => {
+    deps.log.warn({ companyId, registrationId: id }, 'registration.paused')
+    deps.tell([{ topic: 'all', companyId }])
+  },
+})
 
 /** A delivery as the live stream names it. */
 export const toLiveChange = ({ companyId, subjectId }: Job): LiveChange[] =>

@@ -1,3 +1,4 @@
+import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { sweepLists } from '../contacts/import/contact-import.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
 import { applyWaitingStatuses } from '../conversations/waiting-status.ts'
@@ -17,6 +18,7 @@ import { copyMedia, recordMedia } from '../media/copy-media.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
 import { maintainDeliveryDays } from '../webhooks/delivery-days.ts'
 import { DELIVER } from '../webhooks/delivery-table.ts'
+import { endDeliveries, registerPausedGauge } from '../webhooks/end-deliveries.ts'
 import { forwardMessages } from '../webhooks/forward-messages.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
@@ -26,7 +28,7 @@ import { expireData } from './expire-data.ts'
 import { importKind } from './import-deps.ts'
 import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
 import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
-import { createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
+import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
 /** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
@@ -36,6 +38,8 @@ const STUCK_AFTER_SECONDS = 8
 const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
+/** How long after its deadline a delivery may stay open. */
+const DELIVERY_ENDS_MS = 30_000
 const COUNT_MS = 1_000
 /** New tables are filled within seconds; a server of the operator's gathers statistics once a minute. */
 const STATISTICS_MS = 1_000
@@ -52,6 +56,7 @@ export function startWorkers(deps: Deps): Workers {
   const kinds = [deliverer.kind, ...jobKinds(deps)]
   registerJobGauges(deps.metrics.registry, deps.workerDb, kinds)
   registerEventGauges(deps.metrics.registry, deps.db)
+  registerPausedGauge(deps.metrics.registry, deps.workerDb)
   const jobs = createWorker({ ...deps, db: deps.workerDb }, kinds)
   deps.emailsAccepted.onRaise(() => jobs.wake(EMAIL_SEND))
   deps.deliveriesDue.onRaise(() => jobs.wake(DELIVER))
@@ -80,6 +85,7 @@ export function startWorkers(deps: Deps): Workers {
         if (media.length > 0) jobs.wake(MEDIA_COPY)
       }
     },
+    onAccountEvents: (events) => noteAccountEvents(deps, events),
     onUnhandled: (unhandled) => deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled'),
     onFailure: (error) => deps.log.error({ reason: String(error) }, 'inbound.failed'),
   })
@@ -97,14 +103,27 @@ export function startWorkers(deps: Deps): Workers {
   }
 }
 
+/** The caches of templates and numbers in this process are not older than an event that it took. */
+function noteAccountEvents({ log, metrics, senders, templates }: Deps, events: readonly AccountEvent[]): void {
+  templates.clear()
+  for (const { companyId, wabaAccountId, field, event, severity } of events) {
+    senders.drop(companyId)
+    metrics.accountEvents.inc({ severity })
+    const line = { companyId, wabaAccountId, field, event, severity }
+    if (severity === 'critical') log.error(line, 'account.event')
+    else if (severity === 'warning') log.warn(line, 'account.event')
+  }
+}
+
 /** The work that is done again and again, each with its pause. */
 const startSweeps = (deps: Deps, stopping: AbortSignal) => [
   repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping)),
   repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS)),
   repeatedly(deps, APPLY_WAITING_MS, async () =>
-    tellOfMessages(deps, await applyWaitingStatuses(deps.db, deps.clock.now())),
+    tellOfMessages(deps, await applyWaitingStatuses(deps, deps.clock.now())),
   ),
   repeatedly(deps, DELIVERY_DAYS_MS, () => maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays)),
+  repeatedly(deps, DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
   repeatedly(deps, COUNT_MS, () => addUpChanges(deps.db)),
   repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db)),
 ]
