@@ -19,6 +19,27 @@ export type AcceptedTemplateEmail = {
 /** The credential at the provider, which is stored encrypted and never returned. */
 export type AccessToken = string
 
+/** An event about an account, a number or a template. */
+export type AccountEvent = {
+  id: number
+  companyId: number
+  /** The id of the business account. */
+  wabaAccountId: string
+  /** The id of the number that the event names; null when it is about the whole account. */
+  channelId: number | null
+  /** The name that the provider gives the kind of event, such as `account_update`. */
+  field: string
+  /** The event in the word of the provider, such as `ACCOUNT_RESTRICTION`. */
+  event: string | null
+  /** `critical`: the account cannot send, or soon will not be able to. */
+  severity: "info" | "warning" | "critical"
+  /** The value that the provider sent, at most 4 KiB; null for kinds that may name a customer. */
+  details: unknown
+  /** The time by the clock of the provider. */
+  occurredAt: string | null
+  receivedAt: string
+}
+
 /** The address to which the paths of the provider are added, by default its public address. */
 export type ApiBaseUrl = string | null
 
@@ -30,7 +51,21 @@ export type ApiKey = {
   permissions: Array<string>
   allowedOrigins: Array<string>
   expiresAt: string | null
+  rateLimitPerMinute: number | null
+  rateLimitPerAddress: number | null
+  writableFields: Array<string> | null
+  hasIdentitySecret: boolean
   createdAt: string
+}
+
+/** Settings of a key that holds `ContactsUpsert` alone; null sets the default. */
+export type ApiKeyChange = {
+  /** The requests of the key in 60 seconds; by default half of the limit of the company. */
+  rateLimitPerMinute?: number | null
+  /** The requests of one client address with the key in 60 seconds; by default a fifth of the limit of the company. */
+  rateLimitPerAddress?: number | null
+  /** The members of contacts that the key may write beside email and phone: firstName, lastName, status, source, source_type, tags, customFields, marketingConsent, or `customFields.<key>`; by default all. */
+  writableFields?: Array<string> | null
 }
 
 export type ApiKeyRequest = {
@@ -42,6 +77,14 @@ export type ApiKeyRequest = {
   allowedOrigins?: Array<string>
   /** A future date or time in ISO 8601 after which the key does not work any more. */
   expiresAt?: string | null
+  /** The requests of the key in 60 seconds; by default half of the limit of the company. */
+  rateLimitPerMinute?: number | null
+  /** The requests of one client address with the key in 60 seconds; by default a fifth of the limit of the company. */
+  rateLimitPerAddress?: number | null
+  /** The members of contacts that the key may write beside email and phone: firstName, lastName, status, source, source_type, tags, customFields, marketingConsent, or `customFields.<key>`; by default all. */
+  writableFields?: Array<string> | null
+  /** Whether to make an identity secret, with which visitors prove who they are. */
+  identitySecret?: boolean
 }
 
 /** The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`. */
@@ -97,26 +140,7 @@ export type CompanyRequest = {
   rateLimitPerMinute?: number
 }
 
-export type ConnectSenderRequest = {
-  /** The provider through which the number is connected. */
-  provider: "meta" | "dialog360" | "gupshup"
-  phoneNumber?: PhoneNumberText
-  phoneName?: BusinessName
-  /** The id of the number at the provider. */
-  phoneNumberId: string
-  /** The id of the business account at the provider. */
-  wabaAccountId: string
-  accessToken: AccessToken
-  appSecret?: AppSecret
-  webhookSecret?: WebhookSecret
-  apiBaseUrl?: ApiBaseUrl
-  appId?: AppId
-  appName?: AppName
-  isPreferred?: IsPreferred
-  tier?: SenderTier
-  dailyLimit?: DailyLimit
-  throughputPerSecond?: Throughput
-}
+export type ConnectSenderRequest = ConnectedSenderChange & Required<Pick<ConnectedSenderChange, "provider" | "phoneNumberId" | "wabaAccountId" | "accessToken">>
 
 /** A connected WhatsApp number without its secrets. */
 export type ConnectedSender = {
@@ -133,6 +157,7 @@ export type ConnectedSender = {
   apiBaseUrl: string | null
   appId: string | null
   appName: string | null
+  portfolioId: string | null
   throughputPerSecond: Throughput
   /** Whether the phone app uses the number too, as the provider says. */
   isSharedWithApp: boolean
@@ -160,6 +185,7 @@ export type ConnectedSenderChange = {
   apiBaseUrl?: ApiBaseUrl
   appId?: AppId
   appName?: AppName
+  portfolioId?: PortfolioId
   isPreferred?: IsPreferred
   tier?: SenderTier
   dailyLimit?: DailyLimit
@@ -197,7 +223,7 @@ export type Contact = {
   }
   /** The id of the company. */
   company: number
-  /** Always false: deleted contacts are not returned. */
+  /** False in answers: only the event of a deletion shows a deleted contact. */
   deleted: boolean
   /** The id in an external system. */
   external_id: string | null
@@ -264,6 +290,8 @@ export type ContactWrite = {
     email?: boolean
     whatsapp?: boolean
   }
+  /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
+  identityProof?: string
 }
 
 /** The members mean the same as in JSON. */
@@ -278,9 +306,10 @@ export type ContactWriteForm = {
   tags?: Array<string>
   "marketingConsent.email"?: boolean
   "marketingConsent.whatsapp"?: boolean
+  identityProof?: string
 }
 
-/** One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
+/** One contact, or up to 1,000 (10 with a key that holds only `ContactsUpsert`), of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
 export type ContactWrites = ContactWrite | Array<ContactWrite>
 
 export type Conversation = {
@@ -289,7 +318,7 @@ export type Conversation = {
   contact: {
     /** The id of the contact. */
     id: number
-    /** Digits; null for a group, and while the phone number of the customer is not known. */
+    /** The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known. */
     phone: string | null
     /** The name of the contact, else the WhatsApp profile name; for a group its id. */
     name: string | null
@@ -312,6 +341,8 @@ export type Conversation = {
   }
   /** The name of the person who answers. */
   assignee: string | null
+  /** Whether the business or the AI agent of the provider answers; null: not reported. */
+  controlledBy: "business" | "agent" | null
   /** The id of the group at the provider; null for a conversation with one customer. */
   groupId: string | null
   status: "open" | "closed" | "snoozed"
@@ -396,8 +427,12 @@ export type DailyLimit = number | null
 export type Delivery = {
   id: number
   registrationId: number
-  /** The id of the message at the provider. */
-  wamid: string
+  /** The name of the event. */
+  event: string
+  /** The id of the event, which receivers get in the `Delivery` header. */
+  eventId: string
+  /** The id of the received message at the provider; null for other events. */
+  wamid: string | null
   /** `dead` means that the last attempt failed, `skipped` that the registration became inactive. */
   status: "pending" | "delivered" | "dead" | "skipped"
   /** The number of attempts, since the last redelivery if there was one. */
@@ -435,7 +470,7 @@ export type DeliveryDetails = {
   delivery: Delivery
   /** The body, the very text that is signed and sent. */
   payload: string
-  /** The headers of the latest attempt, by the present settings of the registration. */
+  /** The headers of the latest attempt, by the present settings of the registration; `…` stands for the value of a static header. */
   requestHeaders: {
     [name: string]: string
   }
@@ -641,7 +676,7 @@ export type Me = {
   name: string
   permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
   limits: {
-    /** The requests that all API keys of the company share. */
+    /** The requests that all API keys of the company share; of a key for browsers, its own. */
     requestsPerMinute: number
   }
 }
@@ -683,6 +718,8 @@ export type Message = {
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
+  /** Null until a status of the message has it. */
+  pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
   /** The time in epoch seconds. */
@@ -732,6 +769,16 @@ export type MessageFailure = {
   details: string | null
 }
 
+/** The price of a message, in the words of the provider. */
+export type MessagePricing = {
+  /** The category, such as `marketing`, `utility`, `authentication` or `service`. */
+  category: string | null
+  /** The type, such as `regular`, `free_customer_service` or `free_entry_point`. */
+  type: string | null
+  /** Whether the provider charges for the message. */
+  billable: boolean | null
+}
+
 /** A key that was just created. */
 export type NewApiKey = {
   /** The public half of the key. */
@@ -740,8 +787,14 @@ export type NewApiKey = {
   permissions: Array<string>
   allowedOrigins: Array<string>
   expiresAt: string | null
+  rateLimitPerMinute: number | null
+  rateLimitPerAddress: number | null
+  writableFields: Array<string> | null
+  hasIdentitySecret: boolean
   /** The bearer token, which is returned only once. */
   token: string
+  /** The secret of proofs of identity, which is returned only once. */
+  identitySecret: string | null
 }
 
 export type NewCustomField = {
@@ -792,9 +845,13 @@ export type NewRegistration = {
   name: string
   url: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events: Array<"whatsapp.message.received">
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
+  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  ordered?: boolean
   headers?: StaticHeaders
 }
 
@@ -835,6 +892,9 @@ export type Pagination = {
 /** The phone number with country code, in any formatting. Without it the provider is asked. */
 export type PhoneNumberText = string
 
+/** The id of the business portfolio at the provider: all numbers of a portfolio share its daily limit. */
+export type PortfolioId = string | null
+
 /** The HTTPS address of the receiver: a public host, without user name, password or fragment. */
 export type ReceiverUrl = string
 
@@ -854,14 +914,23 @@ export type Registration = {
   id: number
   name: string
   url: string
-  events: Array<"whatsapp.message.received">
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers whose events are delivered; null for all. */
+  channelIds: Array<number> | null
   status: "active" | "inactive"
   method: "POST" | "GET"
+  /** Whether deliveries about one conversation go one after the other. */
+  ordered: boolean
+  /** The names of the static headers, each with `…`. */
   headers: {
     [name: string]: string
   }
   /** Whether deliveries are signed. */
   hasSecret: boolean
+  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  pausedReason: string | null
+  /** When the service set the registration inactive; setting it `active` resumes. */
+  pausedAt: string | null
   created: string
 }
 
@@ -870,11 +939,55 @@ export type RegistrationChange = {
   name?: string
   url?: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events?: Array<"whatsapp.message.received">
+  events?: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
+  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  ordered?: boolean
   headers?: StaticHeaders
   status?: "active" | "inactive"
+}
+
+/** How the receiver has answered lately. */
+export type RegistrationHealth = {
+  /** The time of the last attempt that the receiver answered with 2xx. */
+  lastSuccessAt: string | null
+  /** The time of the last failed attempt. */
+  lastFailureAt: string | null
+  /** Failed attempts since the last success, of the last seven days, counted up to 1,000. */
+  consecutiveFailures: number
+  /** Deliveries that have not finished, counted up to 10,000. */
+  waiting: number
+  /** Dead letters of the last 24 hours, counted up to 10,000. */
+  deadLettered24h: number
+}
+
+/** A receiver of events and its health. */
+export type RegistrationWithHealth = {
+  id: number
+  name: string
+  url: string
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers whose events are delivered; null for all. */
+  channelIds: Array<number> | null
+  status: "active" | "inactive"
+  method: "POST" | "GET"
+  /** Whether deliveries about one conversation go one after the other. */
+  ordered: boolean
+  /** The names of the static headers, each with `…`. */
+  headers: {
+    [name: string]: string
+  }
+  /** Whether deliveries are signed. */
+  hasSecret: boolean
+  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  pausedReason: string | null
+  /** When the service set the registration inactive; setting it `active` resumes. */
+  pausedAt: string | null
+  created: string
+  health: RegistrationHealth
 }
 
 export type SendAudio = {
@@ -1015,6 +1128,8 @@ export type SignInLinkRequest = {
   name: string
   /** WhatsApp, Transactional or both, at most those of the creator; by default all of these. */
   permissions?: Array<string>
+  /** The role of the session, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything. */
+  role?: "agent" | "developer" | "admin"
   /** By default 600. */
   expiresInSeconds?: number
   /** The page of the console that opens, such as `/console/inbox/812`; by default the first page. */
@@ -1024,7 +1139,7 @@ export type SignInLinkRequest = {
 /** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
 export type SigningSecret = string | null
 
-/** Static headers of every delivery; an update replaces all of them. */
+/** Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
 export type StaticHeaders = Array<{
   key: string
   value: string
@@ -1135,8 +1250,59 @@ export type TestDelivery = {
 /** The number of messages per second, by default 80, or 20 for a number that the phone app uses too. Above 1,000 no message waits, not even many to one customer. */
 export type Throughput = number | null
 
+export type UpsertedContacts = {
+  data: Array<Contact>
+}
+
+export type Usage = {
+  /** With `groupBy=day`: the day in UTC. */
+  day?: string
+  /** With `groupBy=number`: the id of the connected number. */
+  channelId?: number
+  /** With `groupBy=category`: of the pricing; until a status has one, of the template, or `service` without a template. */
+  category?: string
+  /** With `groupBy=template`: the name; null for messages without a template. */
+  template?: string | null
+  /** Messages that the provider reported as sent, delivered or read. */
+  sent: number
+  /** Messages that it reported as delivered or read. */
+  delivered: number
+  /** Messages that it reported as read. */
+  read: number
+  /** Messages that it reported as failed after it had accepted them. */
+  failed: number
+  /** Messages that it reported as billable. */
+  billable: number
+}
+
 /** A secret for providers that do not sign. When it is set, events are refused unless they carry it in the header X-Webhook-Secret or as the last segment of the path. It is never returned. */
 export type WebhookSecret = string | null
+
+/** The answer to a key that holds only `ContactsUpsert`. Its arrays have at most 10 contacts; longer ones are answered 422 `validation_error`, and nothing is written. */
+export type WrittenFields = {
+  data: Array<{
+    /** The email address. */
+    email?: string | null
+    /** The phone number in E.164 with +. */
+    phone?: string | null
+    /** The first name. */
+    first_name?: string | null
+    /** The last name. */
+    last_name?: string | null
+    status?: string
+    source?: string
+    source_type?: string
+    /** Custom fields by key. */
+    custom_fields?: {
+      [name: string]: unknown
+    }
+    tags?: Array<string>
+    marketing_consent?: {
+      email?: boolean
+      whatsapp?: boolean
+    }
+  }>
+}
 
 export interface paths {
   "/public/v1/me": {
@@ -1341,12 +1507,32 @@ export interface paths {
     delete?: never
     patch?: never
   }
+  "/public/v1/whatsapp/usage": {
+    get: {
+      parameters: { path?: never; query: {
+        from: string
+        to: string
+        groupBy?: string
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": {
+        data: Array<Usage>
+      } } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
+    patch?: never
+  }
   "/public/v1/webhooks/registrations": {
     get: {
       parameters: { path?: never; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
       requestBody?: never
       responses: {
-        200: { content: { "application/json": Array<Registration> } }
+        200: { content: { "application/json": Array<RegistrationWithHealth> } }
         default: { content: { 'application/json': unknown } }
       }
     }
@@ -1557,9 +1743,7 @@ export interface paths {
       parameters: { path?: never; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
       requestBody: { content: { "application/json": ContactWrites; "multipart/form-data": ContactWriteForm; "application/x-www-form-urlencoded": ContactWriteForm } }
       responses: {
-        200: { content: { "application/json": {
-        data: Array<Contact>
-      } } }
+        200: { content: { "application/json": UpsertedContacts | WrittenFields } }
         default: { content: { 'application/json': unknown } }
       }
     }
@@ -1936,7 +2120,17 @@ export interface paths {
         default: { content: { 'application/json': unknown } }
       }
     }
-    patch?: never
+    patch: {
+      parameters: { path: {
+        id: number
+        clientId: string
+      }; query?: never; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody: { content: { "application/json": ApiKeyChange } }
+      responses: {
+        200: { content: { "application/json": ApiKey } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
   }
   "/admin/v1/companies/{id}/senders": {
     get: {
@@ -2182,6 +2376,42 @@ export interface paths {
         default: { content: { 'application/json': unknown } }
       }
     }
+    delete?: never
+    patch?: never
+  }
+  "/admin/v1/account-events": {
+    get: {
+      parameters: { path?: never; query?: {
+        before?: number
+        limit?: number
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": Array<AccountEvent> } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
+    delete?: never
+    patch?: never
+  }
+  "/admin/v1/companies/{id}/account-events": {
+    get: {
+      parameters: { path: {
+        id: number
+      }; query?: {
+        before?: number
+        limit?: number
+      }; header?: { 'Idempotency-Key'?: string }; cookie?: never }
+      requestBody?: never
+      responses: {
+        200: { content: { "application/json": Array<AccountEvent> } }
+        default: { content: { 'application/json': unknown } }
+      }
+    }
+    put?: never
+    post?: never
     delete?: never
     patch?: never
   }

@@ -7,10 +7,11 @@ import { createRoot } from 'react-dom/client'
 import { whenSignedOut } from './client.ts'
 import { queryClient } from './queries.ts'
 import { router } from './routes.tsx'
-import { sessionQuery } from './session.ts'
+import { sessionQuery, whenReplaced } from './session.ts'
 import { applyTheme } from './shell/theme.ts'
 
 applyTheme()
+whenReplaced(() => location.assign('/console/'))
 whenSignedOut(() => queryClient.setQueryData(sessionQuery.queryKey, null))
 
 const root = document.getElementById('root')

@@ -1,34 +1,39 @@
 // Builds the console (console/dist) when its sources, openapi.json or the lock file changed since the last build.
 // Runs on whatever Node the machine has. Vite runs on the Node 24 of the packages, or, where no install script fetched it
 // (npm ci --ignore-scripts), on that of the machine.
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { readIfThere, root, writeIfDifferent } from './files.mjs'
+import { runChild } from './run-child.mjs'
+import { runStep } from './step.mjs'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const stampFile = join(root, 'console', 'dist', '.stamp')
 
-/** Returns the exit code of the build: 0 without a build when nothing changed. */
-export function buildConsole() {
+export const consoleIsBuilt = () => readIfThere(stampFile) === stampOfSources()
+
+/** Builds it and returns the exit code. */
+export async function buildConsole() {
   const stamp = stampOfSources()
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return 0
-  console.log('Building the console …')
+  // A build that is interrupted leaves a part of the files.
+  rmSync(stampFile, { force: true })
+  const status = await runStep('Building the console', runVite)
+  if (status === 0) writeIfDifferent(stampFile, stamp)
+  return status
+}
+
+function runVite() {
   const carried = join('node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
-  const { status } = spawnSync(
+  return runChild(
     existsSync(join(root, carried)) ? carried : 'node',
     [join('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
     {
       cwd: root,
-      stdio: 'inherit',
       shell: process.platform === 'win32',
       // With another value, React's development build would be packed.
       env: { ...process.env, NODE_ENV: 'production' },
     },
   )
-  if (status === 0) writeFileSync(stampFile, stamp)
-  return status ?? 1
 }
 
 function stampOfSources() {

@@ -35,7 +35,7 @@ export function Inbox() {
     u: () => navigate({ to: '/inbox/{-$chatId}', params: { chatId: undefined }, search: (kept) => kept }),
   })
   return (
-    <Screen title={text.inbox.title} permission="WhatsApp">
+    <Screen title={text.inbox.title} permission="WhatsApp" neededRole="agent">
       <div className={classes(css.inbox, isOpen && css.isOpen)}>
         <section className={css.side} aria-label={text.inbox.list}>
           <Filters search={search} />

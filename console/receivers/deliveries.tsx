@@ -128,7 +128,7 @@ function Rows({ receiverId, filter, onClear }: RowsProps) {
   )
 }
 
-function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdAt } }: { delivery: Delivery }) {
+function Row({ delivery: { id, eventId, status, attempts, lastStatusCode, createdAt } }: { delivery: Delivery }) {
   return (
     <Link
       from="/receivers/{-$id}"
@@ -146,8 +146,8 @@ function Row({ delivery: { id, wamid, status, attempts, lastStatusCode, createdA
       </span>
       <span className={css.soft}>{text.deliveries.attempts(attempts)}</span>
       <span className={css.code}>{lastStatusCode ?? text.none}</span>
-      <span className={css.wamid} dir="ltr" title={wamid}>
-        {`…${wamid.slice(-8)}`}
+      <span className={css.eventId} dir="ltr" title={eventId}>
+        {`…${eventId.slice(-8)}`}
       </span>
     </Link>
   )

@@ -56,7 +56,7 @@ function useLeave() {
 }
 
 function Head({ receiverId, details }: { receiverId: number; details: DeliveryDetails }) {
-  const { id, wamid, status, nextAttemptAt } = details.delivery
+  const { id, eventId, status, nextAttemptAt } = details.delivery
   const leave = useLeave()
   const { mutate, isPending, error, isSuccess } = useRedeliver(receiverId, details)
   const heading = useRef<HTMLHeadingElement>(null)
@@ -72,7 +72,7 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
         <p className={css.about}>
           <Badge tone={TONES[status]}>{text.deliveries.statusOf[status]}</Badge>
           <bdi className={css.id}>
-            {nextAttemptAt === null ? wamid : text.deliveries.next(momentWithSeconds(nextAttemptAt))}
+            {nextAttemptAt === null ? eventId : text.deliveries.next(momentWithSeconds(nextAttemptAt))}
           </bdi>
         </p>
         {error && (

@@ -11,12 +11,22 @@ import css from './receiver-form.module.css'
 import { receiversQuery } from './receiver-queries.ts'
 
 type Props = { receiver?: Registration; onClose: () => void; onDone: (receiver: Registration) => void }
-type Values = { name: string; url: string; secret: string }
+type Event = Registration['events'][number]
+type Values = { name: string; url: string; secret: string; events: readonly Event[] }
+
+/** Every event, in the order of the form. */
+const EVENTS: readonly Event[] = [
+  'whatsapp.message.received',
+  'whatsapp.message.status',
+  'whatsapp.template.status',
+  'contact.changed',
+  'email.status',
+]
 
 /** Adds a receiver, or changes one. A secret is only ever written. */
 export function ReceiverForm({ receiver, onClose, onDone }: Props) {
   const form = useId()
-  const { field, submit, isPending, fault } = useReceiverForm(receiver, onDone)
+  const { field, events, toggle, submit, isPending, fault } = useReceiverForm(receiver, onDone)
   return (
     <Dialog
       title={receiver ? text.receivers.editTitle : text.receivers.newTitle}
@@ -53,6 +63,17 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
           autoComplete="new-password"
           {...field('secret')}
         />
+        <fieldset className={css.events}>
+          <legend>{text.receivers.events}</legend>
+          {EVENTS.map((event) => (
+            <label key={event}>
+              <input type="checkbox" checked={events.includes(event)} onChange={() => toggle(event)} />
+              <span>
+                {text.receivers.eventNames[event]} <code dir="ltr">{event}</code>
+              </span>
+            </label>
+          ))}
+        </fieldset>
         {fault !== undefined && (
           <p role="alert" className={css.fault}>
             {fault}
@@ -66,7 +87,12 @@ export function ReceiverForm({ receiver, onClose, onDone }: Props) {
 /** The values of the form, each with the fault that the service found in it. A repeated submission stores once. */
 function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDone']) {
   const client = useQueryClient()
-  const [values, setValues] = useState<Values>({ name: receiver?.name ?? '', url: receiver?.url ?? '', secret: '' })
+  const [values, setValues] = useState<Values>({
+    name: receiver?.name ?? '',
+    url: receiver?.url ?? '',
+    secret: '',
+    events: receiver?.events ?? ['whatsapp.message.received'],
+  })
   const [key] = useState(() => crypto.randomUUID())
   const { mutate, error, isPending } = useMutation({
     mutationFn: () => store(receiver, values, key),
@@ -76,28 +102,35 @@ function useReceiverForm(receiver: Registration | undefined, onDone: Props['onDo
     },
   })
   const faults = error instanceof ApiError ? error.fields : []
-  const field = (name: keyof Values) => ({
+  const field = (name: Exclude<keyof Values, 'events'>) => ({
     value: values[name],
     onChange: ({ target }: { target: HTMLInputElement }) => setValues({ ...values, [name]: target.value }),
     fault: faults.find(({ path }) => path.startsWith(name))?.message,
   })
+  const { events } = values
+  const toggle = (event: Event) =>
+    setValues({ ...values, events: EVENTS.filter((one) => events.includes(one) !== (one === event)) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!isPending) mutate()
   }
-  return { field, submit, isPending, fault: error && faults.length === 0 ? faultText(error) : undefined }
+  const isOfEvents = faults.some(({ path }) => path.startsWith('events'))
+  const fault = isOfEvents ? text.receivers.eventsNone : error && faults.length === 0 ? faultText(error) : undefined
+  return { field, events, toggle, submit, isPending, fault }
 }
 
-function store(receiver: Registration | undefined, { name, url, secret }: Values, key: string): Promise<Registration> {
-  const body = { name: name.trim(), url: url.trim(), ...(secret !== '' && { secret }) }
+function store(
+  receiver: Registration | undefined,
+  { name, url, secret, events }: Values,
+  key: string,
+): Promise<Registration> {
+  const body = { name: name.trim(), url: url.trim(), events: [...events], ...(secret !== '' && { secret }) }
   if (receiver) {
     const params = { path: { id: receiver.id } }
     return read(api.PUT('/public/v1/webhooks/registrations/{id}', { params, body }))
   }
   const params = { header: { 'Idempotency-Key': `${key}-${fingerprint(JSON.stringify(body))}` } }
-  return read(
-    api.POST('/public/v1/webhooks/registrations', { params, body: { ...body, events: ['whatsapp.message.received'] } }),
-  )
+  return read(api.POST('/public/v1/webhooks/registrations', { params, body }))
 }
 
 /** Another body needs another key: the service refuses a key that comes back with something else. */

@@ -19,7 +19,7 @@ import css from './receivers.module.css'
 export function Receivers() {
   const { id } = useParams({ from: '/receivers/{-$id}' })
   return (
-    <Screen title={text.receivers.title} permission="WhatsApp">
+    <Screen title={text.receivers.title} permission="WhatsApp" neededRole="developer">
       <div className={classes(css.receivers, id !== undefined && css.isOpen)}>
         <List />
         <div className={css.pane}>

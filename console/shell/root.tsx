@@ -12,7 +12,7 @@ const SignIn = lazy(() => import('../sign-in/sign-in.tsx').then(({ SignIn: compo
 
 /**
  * Signed in, the shell with the screen; else the sign-in page at the same address, so that signing in returns to it. A
- * link signs in even when a session exists already.
+ * link asks before it replaces a session.
  */
 export function Root() {
   const [code, setCode] = useState(signInCode)

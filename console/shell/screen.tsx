@@ -1,17 +1,18 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Empty } from '../parts/empty.tsx'
+import { hasRole, type Role } from '../session.ts'
 import { text } from '../texts/text.ts'
 import css from './screen.module.css'
 import { hasCompany } from './screens.ts'
 import { useSession } from './session-context.ts'
 
-type Props = { title: string; permission?: string; children: ReactNode }
+type Props = { title: string; permission?: string; neededRole?: Role; children: ReactNode }
 
 /**
- * A screen: it names the window, takes the focus at its heading after a navigation, and names the permission that a
- * session lacks.
+ * A screen: it names the window, takes the focus at its heading after a navigation, and names the permission or the role
+ * that a session lacks.
  */
-export function Screen({ title, permission, children }: Props) {
+export function Screen({ title, permission, neededRole, children }: Props) {
   const session = useSession()
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -29,6 +30,12 @@ export function Screen({ title, permission, children }: Props) {
         <Empty icon="companies" title={text.acting.noCompany} text={text.acting.noCompanyText} />
       ) : isRefused ? (
         <Empty icon="lock" title={text.failure.forbiddenTitle} text={text.failure.forbidden(permission)} />
+      ) : neededRole !== undefined && !hasRole(session, neededRole) ? (
+        <Empty
+          icon="lock"
+          title={text.failure.forbiddenTitle}
+          text={text.failure.forbiddenRole(text.roles[neededRole].name)}
+        />
       ) : (
         children
       )}

@@ -1,6 +1,6 @@
 import type { IconName } from '../parts/icon.tsx'
 import { actingFor } from '../scope.ts'
-import type { Session } from '../session.ts'
+import { hasRole, type Session } from '../session.ts'
 
 export type ScreenName = 'inbox' | 'receivers' | 'phone' | 'companies'
 type Screen = {
@@ -23,12 +23,15 @@ export function screensOf(session: Session): Screen[] {
   if (session.kind === 'operator') screens.push(COMPANIES)
   if (!hasCompany(session)) return screens
   if (session.kind === 'operator' || session.permissions.includes('WhatsApp')) {
-    screens.push(INBOX, RECEIVERS)
-    if (session.features.sandboxUrl !== null) screens.push(PHONE)
+    if (hasRole(session, 'agent')) screens.push(INBOX)
+    if (hasRole(session, 'developer')) screens.push(RECEIVERS)
+    if (hasRole(session, 'agent') && session.features.sandboxUrl !== null) screens.push(PHONE)
   }
   return screens
 }
 
 /** The screen that opens first. */
-export const homeOf = (session: Session): Screen['to'] =>
-  session.kind === 'operator' && !hasCompany(session) ? COMPANIES.to : INBOX.to
+export function homeOf(session: Session): Screen['to'] {
+  if (session.kind === 'operator' && !hasCompany(session)) return COMPANIES.to
+  return hasRole(session, 'agent') ? INBOX.to : RECEIVERS.to
+}

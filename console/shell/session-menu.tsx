@@ -1,14 +1,16 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { forgetDrafts } from '../inbox/draft.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Menu, MenuChoice, MenuItem, MenuLabel, MenuLine } from '../parts/menu.tsx'
-import { type Session, sessionQuery, signOut } from '../session.ts'
+import { hasRole, type Session, sessionQuery, signOut } from '../session.ts'
 import { text } from '../texts/text.ts'
 import css from './session-menu.module.css'
-import { SessionsDialog } from './sessions-dialog.tsx'
 import { chooseTheme, readTheme } from './theme.ts'
+
+const ApiKeysDialog = lazy(async () => ({ default: (await import('./api-keys-dialog.tsx')).ApiKeysDialog }))
+const SessionsDialog = lazy(async () => ({ default: (await import('./sessions-dialog.tsx')).SessionsDialog }))
 
 const THEMES = [
   { value: 'light', label: text.menu.light, icon: 'sun' },
@@ -16,11 +18,14 @@ const THEMES = [
   { value: 'system', label: text.menu.system, icon: 'screen' },
 ] as const
 
+type Shown = 'sessions' | 'apiKeys'
+
 /** The name of the session; the theme, the shortcuts, the sessions, and signing out. */
 export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () => void }) {
   const client = useQueryClient()
   const [theme, setTheme] = useState(readTheme)
-  const [areSessionsShown, showSessions] = useState(false)
+  const [shown, show] = useState<Shown>()
+  const close = () => show(undefined)
   const leave = async () => {
     await signOut()
     forgetDrafts()
@@ -59,15 +64,34 @@ export function SessionMenu({ session, onKeys }: { session: Session; onKeys: () 
         <MenuItem icon="keyboard" onClick={onKeys} keys="?">
           {text.menu.keys}
         </MenuItem>
-        <MenuItem icon="person" onClick={() => showSessions(true)}>
-          {text.menu.sessions}
-        </MenuItem>
+        <CompanyItems session={session} show={show} />
         <MenuLine />
         <MenuItem icon="signOut" onClick={() => void leave()}>
           {text.menu.signOut}
         </MenuItem>
       </Menu>
-      {areSessionsShown && <SessionsDialog onClose={() => showSessions(false)} />}
+      <Suspense>
+        {shown === 'sessions' && <SessionsDialog onClose={close} />}
+        {shown === 'apiKeys' && <ApiKeysDialog onClose={close} />}
+      </Suspense>
+    </>
+  )
+}
+
+/** The dialogs about the company that the role of the session opens. */
+function CompanyItems({ session, show }: { session: Session; show: (dialog: Shown) => void }) {
+  return (
+    <>
+      {session.company !== null && hasRole(session, 'developer') && (
+        <MenuItem icon="lock" onClick={() => show('apiKeys')}>
+          {text.menu.apiKeys}
+        </MenuItem>
+      )}
+      {hasRole(session, 'admin') && (
+        <MenuItem icon="person" onClick={() => show('sessions')}>
+          {text.menu.sessions}
+        </MenuItem>
+      )}
     </>
   )
 }

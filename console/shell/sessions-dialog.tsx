@@ -7,13 +7,18 @@ import { Skeleton } from '../parts/skeleton.tsx'
 import { endSession, type OtherSession, sessionsQuery } from '../session.ts'
 import { moment } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
+import { hasCompany } from './screens.ts'
+import { useSession } from './session-context.ts'
 import css from './sessions-dialog.module.css'
+import { SignInLinkForm } from './sign-in-link-form.tsx'
 
-/** The sessions of the company, each of which can be ended. */
+/** The sessions of the company, each of which can be ended, and links for new ones. */
 export function SessionsDialog({ onClose }: { onClose: () => void }) {
+  const session = useSession()
   const { data, error, refetch } = useQuery(sessionsQuery)
   return (
     <Dialog title={text.sessions.title} intro={text.sessions.intro} isOpen onClose={onClose} size="large">
+      {hasCompany(session) && <SignInLinkForm />}
       {data === undefined ? (
         error ? (
           <Failure error={error} retry={refetch} />
@@ -41,7 +46,7 @@ function Row({ session }: { session: OtherSession }) {
     <li className={css.row}>
       <div className={css.main}>
         <p className={css.name}>
-          <bdi>{session.name}</bdi>
+          <bdi>{session.name}</bdi> <Badge>{text.roles[session.role].name}</Badge>
         </p>
         <p className={css.about} title={session.agent ?? ''}>
           <span>{browserOf(session.agent)}</span> · <span>{text.sessions.signedIn(moment(session.createdAt))}</span> ·{' '}

@@ -1,11 +1,12 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { ApiError } from '../client.ts'
+import { forgetDrafts } from '../inbox/draft.ts'
 import { Button } from '../parts/button.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { TextField } from '../parts/field.tsx'
 import { Logo } from '../parts/logo.tsx'
-import { sessionQuery, signIn } from '../session.ts'
+import { type Replacement, sessionQuery, signIn } from '../session.ts'
 import { text } from '../texts/text.ts'
 import css from './sign-in.module.css'
 
@@ -18,7 +19,8 @@ type Props = {
 
 /** Signs in with a key, the operator's token, or the code of a one-time link. */
 export function SignIn({ code, hasEnded, onDone }: Props) {
-  const { fault, isBusy, isLink, submit } = useSignIn(code, onDone)
+  const { fault, isBusy, isLink, question, submit, replace } = useSignIn(code, onDone)
+  if (question !== undefined) return <Question question={question} isBusy={isBusy} onStay={onDone} onSwitch={replace} />
   return (
     <main className={css.page}>
       <div className={css.card}>
@@ -34,6 +36,36 @@ export function SignIn({ code, hasEnded, onDone }: Props) {
             <TokenForm fault={fault} isBusy={isBusy} onSubmit={submit} />
           </>
         )}
+      </div>
+    </main>
+  )
+}
+
+type QuestionProps = { question: Replacement; isBusy: boolean; onStay: () => void; onSwitch: () => void }
+
+/** Asks whether a link may replace the session, and names both: its author may be an attacker. */
+function Question({ question: { current, offered }, isBusy, onStay, onSwitch }: QuestionProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [])
+  const placeOf = ({ company }: Replacement['current']) => company?.name ?? text.signIn.operator
+  const identityOf = (one: Replacement['current']) =>
+    one.company === null ? text.signIn.operator : text.signIn.identity(one.name, one.company.name)
+  return (
+    <main className={css.page}>
+      <div className={css.card}>
+        <Logo size={36} />
+        <h1 ref={heading} tabIndex={-1} className={css.title}>
+          {text.signIn.replaceTitle}
+        </h1>
+        <p className={css.intro}>{text.signIn.replace(identityOf(current), identityOf(offered))}</p>
+        <div className={css.choices}>
+          <Button look="primary" onClick={onStay}>
+            {text.signIn.stay(placeOf(current))}
+          </Button>
+          <Button isBusy={isBusy} onClick={onSwitch}>
+            {text.signIn.switch(placeOf(offered))}
+          </Button>
+        </div>
       </div>
     </main>
   )
@@ -77,15 +109,23 @@ function useSignIn(code: string | null, onDone: () => void) {
   const [fault, setFault] = useState<string>()
   const [isBusy, setBusy] = useState(code !== null)
   const [isLink, setLink] = useState(code !== null)
+  const [question, ask] = useState<Replacement>()
 
-  const enter = async (given: string, refused: string) => {
+  const enter = async (given: string, refused: string, mayReplace = false) => {
     setBusy(true)
     setFault(undefined)
     try {
-      queryClient.setQueryData(sessionQuery.queryKey, await signIn(given))
+      const result = await signIn(given, mayReplace)
+      if ('offered' in result) {
+        setBusy(false)
+        return ask(result)
+      }
+      if (mayReplace) forgetDrafts()
+      queryClient.setQueryData(sessionQuery.queryKey, result)
       onDone()
     } catch (error) {
       setBusy(false)
+      ask(undefined)
       setLink(false)
       setFault(error instanceof ApiError && error.status === 401 ? refused : faultText(error))
     }
@@ -103,5 +143,9 @@ function useSignIn(code: string | null, onDone: () => void) {
     void enter(code, text.signIn.usedLink)
   })
 
-  return { fault, isBusy, isLink, submit }
+  const replace = () => {
+    if (code !== null) void enter(code, text.signIn.usedLink, true)
+  }
+
+  return { fault, isBusy, isLink, question, submit, replace }
 }
