@@ -22,6 +22,7 @@ curl -sS -X POST "$PARLEY_URL/public/v1/console/sign-in-links" \
   -H 'Content-Type: application/json' \
   --data-binary '{
   "name": "Mara",
+  "role": "agent",
   "permissions": [
     "WhatsApp"
   ]
@@ -45,6 +46,10 @@ curl -sS "$PARLEY_URL/public/v1/templates/whatsapp/senders" \
 
 # List the WhatsApp templates (listWhatsAppTemplates)
 curl -sS "$PARLEY_URL/public/v1/templates/whatsapp" \
+  -H "Authorization: Bearer $PARLEY_KEY"
+
+# Count sent and billable messages (getUsage)
+curl -sS "$PARLEY_URL/public/v1/whatsapp/usage?from=$FROM&to=$TO" \
   -H "Authorization: Bearer $PARLEY_KEY"
 
 ## Conversations
@@ -380,6 +385,14 @@ curl -sS -X POST "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/api-keys" \
 curl -sS "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/api-keys" \
   -H "Authorization: Bearer $ADMIN_TOKEN"
 
+# Change an API key for browsers (changeApiKey)
+curl -sS -X PATCH "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/api-keys/$CLIENT_ID" \
+  -H "Authorization: Bearer $ADMIN_TOKEN" \
+  -H 'Content-Type: application/json' \
+  --data-binary '{
+  "rateLimitPerAddress": 10
+}'
+
 # Revoke an API key (revokeApiKey)
 curl -sS -X DELETE "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/api-keys/$CLIENT_ID" \
   -H "Authorization: Bearer $ADMIN_TOKEN"
@@ -489,6 +502,14 @@ curl -sS "$PARLEY_URL/admin/v1/failed-events/$EVENT_ID" \
 curl -sS -X POST "$PARLEY_URL/admin/v1/failed-events/$EVENT_ID/retry" \
   -H "Authorization: Bearer $ADMIN_TOKEN"
 
+# List what providers reported about accounts (listAccountEvents)
+curl -sS "$PARLEY_URL/admin/v1/account-events" \
+  -H "Authorization: Bearer $ADMIN_TOKEN"
+
+# List what providers reported about the accounts of a company (listCompanyAccountEvents)
+curl -sS "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/account-events" \
+  -H "Authorization: Bearer $ADMIN_TOKEN"
+
 # List failed jobs (listFailedJobs)
 curl -sS "$PARLEY_URL/admin/v1/failed-jobs" \
   -H "Authorization: Bearer $ADMIN_TOKEN"
@@ -503,6 +524,7 @@ curl -sS -X POST "$PARLEY_URL/admin/v1/companies/$COMPANY_ID/sign-in-links" \
   -H 'Content-Type: application/json' \
   --data-binary '{
   "name": "Mara",
+  "role": "agent",
   "permissions": [
     "WhatsApp"
   ]

@@ -1,5 +1,7 @@
 import { comment, indented, type Schema, type Schemas, typeDeclarations, typeName, typeOf } from './client-types.ts'
 
+type Webhook = { post: { requestBody: { content: { 'application/json': { schema: { $ref: string } } } } } }
+
 type Parameter = { name: string; in: string; required?: boolean; description?: string; schema: Schema }
 type Ref = { $ref: string }
 export type Content = Record<string, { schema?: Schema }>
@@ -13,6 +15,7 @@ export type Operation = {
   responses: Record<string, { content?: Content } | Ref>
 }
 export type ApiDocument = {
+  webhooks: Record<string, Webhook>
   paths: Record<string, Record<string, Operation>>
   components: {
     schemas: Schemas
@@ -36,17 +39,24 @@ ${methods.join('\n')}}
 `
   const { schemas } = document.components
   const code = body.replace(/\/\*\*.*?\*\//gs, '')
-  const names = reachable(`${code} Error Envelope`, schemas)
+  const events = Object.values(document.webhooks).map(eventShapeOf)
+  const names = reachable(`${code} Error ${events.join(' ')}`, schemas)
   const imported = names.map(typeName).filter((name) => new RegExp(`\\b${name}\\b`).test(code))
   const imports = [
     `import type { ApiRequest, RequestOptions, TextBody } from '../request.ts'`,
     `import type {\n${imported.map((name) => `  ${name},\n`).join('')}} from './schemas.ts'`,
   ]
   return {
-    schemas: `${NOTICE}${typeDeclarations(names, schemas)}`,
+    schemas: `${NOTICE}${typeDeclarations(names, schemas)}\n${unionOf(events.map(typeName))}`,
     operations: `${NOTICE}${imports.join('\n')}\n\n/** One method for each operation of the API, named after its operationId. */\n${body}`,
   }
 }
+
+const eventShapeOf = ({ post }: Webhook): string =>
+  post.requestBody.content['application/json'].schema.$ref.replace('#/components/schemas/', '')
+
+const unionOf = (names: readonly string[]): string =>
+  `/** The body of a delivery; \`event\` says which it is. */\nexport type WebhookEvent =\n${names.map((name) => `  | ${name}\n`).join('')}`
 
 /** Operations that are called with an API key, or with the token of a media address. */
 function companyOperations({ paths }: ApiDocument): [string, string, Operation][] {
@@ -127,7 +137,15 @@ function answerOf({ components }: ApiDocument, { operationId, responses }: Opera
   const { content = {} } =
     '$ref' in success ? (components.responses[success.$ref.slice(success.$ref.lastIndexOf('/') + 1)] ?? {}) : success
   const schema = content['application/json']?.schema
-  return schema && typeOf(schema, components.schemas)
+  return schema && typeOf(forServers(schema, components.schemas), components.schemas)
+}
+
+/** Of an answer with a shape of its own for keys that hold certain permissions alone, the shape that all other keys get. */
+function forServers(schema: Schema, schemas: Schemas): Schema {
+  const [first, ...others] = (schema.anyOf ?? []).filter(
+    ({ $ref = '' }) => schemas[$ref.slice($ref.lastIndexOf('/') + 1)]?.['x-permissions'] === undefined,
+  )
+  return first !== undefined && others.length === 0 ? first : schema
 }
 
 /** The components that a text names, and those that these refer to, in alphabetical order. */

@@ -12,6 +12,8 @@ export type Schema = {
   allOf?: Schema[]
   anyOf?: Schema[]
   oneOf?: Schema[]
+  /** Of a shape that only keys with these permissions alone get. */
+  'x-permissions'?: string[]
 }
 export type Schemas = Record<string, Schema>
 
@@ -39,11 +41,22 @@ export function typeOf(schema: Schema, schemas: Schemas): string {
   if ($ref !== undefined) return typeName($ref)
   if (schema.const !== undefined) return JSON.stringify(schema.const)
   if (schema.enum !== undefined) return union(schema.enum.map((value) => JSON.stringify(value)))
-  if (allOf !== undefined) return allOf.map((part) => typeOf(part, schemas)).join(' & ')
+  if (allOf !== undefined) return intersection(allOf, schemas)
   if (oneOf !== undefined) return union(exclusive(oneOf, schemas))
   if (anyOf !== undefined) return union(anyOf.map((part) => typeOf(part, schemas)))
   if (Array.isArray(schema.type)) return union(schema.type.map((type) => typeOf({ ...schema, type }, schemas)))
   return simpleType(schema, schemas)
+}
+
+/** All parts of an `allOf`. A part that holds `required` alone makes these members of the first part required. */
+function intersection([first = {}, ...others]: Schema[], schemas: Schemas): string {
+  const base = typeOf(first, schemas)
+  const parts = others.map((part) =>
+    Object.keys(part).join() === 'required'
+      ? `Required<Pick<${base}, ${union((part.required ?? []).map((name) => JSON.stringify(name)))}>>`
+      : typeOf(part, schemas),
+  )
+  return [base, ...parts].join(' & ')
 }
 
 /** Each choice of a `oneOf`. Between closed objects, the members of the other choices are `never`. */

@@ -46,15 +46,20 @@ export class Parley extends Operations {
     }
   }
 
-  /** All conversations, latest activity first. One that becomes active meanwhile can come twice. */
-  allConversations(
+  /**
+   * All conversations, latest activity first, each at most once. One that becomes active before its page is read moves to the
+   * top of the list and is missing.
+   */
+  async *allConversations(
     params: Params<'listConversations'> = {},
     options?: RequestOptions,
   ): AsyncGenerator<Conversation, void> {
-    return backwards(
-      async (before: { before?: string }) => (await this.listConversations({ ...params, ...before }, options)).data,
-      ({ chatId }) => String(chatId),
-    )
+    for (let before: string | null | undefined; before !== null; ) {
+      const cursor = before === undefined ? {} : { before }
+      const { data, pagination } = await this.listConversations({ ...params, ...cursor }, options)
+      yield* data
+      before = pagination.nextCursor
+    }
   }
 
   /** All messages of a conversation, newest first. */

@@ -1,15 +1,17 @@
 import { ParleyError } from './error.ts'
-import type { Envelope } from './generated/schemas.ts'
+import type { Envelope, WebhookEvent } from './generated/schemas.ts'
 import { type VerifyOptions, verifyWebhook } from './webhook.ts'
 
 export type ReceiverOptions = VerifyOptions & {
   /** The secret of the registration; several while it changes. */
   secret: string | string[]
   /**
-   * Called with each delivery. When it returns, the delivery is acknowledged; when it throws, Parley delivers again. The
+   * Called with each received message. When it returns, the delivery is acknowledged; when it throws, Parley delivers again. The
    * same message may come twice: `envelope.message.wamid` recognises it.
    */
-  onMessage: (envelope: Envelope) => unknown
+  onMessage?: (envelope: Envelope) => unknown
+  /** The same for the other events that the registration names; `event.id` recognises one that comes twice. */
+  onEvent?: (event: Exclude<WebhookEvent, Envelope>) => unknown
   /** The largest body that is read. Default: 5 MiB, more than Parley sends. */
   maxBytes?: number
 }
@@ -66,13 +68,14 @@ export function fastifyReceiver(options: ReceiverOptions): (app: Fastify) => Pro
 const TOO_LARGE: Answer = { status: 413, text: 'The body is too large' }
 
 async function receive(body: Uint8Array, headers: Payload['headers'], options: ReceiverOptions): Promise<Answer> {
-  const { secret, onMessage, ...verification } = options
-  const envelope = await verifyWebhook(body, headers, secret, verification).catch((error: unknown) => {
+  const { secret, onMessage, onEvent, ...verification } = options
+  const event = await verifyWebhook(body, headers, secret, verification).catch((error: unknown) => {
     if (error instanceof ParleyError) return undefined
     throw error
   })
-  if (envelope === undefined) return { status: 401, text: 'The signature is not right' }
-  await onMessage(envelope)
+  if (event === undefined) return { status: 401, text: 'The signature is not right' }
+  if (event.event === 'whatsapp.message.received') await onMessage?.(event)
+  else await onEvent?.(event)
   return { status: 200, text: 'ok' }
 }
 

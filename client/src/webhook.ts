@@ -1,5 +1,5 @@
 import { ParleyError } from './error.ts'
-import type { Envelope } from './generated/schemas.ts'
+import type { WebhookEvent } from './generated/schemas.ts'
 
 export type WebhookHeaders = Headers | Record<string, string | string[] | undefined>
 
@@ -23,7 +23,7 @@ const MAX_SIGNATURES = 10
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}(?:==)?|[A-Za-z0-9+/]{3}=?)?$/
 
 /**
- * The envelope of a delivery whose signature is right. `rawBody` is the body as it came: parsed and written again, the
+ * The event of a delivery whose signature is right: its member `event` narrows the others. `rawBody` is the body as it came: parsed and written again, the
  * bytes may differ. Several secrets, for a time of change, are tried one after the other.
  * @throws {ParleyError} `invalid_signature`
  */
@@ -32,20 +32,23 @@ export async function verifyWebhook(
   headers: WebhookHeaders,
   secret: string | string[],
   options: VerifyOptions = {},
-): Promise<Envelope> {
+): Promise<WebhookEvent> {
   const body = typeof rawBody === 'string' ? new TextEncoder().encode(rawBody) : new Uint8Array(rawBody)
   for (const one of typeof secret === 'string' ? [secret] : secret) {
-    if (await isSigned(body, headers, one, options)) return toEnvelope(body)
+    if (await isSigned(body, headers, one, options)) return toEvent(body)
   }
   throw invalid('The webhook is not signed with the secret, or its signature is too old')
 }
 
+/** `webhooks.unwrap` is `verifyWebhook` under the name that other clients have. */
+export const webhooks = { unwrap: verifyWebhook }
+
 const invalid = (message: string) => new ParleyError(message, { code: 'invalid_signature' })
 
-function toEnvelope(body: Bytes): Envelope {
-  const envelope: Envelope = JSON.parse(new TextDecoder().decode(body))
-  if (envelope.version !== '1') throw invalid(`This client does not know version ${envelope.version} of the envelope`)
-  return envelope
+function toEvent(body: Bytes): WebhookEvent {
+  const event: WebhookEvent = JSON.parse(new TextDecoder().decode(body))
+  if (event.version !== '1') throw invalid(`This client does not know version ${event.version} of the envelope`)
+  return event
 }
 
 async function isSigned(

@@ -10,7 +10,7 @@ import { createProject, type Project } from './project.ts'
 let project: Project
 beforeAll(async () => {
   project = await createProject()
-}, 120_000)
+}, 300_000)
 afterAll(() => project.remove())
 
 /** The origin of a shop that serves the packed modules to browsers. */
@@ -46,4 +46,4 @@ test('a page in a browser writes a contact with a ContactsUpsert key, and reads 
     return [data[0].email, refusal.code, refusal.requestId.slice(0, 4)]
   })()`)
   expect(seen).toEqual(['ada@example.com', 'forbidden', 'req_'])
-}, 120_000)
+}, 300_000)

@@ -8,7 +8,7 @@ import { createProject, type Project } from './project.ts'
 let project: Project
 beforeAll(async () => {
   project = await createProject()
-}, 120_000)
+}, 300_000)
 afterAll(() => project.remove())
 
 const compile = (file: string, ...options: string[]) =>
@@ -52,7 +52,7 @@ import('@parley/client').then((other) => console.log(new other.ParleyError('No',
 })
 
 describe('its types, in strict TypeScript', () => {
-  const SHOP = `import { type Envelope, Parley, ParleyError, type SendRequest, verifyWebhook } from '@parley/client'
+  const SHOP = `import { type Contact, Parley, ParleyError, type SendRequest, webhooks } from '@parley/client'
 
 export async function greet(parley: Parley, recipient: string): Promise<string | null> {
   try {
@@ -68,7 +68,12 @@ export async function greet(parley: Parley, recipient: string): Promise<string |
     return null
   }
 }
-export const read = (body: string, headers: Headers): Promise<Envelope> => verifyWebhook(body, headers, 'secret')
+export async function read(body: string, headers: Headers): Promise<string | Contact | null> {
+  const received = await webhooks.unwrap(body, headers, 'secret')
+  if (received.event === 'whatsapp.message.received') return received.message.wamid
+  if (received.event === 'contact.changed') return received.data
+  return received.event === 'whatsapp.message.status' ? received.data.wamid : received.id
+}
 export const requests: SendRequest[] = [
   { recipient: '393331234567', type: 'image', media: { link: 'https://shop.example.com/1.png', caption: 'Blue' } },
   { recipient: '393331234567', type: 'template', template: { name: 'order_update', languageCode: 'en_US' } },

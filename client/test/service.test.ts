@@ -107,6 +107,21 @@ describe('lists are iterated to their end', () => {
     expect(await collect(parley.allContacts({ limit: 3 }))).toHaveLength(7)
   })
 
+  test('conversations come once each while they become active', async () => {
+    const shop = await createShop()
+    for (let count = 0; count < 8; count += 1) await write(shop, uniquePhone(), 'Hello')
+    await eventually(async () => (await shop.parley.listConversations()).data.length === 8)
+    const seen: number[] = []
+    for await (const { chatId, contact } of shop.parley.allConversations({ pageSize: 2 })) {
+      seen.push(chatId)
+      if (seen.length > 8) break
+      await write(shop, contact.phone!, 'Again')
+      await eventually(async () => (await shop.parley.listConversations({ pageSize: 1 })).data[0]?.chatId === chatId)
+    }
+    expect(seen).toHaveLength(8)
+    expect(new Set(seen).size).toBe(8)
+  })
+
   test('messages and conversations, by ids', async () => {
     const shop = await createShop()
     const customers = Array.from({ length: 3 }, uniquePhone)

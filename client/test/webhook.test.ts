@@ -8,7 +8,11 @@ import { type Envelope, expressReceiver, fastifyReceiver, Parley, verifyWebhook 
 
 const PLAIN = 'a secret of the receiver'
 const ENCODED = `whsec_${randomBytes(24).toString('base64')}`
-const body = JSON.stringify({ version: '1', message: { wamid: 'wamid.1', text: 'Grüße 👋' } })
+const body = JSON.stringify({
+  version: '1',
+  event: 'whatsapp.message.received',
+  message: { wamid: 'wamid.1', text: 'Grüße 👋' },
+})
 
 /** The headers of a delivery. */
 function signed(secret = PLAIN, { at = Date.now() / 1000, bytes = body } = {}): Record<string, string> {
@@ -26,7 +30,7 @@ const without = (headers: Record<string, string>, pattern: RegExp) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !pattern.test(name)))
 const verdict = (...given: Parameters<typeof verifyWebhook>): Promise<unknown> =>
   verifyWebhook(...given).then(
-    ({ message }) => message.text,
+    (received) => 'message' in received && received.message.text,
     (error) => error.code,
   )
 

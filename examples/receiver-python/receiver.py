@@ -1,4 +1,4 @@
-"""Receives the webhooks of Parley and prints each message once. Python 3.9 or later, standard library alone.
+"""Receives the webhooks of Parley and prints each event once. Python 3.9 or later, standard library alone.
 
     WEBHOOK_SECRET='the secret of the registration' PORT=8000 python3 receiver.py
 """
@@ -13,9 +13,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 SECRET = os.environ["WEBHOOK_SECRET"].encode()
 MAX_BODY_BYTES = 1024 * 1024
 
-# A delivery may arrive more than once: each message is kept under its id, so that it takes effect once.
+# A delivery may arrive more than once: each event is kept under its id, so that it takes effect once.
 database = sqlite3.connect(os.environ.get("DATABASE", "messages.sqlite"), check_same_thread=False, isolation_level=None)
-database.execute("create table if not exists messages (wamid text primary key, envelope text not null)")
+database.execute("create table if not exists events (id text primary key, envelope text not null)")
 
 
 def is_signed(body: bytes, signature: str) -> bool:
@@ -25,7 +25,9 @@ def is_signed(body: bytes, signature: str) -> bool:
 
 
 def handle(envelope: dict) -> None:
-    """The work of the shop; what it does here is print the message."""
+    """The work of the shop; what it does here is print the event."""
+    if envelope["event"] != "whatsapp.message.received":
+        return print(f"{envelope['event']}: {envelope['change']} {envelope['data']['id']}", flush=True)
     message = envelope["message"]
     print(f"{envelope['contact']['phone']}: {message['text'] or message['type']}", flush=True)
 
@@ -41,9 +43,9 @@ class Receiver(BaseHTTPRequestHandler):
         if not is_signed(body, self.headers.get("X-Service-Signature", "")):
             return self.answer(401)
         envelope = json.loads(body)
-        row = (envelope["message"]["wamid"], body.decode())
-        # Parley repeats a delivery until it is answered with 2xx: answer after the message is stored.
-        is_new = database.execute("insert or ignore into messages values (?, ?)", row).rowcount == 1
+        row = (self.headers["X-Service-Delivery"], body.decode())
+        # Parley repeats a delivery until it is answered with 2xx: answer after the event is stored.
+        is_new = database.execute("insert or ignore into events values (?, ?)", row).rowcount == 1
         self.answer(204)
         if is_new:
             handle(envelope)

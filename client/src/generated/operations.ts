@@ -38,6 +38,7 @@ import type {
   Redelivery,
   Registration,
   RegistrationChange,
+  RegistrationWithHealth,
   SendReply,
   SendRequest,
   Sender,
@@ -47,6 +48,8 @@ import type {
   Success,
   Template,
   TestDelivery,
+  UpsertedContacts,
+  Usage,
 } from './schemas.ts'
 
 /** One method for each operation of the API, named after its operationId. */
@@ -183,13 +186,27 @@ export abstract class Operations {
     return this.open({ method: 'POST', path: '/public/v1/whatsapp/conversations/{chatId}/answering', params }, options)
   }
 
+  /** Count sent and billable messages. Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted. */
+  getUsage(params: {
+    /** The first day, such as `2026-11-01`. */
+    from: string
+    /** The last day; at most 366 days are added up. */
+    to: string
+    /** `day`, `number`, `category` or `template`. */
+    groupBy?: string
+  }, options?: RequestOptions): Promise<{
+    data: Array<Usage>
+  }> {
+    return this.call({ method: 'GET', path: '/public/v1/whatsapp/usage', params }, options)
+  }
+
   /** Register a receiver. The registration is active at once. Its secret is never returned. */
   createRegistration(body: NewRegistration, options?: RequestOptions): Promise<Registration> {
     return this.call({ method: 'POST', path: '/public/v1/webhooks/registrations', json: body }, options)
   }
 
-  /** List the receivers. Returns all registrations, ordered by id. */
-  listRegistrations(options?: RequestOptions): Promise<Array<Registration>> {
+  /** List the receivers. Returns all registrations with their health, ordered by id. */
+  listRegistrations(options?: RequestOptions): Promise<Array<RegistrationWithHealth>> {
     return this.call({ method: 'GET', path: '/public/v1/webhooks/registrations' }, options)
   }
 
@@ -304,10 +321,8 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/media/{token}', params }, options)
   }
 
-  /** Create or update contacts. A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created. */
-  upsertContacts(body: ContactWrites, options?: RequestOptions): Promise<{
-    data: Array<Contact>
-  }> {
+  /** Create or update contacts. A contact with the same email is updated, else the oldest contact with the same phone; otherwise a contact is created. Without a proof of identity, a key that holds only `ContactsUpsert` changes neither email nor phone of a contact that exists, and ends no opt-out: these members are ignored. */
+  upsertContacts(body: ContactWrites, options?: RequestOptions): Promise<UpsertedContacts> {
     return this.call({ method: 'POST', path: '/public/v1/contacts', json: body }, options)
   }
 
@@ -366,7 +381,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/contacts/by-email/{email}', params }, options)
   }
 
-  /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent_change`, `opt_out`, `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */
+  /** Read everything stored about a contact. Returns lines of JSON, `{"type", "data"}`: `contact` first, then `consent` (all that was said about marketing), `conversation`, `message` (with statuses, reactions, changes and media), `delivery` (payload and attempts), `email` (with content, links and clicks), `import_refusal`, `failed_event` (the body in base64) and `daily_limit`. Deleted contacts can be read until they are erased. */
   archiveContact(params: {
     /** The id of the contact. */
     id: number
@@ -419,7 +434,7 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/public/v1/contacts/imports/{id}/refused', params }, options)
   }
 
-  /** Export all contacts. Returns all contacts with an email or a phone, in the columns of the import; an import of the answer changes nothing. */
+  /** Export all contacts. Returns all contacts, in the columns of the import; an import of the answer changes nothing. */
   exportContacts(params?: {
     /** The format; without it the Accept header decides, and `csv` is the default. */
     format?: "csv" | "ndjson"
@@ -526,7 +541,7 @@ export abstract class Operations {
     return this.call({ method: 'POST', path: '/api/contacts', json: body }, options)
   }
 
-  /** Create a link that signs in to the console. The link works once. Its session ends with the API key that created it. */
+  /** Create a link that signs in to the console. The link works once. Its session ends with the API key that created it, directly or through a session of the console; that session needs the role `admin`. */
   createSignInLink(body: SignInLinkRequest, options?: RequestOptions): Promise<SignInLink> {
     return this.call({ method: 'POST', path: '/public/v1/console/sign-in-links', json: body }, options)
   }

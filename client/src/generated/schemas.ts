@@ -71,12 +71,27 @@ export type Contact = {
   }
   /** The id of the company. */
   company: number
-  /** Always false: deleted contacts are not returned. */
+  /** False in answers: only the event of a deletion shows a deleted contact. */
   deleted: boolean
   /** The id in an external system. */
   external_id: string | null
   /** The id of the connection to that system. */
   external_connection_id: number | null
+}
+
+export type ContactChangedEvent = {
+  /** The version of the envelope; additions do not change it. */
+  version: "1"
+  event: "contact.changed"
+  /** The id of the event, by which receivers recognise repetitions. */
+  id: string
+  /** The id of the company. */
+  companyId: number
+  /** The time of the event. */
+  createdAt: string
+  /** The change that the event is about. */
+  change: "created" | "updated" | "deleted" | "consent"
+  data: Contact
 }
 
 export type ContactImport = ListedImport & {
@@ -135,9 +150,11 @@ export type ContactWrite = {
     email?: boolean
     whatsapp?: boolean
   }
+  /** For keys that hold `ContactsUpsert` alone: the HMAC-SHA256 in hex of the email in lower case, or of the digits of the phone, with the identity secret of the key. It lets the write change email and phone of this contact and end its opt-outs. */
+  identityProof?: string
 }
 
-/** One contact, or up to 1,000, of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
+/** One contact, or up to 1,000 (10 with a key that holds only `ContactsUpsert`), of which all are written or none. A form has fields such as `customFields.<key>` and `marketingConsent.email` (`true`, `false`, `1`, `0`), and `tags` once for each tag. */
 export type ContactWrites = ContactWrite | Array<ContactWrite>
 
 export type Conversation = {
@@ -146,7 +163,7 @@ export type Conversation = {
   contact: {
     /** The id of the contact. */
     id: number
-    /** Digits; null for a group, and while the phone number of the customer is not known. */
+    /** The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known. */
     phone: string | null
     /** The name of the contact, else the WhatsApp profile name; for a group its id. */
     name: string | null
@@ -169,6 +186,8 @@ export type Conversation = {
   }
   /** The name of the person who answers. */
   assignee: string | null
+  /** Whether the business or the AI agent of the provider answers; null: not reported. */
+  controlledBy: "business" | "agent" | null
   /** The id of the group at the provider; null for a conversation with one customer. */
   groupId: string | null
   status: "open" | "closed" | "snoozed"
@@ -250,8 +269,12 @@ export type CustomFieldGroups = {
 export type Delivery = {
   id: number
   registrationId: number
-  /** The id of the message at the provider. */
-  wamid: string
+  /** The name of the event. */
+  event: string
+  /** The id of the event, which receivers get in the `Delivery` header. */
+  eventId: string
+  /** The id of the received message at the provider; null for other events. */
+  wamid: string | null
   /** `dead` means that the last attempt failed, `skipped` that the registration became inactive. */
   status: "pending" | "delivered" | "dead" | "skipped"
   /** The number of attempts, since the last redelivery if there was one. */
@@ -289,7 +312,7 @@ export type DeliveryDetails = {
   delivery: Delivery
   /** The body, the very text that is signed and sent. */
   payload: string
-  /** The headers of the latest attempt, by the present settings of the registration. */
+  /** The headers of the latest attempt, by the present settings of the registration; `…` stands for the value of a static header. */
   requestHeaders: {
     [name: string]: string
   }
@@ -345,6 +368,21 @@ export type EmailStats = {
     opens: number
     clicks: number
   }
+}
+
+export type EmailStatusEvent = {
+  /** The version of the envelope; additions do not change it. */
+  version: "1"
+  event: "email.status"
+  /** The id of the event, by which receivers recognise repetitions. */
+  id: string
+  /** The id of the company. */
+  companyId: number
+  /** The time of the event. */
+  createdAt: string
+  /** The change that the event is about. */
+  change: "sent" | "failed" | "bounced" | "opened" | "clicked" | "unsubscribed"
+  data: EmailStats
 }
 
 export type EmailTemplateItem = {
@@ -473,7 +511,7 @@ export type EnvelopeReply = {
 export type CodedError = BadRequest | TemplateNotFound | Gone | ValidationError | InvalidPhoneNumber | TemplateNotApproved | ParameterMismatch | SessionWindowClosed | RateLimitExceeded | ErrorWithoutDetails
 
 export type ErrorWithoutDetails = {
-  code: "invalid_group_by" | "unauthorized" | "forbidden" | "not_found" | "WHATSAPP_SENDER_NOT_FOUND" | "no_whatsapp_account" | "duplicate_resource" | "idempotency_key_in_use" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "recipient_not_on_whatsapp" | "idempotency_key_reused" | "internal_error" | "service_unavailable" | "send_outcome_unknown"
+  code: "invalid_group_by" | "unauthorized" | "forbidden" | "not_found" | "WHATSAPP_SENDER_NOT_FOUND" | "no_whatsapp_account" | "request_timeout" | "duplicate_resource" | "idempotency_key_in_use" | "session_exists" | "payload_too_large" | "unsupported_media_type" | "range_not_satisfiable" | "expectation_failed" | "recipient_not_on_whatsapp" | "idempotency_key_reused" | "internal_error" | "service_unavailable" | "send_outcome_unknown"
   message: string
 }
 
@@ -503,7 +541,8 @@ export type InvalidPhoneNumber = {
 }
 
 export type LegacyContactId = {
-  contactId: string
+  /** The id; absent for a key that holds only `ContactsUpsert`, which gets `{}`. */
+  contactId?: string
 }
 
 export type LegacyEmailTemplate = {
@@ -548,7 +587,7 @@ export type Me = {
   name: string
   permissions: Array<"WhatsApp" | "Transactional" | "ContactsUpsert">
   limits: {
-    /** The requests that all API keys of the company share. */
+    /** The requests that all API keys of the company share; of a key for browsers, its own. */
     requestsPerMinute: number
   }
 }
@@ -590,6 +629,8 @@ export type Message = {
   /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
   status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
   error: MessageFailure | null
+  /** Null until a status of the message has it. */
+  pricing: MessagePricing | null
   /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
   senderName: string | null
   /** The time in epoch seconds. */
@@ -637,6 +678,89 @@ export type MessageFailure = {
   title: string | null
   /** The details that the provider gave. */
   details: string | null
+}
+
+/** The price of a message, in the words of the provider. */
+export type MessagePricing = {
+  /** The category, such as `marketing`, `utility`, `authentication` or `service`. */
+  category: string | null
+  /** The type, such as `regular`, `free_customer_service` or `free_entry_point`. */
+  type: string | null
+  /** Whether the provider charges for the message. */
+  billable: boolean | null
+}
+
+/** The message as the conversation shows it, with its conversation. `status` is the status of the event. */
+export type MessageStatus = {
+  /** The id, which grows from message to message and serves as a cursor. */
+  id: number
+  /** The id of the message at the provider, or `erased:<id>` after the contact was erased. */
+  wamid: string | null
+  /** Inbound messages come from the customer, outbound ones from the business. */
+  direction: "inbound" | "outbound"
+  type: "text" | "image" | "video" | "audio" | "document"
+  /** The text, the caption, or a placeholder such as `[image]`, `[revoked]` or `[erased]`. */
+  text: string | null
+  media: {
+    /** The address of the file, which needs no credential and is valid for 7 days. */
+    url: string | null
+    /** The MIME type. */
+    type: string | null
+    /** The name of the file. */
+    filename: string | null
+  } | null
+  /** The emoji of a reaction to this message. */
+  reaction: string | null
+  /** Inbound messages are `received`. `unknown` means that the provider did not answer the send. */
+  status: "received" | "pending" | "sent" | "delivered" | "read" | "failed" | "unknown"
+  error: MessageFailure | null
+  /** Null until a status of the message has it. */
+  pricing: MessagePricing | null
+  /** The sender at that time; in a group the profile name and number: `Ada (+393331234567)`. */
+  senderName: string | null
+  /** The time in epoch seconds. */
+  timestamp: number | null
+  /** The same time in ISO 8601. */
+  timestampIso: string | null
+  /** The time at which the customer changed the message; `text` is the new text. */
+  editedAt: string | null
+  /** The time at which the customer deleted the message; `text` is `[revoked]`, and media is not served any more. */
+  revokedAt: string | null
+  /** The id of the conversation. */
+  chatId: number
+  contact: {
+    /** The id of the contact. */
+    id: number
+    /** The number that an answer reaches, in digits; null for a group, and while the phone number of the customer is not known. */
+    phone: string | null
+    /** The name of the contact, else the WhatsApp profile name; for a group its id. */
+    name: string | null
+    /** The user id at the provider, which a send takes as `recipient`; null while it is not known. */
+    userId: string | null
+  }
+  sender: {
+    /** The id of the connected number. */
+    channelId: number
+    /** The display phone number. */
+    phoneNumber: string
+    /** The display name of the business. */
+    phoneName: string
+  }
+}
+
+export type MessageStatusEvent = {
+  /** The version of the envelope; additions do not change it. */
+  version: "1"
+  event: "whatsapp.message.status"
+  /** The id of the event, by which receivers recognise repetitions. */
+  id: string
+  /** The id of the company. */
+  companyId: number
+  /** The time of the event. */
+  createdAt: string
+  /** The change that the event is about. */
+  change: "sent" | "delivered" | "read" | "failed"
+  data: MessageStatus
 }
 
 export type NewCustomField = {
@@ -687,9 +811,13 @@ export type NewRegistration = {
   name: string
   url: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events: Array<"whatsapp.message.received">
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
+  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  ordered?: boolean
   headers?: StaticHeaders
 }
 
@@ -768,14 +896,23 @@ export type Registration = {
   id: number
   name: string
   url: string
-  events: Array<"whatsapp.message.received">
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers whose events are delivered; null for all. */
+  channelIds: Array<number> | null
   status: "active" | "inactive"
   method: "POST" | "GET"
+  /** Whether deliveries about one conversation go one after the other. */
+  ordered: boolean
+  /** The names of the static headers, each with `…`. */
   headers: {
     [name: string]: string
   }
   /** Whether deliveries are signed. */
   hasSecret: boolean
+  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  pausedReason: string | null
+  /** When the service set the registration inactive; setting it `active` resumes. */
+  pausedAt: string | null
   created: string
 }
 
@@ -784,11 +921,55 @@ export type RegistrationChange = {
   name?: string
   url?: ReceiverUrl
   /** The events to deliver; an event named twice counts once. */
-  events?: Array<"whatsapp.message.received">
+  events?: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case. */
+  channelIds?: Array<number> | null
   secret?: SigningSecret
   method?: "POST" | "GET"
+  /** Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false. */
+  ordered?: boolean
   headers?: StaticHeaders
   status?: "active" | "inactive"
+}
+
+/** How the receiver has answered lately. */
+export type RegistrationHealth = {
+  /** The time of the last attempt that the receiver answered with 2xx. */
+  lastSuccessAt: string | null
+  /** The time of the last failed attempt. */
+  lastFailureAt: string | null
+  /** Failed attempts since the last success, of the last seven days, counted up to 1,000. */
+  consecutiveFailures: number
+  /** Deliveries that have not finished, counted up to 10,000. */
+  waiting: number
+  /** Dead letters of the last 24 hours, counted up to 10,000. */
+  deadLettered24h: number
+}
+
+/** A receiver of events and its health. */
+export type RegistrationWithHealth = {
+  id: number
+  name: string
+  url: string
+  events: Array<"whatsapp.message.received" | "whatsapp.message.status" | "whatsapp.template.status" | "contact.changed" | "email.status">
+  /** The connected numbers whose events are delivered; null for all. */
+  channelIds: Array<number> | null
+  status: "active" | "inactive"
+  method: "POST" | "GET"
+  /** Whether deliveries about one conversation go one after the other. */
+  ordered: boolean
+  /** The names of the static headers, each with `…`. */
+  headers: {
+    [name: string]: string
+  }
+  /** Whether deliveries are signed. */
+  hasSecret: boolean
+  /** Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not. */
+  pausedReason: string | null
+  /** When the service set the registration inactive; setting it `active` resumes. */
+  pausedAt: string | null
+  created: string
+  health: RegistrationHealth
 }
 
 export type SendAudio = {
@@ -939,6 +1120,8 @@ export type SignInLinkRequest = {
   name: string
   /** WhatsApp, Transactional or both, at most those of the creator; by default all of these. */
   permissions?: Array<string>
+  /** The role of the session, by default `agent`: conversations and contacts. `developer`: webhook registrations, their logs and templates. `admin`: everything. */
+  role?: "agent" | "developer" | "admin"
   /** By default 600. */
   expiresInSeconds?: number
   /** The page of the console that opens, such as `/console/inbox/812`; by default the first page. */
@@ -948,7 +1131,7 @@ export type SignInLinkRequest = {
 /** The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it. */
 export type SigningSecret = string | null
 
-/** Static headers of every delivery; an update replaces all of them. */
+/** Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one. */
 export type StaticHeaders = Array<{
   key: string
   value: string
@@ -1059,6 +1242,21 @@ export type TemplateParameter = {
   [name: string]: unknown
 }
 
+export type TemplateStatusEvent = {
+  /** The version of the envelope; additions do not change it. */
+  version: "1"
+  event: "whatsapp.template.status"
+  /** The id of the event, by which receivers recognise repetitions. */
+  id: string
+  /** The id of the company. */
+  companyId: number
+  /** The time of the event. */
+  createdAt: string
+  /** The change that the event is about. */
+  change: "APPROVED" | "PENDING" | "REJECTED" | "DISABLED"
+  data: Template
+}
+
 export type TestDelivery = {
   /** The status that the receiver answered; null when it did not answer. */
   statusCode: number | null
@@ -1070,8 +1268,41 @@ export type TestDelivery = {
   durationMs: number
 }
 
+export type UpsertedContacts = {
+  data: Array<Contact>
+}
+
+export type Usage = {
+  /** With `groupBy=day`: the day in UTC. */
+  day?: string
+  /** With `groupBy=number`: the id of the connected number. */
+  channelId?: number
+  /** With `groupBy=category`: of the pricing; until a status has one, of the template, or `service` without a template. */
+  category?: string
+  /** With `groupBy=template`: the name; null for messages without a template. */
+  template?: string | null
+  /** Messages that the provider reported as sent, delivered or read. */
+  sent: number
+  /** Messages that it reported as delivered or read. */
+  delivered: number
+  /** Messages that it reported as read. */
+  read: number
+  /** Messages that it reported as failed after it had accepted them. */
+  failed: number
+  /** Messages that it reported as billable. */
+  billable: number
+}
+
 export type ValidationError = {
   code: "validation_error"
   message: string
   details: FieldFaults
 }
+
+/** The body of a delivery; `event` says which it is. */
+export type WebhookEvent =
+  | Envelope
+  | MessageStatusEvent
+  | TemplateStatusEvent
+  | ContactChangedEvent
+  | EmailStatusEvent
