@@ -22,12 +22,21 @@ type ApiOptions = {
   clock?: Clock
   /** With the console. */
   hasConsole?: boolean
+  maxConnections?: number
   /** Each line that is logged, parsed. */
   onLog?: (line: Record<string, unknown>) => void
 }
 
 /** The real HTTP side with routes of the test's own; the caller closes it. */
-export async function createTestApi({ db, routes, config = {}, clock = systemClock, hasConsole, onLog }: ApiOptions) {
+export async function createTestApi({
+  db,
+  routes,
+  config = {},
+  clock = systemClock,
+  hasConsole,
+  maxConnections,
+  onLog,
+}: ApiOptions) {
   const deps = {
     config: { ...readConfig({ ADMIN_TOKEN, HOST: '127.0.0.1' }), ...config },
     db,
@@ -38,7 +47,9 @@ export async function createTestApi({ db, routes, config = {}, clock = systemClo
   }
   const apiKeys = createApiKeys(deps)
   const sessions = hasConsole ? createSessions({ ...deps, apiKeys }) : undefined
-  const app = await createServer({ ...deps, apiKeys, sessions, limiter: await createRequestLimiter(deps) })
+  const limiter = await createRequestLimiter(deps)
+  const bound = maxConnections === undefined ? {} : { maxConnections }
+  const app = await createServer({ ...deps, ...bound, apiKeys, sessions, limiter })
   await routes(app)
   await app.ready()
   return { app, apiKeys, sessions }

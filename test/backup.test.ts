@@ -7,7 +7,7 @@ import { blocksOf, runCommands } from './docs-commands.ts'
 import { type OwnServer, startOwnServer } from './own-server.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 
-const TIMEOUT = 180_000
+const TIMEOUT = 300_000
 const blocks = blocksOf('backup.md')
 const used = new Set<string>()
 

@@ -52,9 +52,9 @@ test('a row that a migration changes or removes is noticed', async () => {
   const db = await restore(await dumpOfToday())
   const before = await readRows(db)
   await db`update companies set name = 'another' where id = 1`
-  await db`delete from opt_outs where company_id = 2`
+  await db`delete from consents where company_id = 2`
   const lost = await findLost(db, before)
-  expect(lost.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['companies', 'opt_outs'])
+  expect(lost.map((row) => row.slice(0, row.indexOf(':')))).toEqual(['companies', 'consents'])
 })
 
 test('a restored database takes new rows beside the old ones', async () => {
@@ -67,6 +67,9 @@ test.each(kept)('a filled database of %s migrates to the newest schema with all 
   const before = await readRows(db)
   await migrate(db)
   expect(await findLost(db, before)).toEqual([])
+  const optOuts = (before.get('opt_outs') ?? []).map((row) => JSON.parse(row).identity)
+  const said = await db<{ identity: string }[]>`select distinct identity from consents where not value`
+  expect(said.map(({ identity }) => identity)).toEqual(expect.arrayContaining(optOuts))
   const { db: fresh } = await createTestDatabase()
   expect(await describeSchema(db)).toBe(await describeSchema(fresh))
 })

@@ -16,7 +16,7 @@ const blocked = async (): Promise<number> => {
   return row?.n ?? 0
 }
 
-test('requests of one company that wait for a lock leave the pool to the others', { timeout: 60_000 }, async () => {
+test('requests of one company that wait for a lock leave the pool to the others', { timeout: 300_000 }, async () => {
   const loud = await service.createCompany()
   const other = await service.createCompany()
   const { body: registration } = await loud.api('POST', '/webhooks/registrations', RECEIVER)
@@ -51,7 +51,7 @@ test('requests of one company that wait for a lock leave the pool to the others'
   expect(statuses.every((status) => [200, 503].includes(status))).toBe(true)
 })
 
-test('the exports of one company are read a page at a time', { timeout: 60_000 }, async () => {
+test('the exports of one company are read a page at a time', { timeout: 300_000 }, async () => {
   const company = await service.createCompany()
   await company.api('POST', '/contacts', { email: 'ada@example.com' })
   const free = Promise.withResolvers<void>()

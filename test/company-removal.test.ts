@@ -47,7 +47,9 @@ test('every background job of a removed company ends without effect: mail, deliv
   await whileNothingIsClaimed(async () => {
     const list = Readable.from([Buffer.from('email\na@example.com\n')])
     await receiveImport(createImportDeps(deps), companyId, 'csv', list, null)
-    await forwardMessages(db, [{ companyId, wamid: 'wamid.1', messageId: null, body: '{}' }])
+    await forwardMessages(db, [
+      { companyId, wamid: 'wamid.1', messageId: null, senderId: 1, conversationId: null, body: '{}' },
+    ])
     const media = await createMediaMessage(db, { providerMediaId: '1' }, { companyId, senderId: sender.channelId })
     await recordMedia(createMediaDeps(deps).enqueue, db, [media])
     const jobs = await db<{ kind: string }[]>`select kind from jobs where company_id = ${companyId} order by kind`

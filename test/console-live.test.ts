@@ -94,7 +94,7 @@ test('a page without a stream says so and asks for news; one without a network h
     const shown = await page.locator('[data-message]').allInnerTexts()
     expect(shown.map((text) => texts.findIndex((one) => text.includes(one)))).toEqual([-1, 0, 1, 2, 3, 4, -1])
   }
-}, 60_000)
+}, 300_000)
 
 test('seven tabs of a browser share one stream, and another tab takes it when its tab closes', async () => {
   const { page, context } = await openSigned()
@@ -187,7 +187,7 @@ test('two hundred thousand conversations: the first rows, the middle and the end
   await devtools.send('HeapProfiler.collectGarbage')
   const { usedSize } = await devtools.send('Runtime.getHeapUsage')
   expect(usedSize).toBeLessThan(MAX_HEAP_BYTES)
-}, 120_000)
+}, 300_000)
 
 /** Customers 1, 2, 3 …, the latest first. By SQL, since messages take too long. */
 async function fill(companyId: number, senderId: number): Promise<void> {
@@ -201,14 +201,19 @@ async function fill(companyId: number, senderId: number): Promise<void> {
         from generate_series(1, ${CONVERSATIONS}::integer) as n
         returning company_id, id, phone
       ),
+      customer as (
+        insert into customers (company_id, contact_id, phone)
+        select company_id, id, phone from contact
+        returning company_id, id, phone
+      ),
       conversation as (
         insert into conversations (
-          company_id, sender_id, customer, contact_id, message_count, last_text, last_direction, last_message_at,
+          company_id, sender_id, customer_id, message_count, last_text, last_direction, last_message_at,
           last_inbound_at
         )
         select
-          company_id, ${senderId}, phone, id, 1, 'Is it ready?', 'inbound', at, at
-        from contact
+          company_id, ${senderId}, id, 1, 'Is it ready?', 'inbound', at, at
+        from customer
         cross join lateral (select now() - (phone::bigint - 393310000000) * interval '1 second' as at) as ages
         returning company_id, id, last_message_at
       )
@@ -217,5 +222,5 @@ async function fill(companyId: number, senderId: number): Promise<void> {
       from conversation`
     await tx`insert into conversation_counts (company_id, total) values (${companyId}, ${CONVERSATIONS})`
   })
-  await db`analyze contacts, conversations, conversation_activity`
+  await db`analyze contacts, customers, conversations, conversation_activity`
 }

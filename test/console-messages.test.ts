@@ -159,7 +159,7 @@ test('a failing receiver: dead in the list, attempts and the sent bytes, redeliv
     await db`update deliveries set due_at = now() where company_id = ${companyId} and status = 'pending' and due_at > now()`
     const rows = await db`select from deliveries where registration_id = ${receiver.id} and status = 'dead'`
     return rows.length === 1
-  }, 30_000)
+  }, 300_000)
   await page.locator('[data-delivery]', { hasText: 'Dead' }).waitFor()
   await page.getByRole('button', { name: 'Delivered' }).click()
   await page.getByText('No delivery matches').waitFor()

@@ -9,15 +9,14 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** Builds the console unless its build is up to date. */
 export function buildConsole(): void {
-  const script = "import('./scripts/build-console.mjs').then(({ buildConsole }) => process.exit(buildConsole()))"
-  execFileSync(process.execPath, ['-e', script], { cwd: fileURLToPath(new URL('..', import.meta.url)) })
+  execFileSync(process.execPath, [fileURLToPath(new URL('../scripts/setup.mjs', import.meta.url)), 'console'])
 }
 
 /** A page of the console in a profile of its own, which keeps what must not happen on any page. */
 export async function openPage(browser: Browser, origins: string[], options: BrowserContextOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options })
   // Less than the time of a test, so that a step that fails is named.
-  context.setDefaultTimeout(25_000)
+  context.setDefaultTimeout(90_000)
   const page = await context.newPage()
   const faults: string[] = []
   context.on('request', (request) => {

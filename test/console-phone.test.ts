@@ -42,4 +42,4 @@ test('from the printed link a newcomer chats, watches the signed delivery, and s
   expect(faults).toEqual([])
   await page.context().close()
   expect(await parley.signal('SIGTERM')).toBe(0)
-}, 120_000)
+}, 300_000)

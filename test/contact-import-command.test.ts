@@ -37,4 +37,4 @@ test('parley contacts import works a file off and says what came of it', async (
   expect(bar.endsWith(`\r${'█'.repeat(30)} 100%  2 of 2 rows, 1 refused\n`)).toBe(true)
   const wrong = await runParley(env, { args: ['contacts', 'import', '77', join(dataDir, 'nothing.csv')] })
   expect([await wrong.exited, wrong.output()]).toEqual([1, expect.stringContaining('error: ENOENT')])
-}, 60_000)
+}, 300_000)

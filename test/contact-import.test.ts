@@ -12,7 +12,7 @@ let service: TestService
 
 beforeAll(async () => {
   service = await startTestService({ mirrors: true })
-}, 60_000)
+}, 300_000)
 
 const newCompany = () => service.createCompany({ isConnected: false })
 
@@ -29,7 +29,7 @@ async function importList(company: Company, body: string | Uint8Array, type?: st
   return eventually(async () => {
     const { body: progress } = await company.api('GET', `/contacts/imports/${taken.body.data.id}`)
     return progress.data.ended_at !== null && progress.data
-  }, 60_000)
+  }, 300_000)
 }
 
 const refusedOf = async (company: Company, id: number) =>
@@ -89,7 +89,7 @@ test('a list of CSV is created, updated and refused row by row', async () => {
     { email: 'g@example.com', first_name: 'Grace' },
   ])
   const history =
-    await service.db`select channel, value, source, client_id from consent_changes where company_id = ${company.companyId} order by channel`
+    await service.db`select channel, value, source, client_id from consents where company_id = ${company.companyId} order by channel`
   expect(history).toMatchObject([
     { channel: 'email', value: true, source: 'import', clientId: company.key.clientId },
     { channel: 'whatsapp', value: false },
@@ -210,7 +210,7 @@ test('rows that name one person are applied in order; custom fields that grow to
   const done = await importList(company, ['email,first_name,marketing_consent.email', ...rows].join('\n'))
   expect(done).toMatchObject({ created: 1, updated: 2_499 })
   expect(await listOf(company)).toMatchObject([{ first_name: 'name 2499', marketing_consent: { email: false } }])
-  const [history] = await service.db`select count(*) from consent_changes where company_id = ${company.companyId}`
+  const [history] = await service.db`select count(*) from consents where company_id = ${company.companyId}`
   expect(history!.count).toBe(2_500)
   const part = (key: string) => `{"email":"a@example.com","custom_fields":{"${key}":"${'x'.repeat(40_000)}"}}`
   const full = await importList(company, [part('a'), part('b'), part('a')].join('\n'), 'application/x-ndjson')
@@ -268,7 +268,7 @@ describe('an export', () => {
       }),
       { numRuns: 12 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('is chosen by Accept or format, and empty without contacts', async () => {
     const company = await newCompany()

@@ -3,8 +3,10 @@ import { contactRoutes } from '../src/contacts/contact-routes.ts'
 import { customFieldRoutes } from '../src/custom-fields/custom-field-routes.ts'
 import type { Pool } from '../src/db/connect.ts'
 import type { Permission } from '../src/http/caller.ts'
+import { NO_EVENTS } from '../src/record-change.ts'
 import { createTestApi, createTestCompany, createTestKey } from './api.ts'
 import { createTestDatabase } from './database.ts'
+import { testCipher } from './webhook-fixture.ts'
 
 /** Whose key a request comes with. */
 export type TestCaller = { readonly companyId: number; readonly permissions: Permission[] }
@@ -24,7 +26,9 @@ export async function contactsApp(db: Pool): Promise<{ app: FastifyInstance; key
   const { app } = await createTestApi({
     db,
     routes: async (server) => {
-      await server.register(contactRoutes({ db, erase: notHere, tell: () => {} }))
+      await server.register(
+        contactRoutes({ db, cipher: testCipher, erase: notHere, tell: () => {}, recordEvents: NO_EVENTS }),
+      )
       await server.register(customFieldRoutes({ db }))
     },
   })

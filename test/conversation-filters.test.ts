@@ -165,8 +165,8 @@ test('no statement of a filtered list scans a table or sorts it, at twenty thous
     expect(await listFiltered(db, companyId, { contacts: { ids } }, { offset: 0, limit: 21 })).toHaveLength(5)
   })
   expect(found.join('\n')).not.toMatch(/Seq Scan on (conversations|conversation_activity)/)
-  expect(found.join('\n')).toMatch(/conversations_by_contact/)
-}, 120_000)
+  expect(found.join('\n')).toMatch(/customers_by_contact/)
+}, 300_000)
 
 test('a search that matches more than 1,000 contacts reaches every one of 25,000 conversations along the cursors', async () => {
   const company = await service.createCompany()
@@ -196,7 +196,7 @@ test('a search that matches more than 1,000 contacts reaches every one of 25,000
   // Back from the 20,000th conversation, the 10,000 before it do not match either.
   const back = await read(company, `search=zoe&pageSize=100&after=${cursors[1]}`)
   expect([back.data, back.pagination.previousCursor]).toEqual([[], expect.any(String)])
-}, 120_000)
+}, 300_000)
 
 /** A tenth each: closed, snoozed, assigned; half are unread. */
 async function fill(companyId: number, senderId: number, count = 20_000): Promise<void> {
@@ -207,19 +207,24 @@ async function fill(companyId: number, senderId: number, count = 20_000): Promis
   // Without statistics, sessions check foreign keys with the plan of an empty table: each check reads all rows.
   await service.db`analyze contacts`
   await service.db`
-    insert into conversations (company_id, sender_id, customer, contact_id, status, unread_messages)
+    insert into customers (company_id, id, contact_id, phone)
+    select company_id, id, id, id::text from contacts where company_id = ${companyId}
+  `
+  await service.db`analyze customers`
+  await service.db`
+    insert into conversations (company_id, sender_id, customer_id, status, unread_messages)
     select
-      ${companyId}, ${senderId}, contact.id::text, contact.id,
-      case contact.id % 10 when 1 then 'closed' when 2 then 'snoozed' else 'open' end, contact.id % 2
-    from contacts contact
-    where contact.company_id = ${companyId}
+      ${companyId}, ${senderId}, customer.id,
+      case customer.id % 10 when 1 then 'closed' when 2 then 'snoozed' else 'open' end, customer.id % 2
+    from customers customer
+    where customer.company_id = ${companyId}
   `
   await service.db`analyze conversations`
   await service.db`
     insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status, is_unread, assignee)
     select
-      ${companyId}, id, now() - contact_id * interval '1 second', ${senderId}, status, unread_messages > 0,
-      case when contact_id % 10 = 3 then 'Mara' end
+      ${companyId}, id, now() - customer_id * interval '1 second', ${senderId}, status, unread_messages > 0,
+      case when customer_id % 10 = 3 then 'Mara' end
     from conversations
     where company_id = ${companyId}
   `

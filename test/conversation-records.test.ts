@@ -259,7 +259,7 @@ test('GET /public/v1/me returns the company, the name and permissions of the key
         company: { id: companyId, name: 'Acme' },
         name: 'Shop key',
         permissions: ['ContactsUpsert'],
-        limits: { requestsPerMinute: 1_000_000 },
+        limits: { requestsPerMinute: 500_000 },
       },
     },
   ])

@@ -55,6 +55,7 @@ describe('the records', () => {
             sender: { channelId: company.sender.channelId, phoneNumber: company.sender.phoneNumber, phoneName: 'Acme' },
             window: { isOpen: true, closesAt: new Date((at + 24 * 3600) * 1000).toISOString() },
             assignee: null,
+            controlledBy: null,
             groupId: null,
             status: 'open',
             unreadMessages: 1,
@@ -88,6 +89,7 @@ describe('the records', () => {
           reaction: null,
           status: 'received',
           error: null,
+          pricing: null,
           senderName: 'Ada',
           timestamp: at,
           timestampIso: new Date(at * 1000).toISOString(),
@@ -382,13 +384,18 @@ async function fill(tx: Db, companyId: number, rows: number): Promise<number> {
     insert into contacts (company_id, source, source_type) select ${companyId}, 'x', 'x' from generate_series(1, ${rows}::integer)
   `
   await tx`
-    insert into conversations (company_id, sender_id, customer, contact_id)
-    select ${companyId}, (select id from senders where company_id = ${companyId}), contact.id::text, contact.id
-    from contacts contact where contact.company_id = ${companyId}
+    with customer as (
+      insert into customers (company_id, contact_id, phone)
+      select company_id, id, id::text from contacts where company_id = ${companyId}
+      returning id
+    )
+    insert into conversations (company_id, sender_id, customer_id)
+    select ${companyId}, (select id from senders where company_id = ${companyId}), customer.id
+    from customer
   `
   await tx`
     insert into conversation_activity (company_id, conversation_id, active_at, sender_id)
-    select company_id, id, now() - contact_id * interval '1 second', sender_id
+    select company_id, id, now() - customer_id * interval '1 second', sender_id
     from conversations where company_id = ${companyId}
   `
   const [row] = await tx<{ id: number }[]>`

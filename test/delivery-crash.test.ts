@@ -39,18 +39,37 @@ async function killInTurn(kills: { left: number }): Promise<void> {
     const worker = await spawnWorker()
     await sleep(Math.random() * LONGEST_LIFE_MS)
     worker.kill('SIGKILL')
-    // The leases of the dead end in a second instead of fifteen, or most kills would meet idle workers. The row locks of
-    // several of these updates can meet in different orders; one that is refused is made up for by the next.
-    await db`update deliveries set lease_until = now() + interval '1 s' where lease_until > now() + interval '1 s'`.catch(
-      (error) => expect(error.code).toBe('40P01'),
-    )
+    await endLeases()
   }
 }
 
+/**
+ * The leases of the dead end in a second instead of fifteen, or most kills would meet idle workers. The row locks of several of
+ * these updates can meet in different orders; one that is refused is made up for by the next.
+ */
+const endLeases = () =>
+  db`update deliveries set lease_until = now() + interval '1 s' where lease_until > now() + interval '1 s'`.catch(
+    (error) => expect(error.code).toBe('40P01'),
+  )
+
+/** While the receiver is held, posts get no answer. */
+type Hold = { isOn: boolean; hasPost: PromiseWithResolvers<void> }
+
+/** Kills a worker that works alone while the receiver has its post: the attempt is neither answered nor logged. */
+async function killInAttempt(hold: Hold): Promise<void> {
+  hold.isOn = true
+  const worker = await spawnWorker()
+  await hold.hasPost.promise
+  worker.kill('SIGKILL')
+  await once(worker, 'exit')
+  hold.isOn = false
+}
+
 /** One message in ten is refused for ever, one in ten the first two times; some answers take a while. */
-function startUnevenReceiver(): Promise<Receiver> {
+function startUnevenReceiver(hold?: Hold): Promise<Receiver> {
   const tries = new Map<string, number>()
   return startReceiver((request, response) => {
+    if (hold?.isOn) return hold.hasPost.resolve()
     const key = `${request.headers['x-service-webhook-id']} ${request.headers['x-service-delivery']}`
     const tried = (tries.get(key) ?? 0) + 1
     tries.set(key, tried)
@@ -73,10 +92,17 @@ async function subscribeAll(receiverUrl: string): Promise<number[]> {
   return companyIds
 }
 
-async function forwardAll(companyIds: number[], messages: number): Promise<void> {
-  for (let n = 0; n < messages; n += 1) {
+async function forwardAll(companyIds: number[], messages: number, from = 0): Promise<void> {
+  for (let n = from; n < from + messages; n += 1) {
     const companyId = companyIds[n % companyIds.length] ?? 0
-    const message = { companyId, wamid: `wamid.${n}`, messageId: null, body: bodyOf(companyId, n) }
+    const message = {
+      companyId,
+      wamid: `wamid.${n}`,
+      messageId: null,
+      senderId: 1,
+      conversationId: null,
+      body: bodyOf(companyId, n),
+    }
     await db.begin((tx) => forwardMessages(tx, [message]))
     if (n % 10 === 9) await sleep(100)
   }
@@ -113,11 +139,15 @@ function postsOf({ received }: Receiver): Map<string, string[]> {
 }
 
 /** Every delivery has ended as its receiver wanted, with one row per attempt and the same bytes in every post. */
-async function expectAllEnded(receiver: Receiver, count: number): Promise<{ posts: number; rows: number }> {
+async function expectAllEnded(
+  receiver: Receiver,
+  count: number,
+): Promise<{ posts: number; rows: number; answered: number }> {
   const deliveries = await db`
     select
-      delivery.company_id, delivery.registration_id, delivery.wamid, delivery.status,
+      delivery.company_id, delivery.registration_id, delivery.event_id as wamid, delivery.status,
       array_agg(made.attempt order by made.id) as numbers,
+      count(made.status_code)::int as answered,
       (array_agg(made.status_code order by made.id desc))[1] as last_status,
       bool_or(made.dead_lettered) as is_dead_lettered
     from deliveries delivery
@@ -126,11 +156,20 @@ async function expectAllEnded(receiver: Receiver, count: number): Promise<{ post
       union all
       select company_id, id, id, 1, status_code, false from deliveries where sent_at is not null
     ) as made on (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
-    group by delivery.company_id, delivery.id, delivery.registration_id, delivery.wamid, delivery.status
+    group by delivery.company_id, delivery.id, delivery.registration_id, delivery.event_id, delivery.status
   `
   expect(deliveries).toHaveLength(count)
   const posts = postsOf(receiver)
-  for (const { companyId, registrationId, wamid, status, numbers, lastStatus, isDeadLettered } of deliveries) {
+  for (const {
+    companyId,
+    registrationId,
+    wamid,
+    status,
+    numbers,
+    answered,
+    lastStatus,
+    isDeadLettered,
+  } of deliveries) {
     const n = Number(wamid.slice('wamid.'.length))
     const isDead = n % 10 === 0
     expect([wamid, status, lastStatus, isDeadLettered]).toEqual(
@@ -139,16 +178,21 @@ async function expectAllEnded(receiver: Receiver, count: number): Promise<{ post
     expect(numbers).toEqual(numbers.map((_: number, index: number) => index + 1))
     if (isDead) expect(numbers).toHaveLength(5)
     const bodies = posts.get(`${registrationId} ${wamid}`) ?? []
-    expect(bodies.length).toBeGreaterThanOrEqual(numbers.length)
+    // On a busy machine an attempt may time out before it reaches the receiver.
+    expect(bodies.length).toBeGreaterThanOrEqual(answered)
     expect(new Set(bodies)).toEqual(new Set([bodyOf(companyId, n)]))
   }
-  return { posts: receiver.received.length, rows: deliveries.flatMap(({ numbers }) => numbers).length }
+  return {
+    posts: receiver.received.length,
+    rows: deliveries.flatMap(({ numbers }) => numbers).length,
+    answered: deliveries.reduce((sum, { answered }) => sum + answered, 0),
+  }
 }
 
 const clear = () => db`truncate delivery_attempts, deliveries, envelopes, registrations`
 
 test('without kills nothing is sent that is not logged, and nothing twice after a success', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const receiver = await startUnevenReceiver()
   const companyIds = await subscribeAll(receiver.url)
@@ -157,25 +201,32 @@ test('without kills nothing is sent that is not logged, and nothing twice after 
   await forwardAll(companyIds, 200)
   await noneLeft()
   await stopTime()
-  const { posts, rows } = await expectAllEnded(receiver, 200 * REGISTRATIONS)
-  expect(posts).toBe(rows)
+  const { posts, rows, answered } = await expectAllEnded(receiver, 200 * REGISTRATIONS)
+  expect(posts).toBeGreaterThanOrEqual(answered)
+  expect(posts).toBeLessThanOrEqual(rows)
   for (const child of children) child.kill()
   children.clear()
   await clear()
 })
 
-test('workers killed many times at random lose no delivery and change no byte', { timeout: 180_000 }, async () => {
-  const receiver = await startUnevenReceiver()
+test('workers killed many times at random lose no delivery and change no byte', { timeout: 300_000 }, async () => {
+  const hold: Hold = { isOn: false, hasPost: Promise.withResolvers() }
+  const receiver = await startUnevenReceiver(hold)
   const companyIds = await subscribeAll(receiver.url)
   const stopTime = startPassingTime()
   const forwarding = forwardAll(companyIds, MESSAGES)
   const kills = { left: KILLS }
   await Promise.all(Array.from({ length: WORKERS }, () => killInTurn(kills)))
-  await spawnWorker()
   await forwarding
+  // The random kills may have met idle workers only, which may have sent everything.
+  await forwardAll(companyIds, 10, MESSAGES)
+  await killInAttempt(hold)
+  await endLeases()
+  await spawnWorker()
   await noneLeft()
   await stopTime()
-  const { posts, rows } = await expectAllEnded(receiver, MESSAGES * REGISTRATIONS)
+  const { posts, answered } = await expectAllEnded(receiver, (MESSAGES + 10) * REGISTRATIONS)
   // Attempts that died with their worker were made again: the same number, one row.
-  expect(posts).toBeGreaterThan(rows)
+  expect(posts).toBeGreaterThan(answered)
+  console.log(`${KILLS + 1} kills interrupted ${posts - answered} attempts`)
 })

@@ -8,7 +8,7 @@ import { blocksOf, runCommands } from './docs-commands.ts'
 import { startOwnServer } from './own-server.ts'
 import { dataFolder, startParley } from './parley-process.ts'
 
-const TIMEOUT = 180_000
+const TIMEOUT = 300_000
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const blocks = blocksOf('deploy.md')
 const block = (name: string): string => blocks.get(name) ?? expect.fail(`docs/deploy.md has no block ${name}`)

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+/** Ends commands that hang. A busy machine takes many times as long as an idle one. */
+const DEADLINE_MS = 600_000
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** The named blocks of commands of a page: "```sh name" begins one. */
@@ -44,6 +46,9 @@ export function runCommands(
       env: { ...env, PATH: `${path}:${env.PATH ?? process.env.PATH}` },
       encoding: 'utf8',
       input,
+      // The deadline of a test ends nothing that runs in its own process.
+      timeout: DEADLINE_MS,
+      killSignal: 'SIGKILL',
     })
     if (status !== 0) throw new Error(`ended with ${status}:\n${commands}\n${stdout}${stderr}`)
     return stdout

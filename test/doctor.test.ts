@@ -6,7 +6,7 @@ import { createTestCompany } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { dataFolder, runParley } from './parley-process.ts'
 
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 const { db, url } = await createTestDatabase()
 
 async function doctor(env: Record<string, string>) {

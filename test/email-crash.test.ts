@@ -73,7 +73,7 @@ test('a process that is killed in the middle of its mails: none is lost, none se
     else expect(failureReason).toBe(OUTCOME_UNKNOWN)
     if (unanswered.has(recipient)) expect(status).toBe('failed')
   }
-}, 120_000)
+}, 300_000)
 
 test('a process that is killed in the middle of clicks: every one that it answered is counted', async () => {
   const { db, server, parley, restart, send, untilCompleted } = await setUp()
@@ -100,4 +100,4 @@ test('a process that is killed in the middle of clicks: every one that it answer
   expect(row!.counted).toBeLessThanOrEqual(answered + readers.length)
   expect(row!.ledger).toBe(row!.counted)
   await second.signal('SIGTERM')
-}, 120_000)
+}, 300_000)

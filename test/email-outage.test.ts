@@ -9,6 +9,7 @@ import { emailSendKind } from '../src/emails/email-delivery.ts'
 import { insertEmails } from '../src/emails/email-store.ts'
 import type { Mailer } from '../src/mailers/mailer.ts'
 import { createSmtpMailer } from '../src/mailers/smtp/smtp-mailer.ts'
+import { NO_EVENTS } from '../src/record-change.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { startMailServer } from './mail-server.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -60,6 +61,7 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
     baseUrl: 'http://127.0.0.1',
     smtpUrl,
     hasRefusedMarketing: async () => false,
+    recordEvents: NO_EVENTS,
     onAttempt: (...attempt) => attempts.push(attempt),
   })
   const times = { dueAt: new Date(), createdAt: new Date(), attempts: 0 }
@@ -75,12 +77,12 @@ test('answers of the mail server while the database was away are written when it
   const server = await startMailServer({ beforeAnswer: () => database.stop() })
   const { deliver, stateOf } = await prepare(server.url)
   const ending = deliver()
-  await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1)
+  await expect.poll(() => server.mails.length).toBe(1)
   database = await startEmbedded(folder)
   expect(await ending).toEqual([{ outcome: 'done' }])
   expect(await stateOf()).toMatchObject([{ status: 'sent', failureReason: null }])
   await server.stop()
-}, 60_000)
+}, 300_000)
 
 test('a mail whose submission the database did not take is tried again at once, and is no fault of the mail server', async () => {
   const failed = Promise.withResolvers<void>()
@@ -97,4 +99,4 @@ test('a mail whose submission the database did not take is tried again at once, 
   expect(await stateOf()).toMatchObject([{ status: 'pending', submittedAt: null }])
   expect(server.mails).toEqual([])
   await server.stop()
-}, 60_000)
+}, 300_000)

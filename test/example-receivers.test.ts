@@ -31,18 +31,24 @@ for (const receiver of RECEIVERS) {
     async () => {
       const { url, output } = await start(receiver)
       const { api, phoneNumberId } = await service.createCompany()
-      const registration = { name: 'Receiver', url, events: ['whatsapp.message.received'], secret: SECRET }
+      const registration = {
+        name: 'Receiver',
+        url,
+        events: ['whatsapp.message.received', 'contact.changed'],
+        secret: SECRET,
+      }
       const { body: registered } = await api('POST', '/webhooks/registrations', registration)
       const say = (text: string) =>
         service.control('POST', '/inbound', { phoneNumberId, from: '393331234567', type: 'text', text: { body: text } })
 
       await say('Is it ready?')
       await eventually(async () => output().includes('393331234567: Is it ready?'))
+      await eventually(async () => output().includes('contact.changed: created '))
       const logs = await eventually(async () => {
         const { body } = await api('GET', `/webhooks/registrations/${registered.id}/logs`)
-        return body.length > 0 && body
+        return body.length > 1 && body
       })
-      const { id } = logs[0]
+      const { id } = logs.find(({ payload }: { payload: { event: string } }) => payload.event.startsWith('whatsapp'))
       const repeated = await api('POST', `/webhooks/registrations/${registered.id}/logs/${id}/redeliver`)
       expect(repeated.status).toBe(200)
       await say('Thank you')
@@ -115,4 +121,4 @@ test('the contact form creates a contact with consent, and shows what the servic
   await page.getByLabel('Email', { exact: true }).fill('ada@localhost')
   await page.getByRole('button', { name: 'Subscribe' }).click()
   await page.getByText(/email must/).waitFor()
-}, 60_000)
+}, 300_000)

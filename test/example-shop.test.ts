@@ -15,7 +15,7 @@ let project: Project
 beforeAll(async () => {
   project = await createProject({ name: 'shop', private: true, type: 'module' })
   for (const file of ['main.ts', 'orders.ts', 'order-desk.ts']) await cp(join(SHOP, file), join(project.folder, file))
-}, 120_000)
+}, 300_000)
 afterAll(() => project.remove())
 
 test('the shop compiles in strict TypeScript', async () => {
@@ -59,4 +59,4 @@ test('the shop confirms an order by template, and answers the reply of the custo
   await eventually(async () => (await sent()).length >= 2)
   const kinds = (await sent()).map(({ body }) => body.text?.body ?? body.type)
   expect(kinds.sort()).toEqual(['Order A-10423 is cancelled.', 'template'])
-}, 60_000)
+}, 300_000)

@@ -17,7 +17,7 @@ const { db } = await createTestDatabase()
 const stops: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop()
-  await db`truncate jobs`
+  await db`truncate jobs, deliveries, delivery_attempts, envelopes`
 })
 
 /** Longer than any test: an attempt at a receiver that hangs never ends, so waiting for one fails the test. */
@@ -55,6 +55,8 @@ const forward = (companyId: number, count: number, prefix = 'w') =>
       tx,
       Array.from({ length: count }, (_, n) => ({
         companyId,
+        senderId: 1,
+        conversationId: null,
         wamid: `${prefix}${n}`,
         messageId: null,
         body: `{"n":${n}}`,
@@ -77,7 +79,7 @@ const endless = (response: ServerResponse) => {
 }
 
 test('receivers that hang, drip, reset or stream without end cost the healthy ones nothing', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const hostile = [
     await startReceiver(() => {}),
@@ -105,10 +107,10 @@ test('receivers that hang, drip, reset or stream without end cost the healthy on
     select count(*) from delivery_attempts where registration_id = ${bad[0]!.id} and company_id = ${bad[0]!.companyId}
   `
   expect(ended?.count).toBe(0)
-  for (const { open } of hostile) expect(open.size).toBeLessThanOrEqual(20)
+  for (const { open } of hostile) expect(open.size).toBeLessThanOrEqual(64)
 })
 
-test('a sibling of a dead receiver, in the same company, is served all the same', { timeout: 60_000 }, async () => {
+test('a sibling of a dead receiver, in the same company, is served all the same', { timeout: 300_000 }, async () => {
   const companyId = await createCompany(db)
   const dead = await startReceiver(() => {})
   const healthy = await startReceiver()
@@ -117,11 +119,11 @@ test('a sibling of a dead receiver, in the same company, is served all the same'
   startDeliveries()
   await forward(companyId, 500)
   await haveGot([healthy], 500)
-  expect(dead.received.length).toBeLessThanOrEqual(20)
+  expect(dead.received.length).toBeLessThanOrEqual(64)
 })
 
 test('of 200 receivers of one company 140 never answer: the other 60 get every message of every round', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const companyId = await createCompany(db)
   const dead = await startReceiver(() => {})
@@ -139,9 +141,9 @@ test('of 200 receivers of one company 140 never answer: the other 60 get every m
     await haveGot([healthy], round * 5 * 60)
   }
   const [held] = await db`select count(*) as jobs from deliveries where claim_id is not null`
-  // Deliveries that wait for a receiver without an answer yet are neither started nor leased.
-  expect(dead.received.length).toBeLessThanOrEqual(140 * 4)
-  expect(held?.jobs).toBeLessThanOrEqual(140 * 20)
+  // The dead share about 2,048 attempts in flight: alone, each has 64.
+  expect(dead.received.length).toBeLessThan((140 * 64) / 2)
+  expect(held?.jobs).toBeLessThan((140 * 64) / 2)
 })
 
 describe('a backlog of 100,000 on a dead receiver', () => {
@@ -154,18 +156,18 @@ describe('a backlog of 100,000 on a dead receiver', () => {
       // Rows that fit each other need not be checked one by one.
       await tx`set local session_replication_role = replica`
       await tx`
-        insert into envelopes (company_id, wamid, event, body)
+        insert into envelopes (company_id, event_id, event, body)
         select ${companyId}, 'b' || n, 'whatsapp.message.received', '{}' from generate_series(1, 100000) as n
       `
       await tx`
-        insert into deliveries (company_id, registration_id, wamid)
-        select ${companyId}, ${id}, 'b' || n from generate_series(1, 100000) as n
+        insert into deliveries (company_id, registration_id, event, event_id)
+        select ${companyId}, ${id}, 'whatsapp.message.received', 'b' || n from generate_series(1, 100000) as n
       `
     })
     const healthy = await startReceiver()
     const other = await subscribe(healthy.url)
     const worker = startDeliveries()
-    await eventually(async () => dead.received.length === 4)
+    await eventually(async () => dead.received.length === 64)
     for (let n = 1; n <= 20; n += 1) {
       await forward(other.companyId, 1, `n${n}-`)
       worker.wake(DELIVER)

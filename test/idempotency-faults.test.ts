@@ -59,7 +59,11 @@ async function openConversation(phoneNumberId: string): Promise<number> {
   await control('POST', '/inbound', { phoneNumberId, from, type: 'text', text: { body: 'Hi' } })
   return eventually(async () => {
     const [row] = await db<{ id: number }[]>`
-      select id from conversations where company_id = ${companyId} and customer = ${from}`
+      select conversation.id
+      from conversations conversation
+      join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+      where conversation.company_id = ${companyId} and customer.phone = ${from}
+    `
     return row?.id
   })
 }
@@ -114,12 +118,14 @@ const contact = async (): Promise<Attempt> => {
 async function delivered(): Promise<{ deliveryId: number; logId: number; since: string }> {
   const wamid = randomUUID()
   const since = new Date().toISOString()
-  await db.begin((tx) => forwardMessages(tx, [{ companyId, wamid, messageId: null, body: '{}' }]))
+  await db.begin((tx) =>
+    forwardMessages(tx, [{ companyId, wamid, messageId: null, senderId: 1, conversationId: null, body: '{}' }]),
+  )
   const log = await eventually(async () => {
     const [row] = await db<{ deliveryId: number; logId: number }[]>`
       select delivery.id as delivery_id, delivery.id as log_id
       from deliveries delivery
-      where delivery.company_id = ${companyId} and delivery.wamid = ${wamid} and delivery.status = 'delivered'`
+      where delivery.company_id = ${companyId} and delivery.event_id = ${wamid} and delivery.status = 'delivered'`
     return row
   })
   return { ...log, since }
@@ -262,7 +268,7 @@ async function repeat(post: () => Promise<Reply>): Promise<Reply> {
     await expireLeases()
     const reply = await post()
     return isDone(reply) ? reply : undefined
-  }, 30_000)
+  }, 300_000)
 }
 
 test('every POST route of the API-key surface is covered', async () => {

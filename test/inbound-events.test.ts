@@ -45,7 +45,7 @@ describe('statuses', () => {
       }),
       { numRuns: 25 },
     )
-  }, 120_000)
+  }, 300_000)
 
   test('failed carries the error, in whatever order it comes with sent', async () => {
     for (const order of [
@@ -207,7 +207,7 @@ describe('events of customers and numbers', () => {
     await say('resume')
     expect(await consent()).toBe(true)
     const history = await service.db`
-      select value, source from consent_changes where contact_id = ${contact.id} order by id
+      select value, source from consents where contact_id = ${contact.id} order by id
     `
     expect(history).toMatchObject([
       { value: false, source: 'provider' },

@@ -13,11 +13,11 @@ describe('the identity of a customer', () => {
   }
   const conversationOf = async (userId: string) => {
     const [row] = await service.db<{ conversationId: number; phone: string | null }[]>`
-      select conversation.id as conversation_id, contact.phone
-      from contact_identities identity
+      select conversation.id as conversation_id, customer.phone
+      from customer_identities identity
+      join customers customer on (customer.company_id, customer.id) = (identity.company_id, identity.customer_id)
       join conversations conversation
-        on (conversation.company_id, conversation.contact_id) = (identity.company_id, identity.contact_id)
-      join contacts contact on (contact.company_id, contact.id) = (identity.company_id, identity.contact_id)
+        on (conversation.company_id, conversation.customer_id) = (identity.company_id, identity.customer_id)
       where identity.identity = ${userId}
     `
     return row!
@@ -62,11 +62,11 @@ describe('the identity of a customer', () => {
     ['Brazil', '5511987654321', '551187654321'],
     ['Mexico', '525512345678', '5215512345678'],
     ['Argentina', '541123456789', '5491123456789'],
-  ])('%s: the answer meets the conversation of the number dialled', async (_, dialled, reported) => {
-    const { chatId } = await sendTo(dialled)
+  ])('%s: the answer meets the conversation of the requested number', async (_, requested, reported) => {
+    const { chatId } = await sendTo(requested)
     await provider.messages(company.phoneNumberId, textFrom(reported, 'Oi'))
     expect(await textsOf(chatId)).toHaveLength(2)
-    expect((await sendTo(dialled)).chatId).toBe(chatId)
+    expect((await sendTo(requested)).chatId).toBe(chatId)
   })
 
   test('Brazil: a mobile number and a landline that differ by the ninth digit are two customers', async () => {
@@ -85,14 +85,13 @@ describe('the identity of a customer', () => {
     expect((await company.api('POST', '/templates/whatsapp/send', text)).body.error.code).toBe('session_window_closed')
   })
 
-  test('a wa_id other than the number dialled meets its conversation', async () => {
-    const [dialled, waId] = [uniquePhone(), uniquePhone()]
-    const { chatId, messageId } = await sendTo(dialled)
+  test('a wa_id other than the requested number meets its conversation', async () => {
+    const [requested, waId] = [uniquePhone(), uniquePhone()]
+    const { chatId, messageId } = await sendTo(requested)
     // As the provider's answer to the send would have told.
-    const [row] = await service.db`select sender_id, customer from conversations where id = ${chatId}`
     await service.db`
-      insert into customer_aliases (company_id, sender_id, alias, customer)
-      values (${company.companyId}, ${row!.senderId}, ${waId}, ${row!.customer})
+      insert into customer_identities (company_id, customer_id, identity, reported_at)
+      select company_id, customer_id, ${waId}, now() from conversations where id = ${chatId}
     `
     await provider.messages(company.phoneNumberId, textFrom(waId, 'Hello'))
     expect((await inbox.messages(chatId)).map(({ id }) => id)).toContain(messageId)

@@ -111,7 +111,13 @@ describe('the live stream tells of messages', () => {
     const { chatId } = await inboxOf(company).find(phone)
     const path = `/whatsapp/conversations/${chatId}/messages`
     const { messageId } = (await company.api('POST', path, { type: 'text', text: 'Hi' })).body.data
-    const early = { status: 'read', providerMessageId: 'early', occurredAt: new Date(), error: null } as const
+    const early = {
+      status: 'read',
+      providerMessageId: 'early',
+      occurredAt: new Date(),
+      pricing: null,
+      error: null,
+    } as const
     const { companyId } = company
     const named = { companyId, senderId: Number(company.sender.channelId), wamid: null, messageId: null }
     await storeWaitingStatuses(service.db, [{ ...early, ...named }])

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto'
 import type { Pool } from '../src/db/connect.ts'
 import { createCompany, createSender } from './world.ts'
 
@@ -16,9 +15,12 @@ export async function createMediaMessage(
     with contact as (
       insert into contacts (company_id, source, source_type) values (${companyId}, 'whatsapp', 'PARLEY') returning id
     ),
+    customer as (
+      insert into customers (company_id, contact_id) select ${companyId}, id from contact returning id
+    ),
     conversation as (
-      insert into conversations (company_id, sender_id, customer, contact_id)
-      select ${companyId}, ${senderId}, ${`customer ${randomInt(1e12)}`}, id from contact
+      insert into conversations (company_id, sender_id, customer_id)
+      select ${companyId}, ${senderId}, id from customer
       returning id
     )
     select id from conversation

@@ -123,7 +123,7 @@ test('every label set of the counters begins at 0', () => {
   const series = (name: string) => samples.filter((sample) => sample.name === name)
   const outcomes = (name: string) => [...new Set(series(name).map(({ labels }) => labels.outcome))].sort()
   expect(outcomes('parley_sends_total')).toEqual(['accepted', 'refused', 'throttled', 'unknown', 'unreachable'])
-  expect(outcomes('parley_webhook_attempts_total')).toEqual(['dead', 'delivered', 'failed'])
+  expect(outcomes('parley_webhook_attempts_total')).toEqual(['dead', 'delivered', 'expired', 'failed'])
   expect(outcomes('parley_imports_total')).toEqual(['completed', 'failed'])
   expect(outcomes('parley_email_attempts_total')).toEqual(
     [

@@ -38,5 +38,10 @@ test('every table whose key has the company in it has a mirror, but counts', asy
       and not exists (select from pg_trigger t where t.tgrelid = c.oid and t.tgname = 'mirror')
     order by c.relname
   `
-  expect(rows.map(({ name }) => name)).toEqual(['contact_changes', 'contact_counts', 'conversation_counts'])
+  expect(rows.map(({ name }) => name)).toEqual([
+    'contact_changes',
+    'contact_counts',
+    'conversation_counts',
+    'message_usage',
+  ])
 })

@@ -125,7 +125,7 @@ async function listTables(db: Pool): Promise<Table[]> {
         end as copy
     ) copies
     where c.relkind in ('r', 'p') and not c.relispartition and c.relnamespace = 'public'::regnamespace
-      and c.relname <> all (array['contact_changes', 'contact_counts', 'conversation_counts'])
+      and c.relname <> all (array['contact_changes', 'contact_counts', 'conversation_counts', 'message_usage'])
       and exists (
         select from pg_constraint p
         join pg_attribute k on k.attrelid = c.oid and k.attnum = any (p.conkey)

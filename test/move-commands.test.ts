@@ -99,7 +99,7 @@ test('a company moves by the commands, also when export, import and release are 
   expect(await source.db`select from companies where id = ${companyId}`).toHaveLength(0)
   expect(await digestOf(source.db, companyId)).toMatchObject({ contacts: 0 })
   expect(await digestOf(target.db, companyId)).toEqual(before)
-}, 180_000)
+}, 300_000)
 
 test('reopen opens a company that was exported', async () => {
   const folder = dataFolder()
@@ -109,4 +109,4 @@ test('reopen opens a company that was exported', async () => {
   expect(await source.db`select closed_at from companies where id = ${id}`).toEqual([{ closedAt: null }])
   const refused = await company(source.url, folder, 'reopen', String(id)).exited
   expect([refused.code, refused.output]).toEqual([1, expect.stringContaining('is not closed')])
-}, 60_000)
+}, 300_000)

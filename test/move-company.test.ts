@@ -130,7 +130,7 @@ test('a company with traffic on it moves to another installation: nothing is los
   await eventually(async () => {
     const rows = await target.db`select 1 from messages where company_id = ${companyId} and direction = 'inbound'`
     return rows.length === posted.length + 1
-  }, 20_000)
+  }, 300_000)
   const rows = await target.db<{ wamid: string }[]>`
     select wamid from messages where company_id = ${companyId} and type = 'text' order by id
   `
@@ -154,7 +154,7 @@ test('a company with traffic on it moves to another installation: nothing is los
   const [conversation] = (await moved('GET', '/whatsapp/conversations')).body.data
   const page = await moved('GET', `/whatsapp/conversations/${conversation.chatId}/messages?after=${cursor}&pageSize=5`)
   expect([page.status, page.body.data?.length]).toEqual([200, 5])
-}, 120_000)
+}, 300_000)
 
 test('an import is refused when the file is damaged, the passphrase is wrong, or the company is known, and changes nothing', async () => {
   const { companyId, api } = await source.createCompany({ isConnected: false })
@@ -175,7 +175,7 @@ test('an import is refused when the file is damaged, the passphrase is wrong, or
   await reopenCompany(moveOf(source), companyId)
   await eventually(async () => (await api('GET', '/contacts')).status === 200)
   await expect(releaseCompany(moveOf(source), companyId)).rejects.toThrow('is not closed: export it first')
-}, 60_000)
+}, 300_000)
 
 test('an export waits for transactions that began while the company was open, and holds what they wrote', async () => {
   const { companyId } = await source.createCompany({ isConnected: false })

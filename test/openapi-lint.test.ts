@@ -13,7 +13,7 @@ test('openapi.json passes the recommended rules of Redocly without a warning', a
   const config = await loadConfig({ configPath })
   const problems = await lintFromString({ source: text, absoluteRef: file.pathname, config })
   expect(problems.map(({ ruleId, message, location }) => `${ruleId} ${message} ${location[0]?.pointer}`)).toEqual([])
-}, 120_000)
+}, 300_000)
 
 test('openapi.json passes the OpenAPI rules of Spectral without a warning', async () => {
   const linter = new spectral.Spectral()
@@ -28,4 +28,4 @@ test('the linters find what is wrong with a document', async () => {
   const config = await loadConfig({ configPath })
   const problems = await lintFromString({ source: broken, absoluteRef: file.pathname, config })
   expect(problems.length).toBeGreaterThan(0)
-}, 120_000)
+}, 300_000)

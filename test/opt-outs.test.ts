@@ -4,7 +4,7 @@ import { bodyOf, changeOf, providerOf, secondsNow, textFrom } from './provider-w
 import { eventually, uniquePhone } from './service.ts'
 
 const mailing = await startMailing()
-const { createCompany, createMailing, untilCompleted, received, get, call, url, db } = mailing
+const { createCompany, createMailing, untilCompleted, received, get, call, url } = mailing
 const provider = providerOf(mailing)
 
 type Company = Awaited<ReturnType<typeof createCompany>>
@@ -74,7 +74,7 @@ describe('an opt-out from email outlives the contact:', () => {
     await company.api('POST', '/contacts', { email, marketingConsent: { email: true } })
     await removeAll(company)
     await create(company, email)
-    expect(await consents(company)).toEqual([NOTHING])
+    expect(await consents(company)).toEqual([{ ...NOTHING, email: true }])
   })
 
   test('a consent to an earlier address does not end it, an opt-in together with the address does', async () => {
@@ -89,7 +89,6 @@ describe('an opt-out from email outlives the contact:', () => {
     await company.api('PUT', `/contacts/${id}`, { email: uniqueAddress(), marketingConsent })
     const given = await company.api('PUT', `/contacts/${id}`, { email, marketingConsent })
     expect(given.body.data.marketing_consent).toEqual({ ...NOTHING, email: true })
-    expect(await db`select from opt_outs where company_id = ${company.companyId}`).toHaveLength(0)
   })
 
   test('the answer to the write shows it, and another company knows nothing of it', async () => {
@@ -118,7 +117,6 @@ describe('an opt-out from email outlives the contact:', () => {
     const company = await optedOut({ email }, 'email')
     const again = await company.api('POST', '/contacts', { email, marketingConsent: { email: true } })
     expect(again.body.data[0].marketing_consent).toEqual({ ...NOTHING, email: true })
-    expect(await db`select from opt_outs where company_id = ${company.companyId}`).toHaveLength(0)
   })
 
   test('the unsubscribe link keeps marketing away from the address when its contact is deleted', async () => {
@@ -137,6 +135,10 @@ describe('an opt-out from email outlives the contact:', () => {
 describe('an opt-out from WhatsApp outlives the contact:', () => {
   const sendTemplate = ({ api }: Company, recipient: string, template: object) =>
     api('POST', '/templates/whatsapp/send', { recipient, type: 'template', template })
+  const sendOffer = (company: Company, recipient: string) => {
+    const parameters = ['Ada', 'SAVE'].map((text) => ({ type: 'text', text }))
+    return sendTemplate(company, recipient, { name: 'welcome_offer', components: [{ type: 'BODY', parameters }] })
+  }
   const ways: [string, (company: Company, phone: string) => Promise<unknown>][] = [
     ['the API', ({ api }, phone) => api('POST', '/contacts', { phone: `+${phone}` })],
     ['an imported list', (company, phone) => importList(company, `phone\n${phone}\n`)],
@@ -161,15 +163,12 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     await company.api('POST', '/contacts', { email, phone: uniquePhone(), marketingConsent })
     const given = await company.api('POST', '/contacts', [{ email, phone, marketingConsent }])
     expect(given.body.data[0].marketing_consent).toEqual({ ...NOTHING, whatsapp: true })
-    expect(await db`select from opt_outs where company_id = ${company.companyId}`).toHaveLength(0)
   })
 
   test('a marketing template to the number of a deleted contact is refused', async () => {
     const phone = uniquePhone()
     const company = await optedOut({ phone }, 'whatsapp')
-    const parameters = ['Ada', 'SAVE'].map((text) => ({ type: 'text', text }))
-    const template = { name: 'welcome_offer', components: [{ type: 'BODY', parameters }] }
-    const refused = await sendTemplate(company, phone, template)
+    const refused = await sendOffer(company, phone)
     expect([refused.status, refused.body.error.code]).toEqual([403, 'forbidden'])
     expect(await consents(company)).toEqual([])
   })
@@ -193,8 +192,7 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     )
     await other.api('POST', '/contacts', { phone, marketingConsent: { whatsapp: false } })
     await removeAll(other)
-    const refused = await db`select identity from opt_outs where company_id = ${other.companyId} order by identity`
-    expect(refused.map(({ identity }) => identity)).toEqual([phone, userId].sort())
+    for (const recipient of [phone, userId]) expect((await sendOffer(other, recipient)).status).toBe(403)
   })
 
   test('a preference that a customer sent before being a contact counts', async () => {
@@ -211,6 +209,35 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     expect(await consents(company)).toEqual([{ ...NOTHING, whatsapp: true }])
     await removeAll(company)
     await company.api('POST', '/contacts', { phone })
-    expect(await consents(company)).toEqual([NOTHING])
+    expect(await consents(company)).toEqual([{ ...NOTHING, whatsapp: true }])
+  })
+
+  test('a repeated resume changes nothing, and neither does one that was said before the last answer', async () => {
+    const company = await createCompany()
+    const phone = uniquePhone()
+    const say = (value: string, timestamp: number) => {
+      const said = { wa_id: phone, category: 'marketing_messages', value, timestamp }
+      return provider.tell(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+    }
+    const before = Number(secondsNow()) - 60
+    await say('resume', before)
+    await company.api('POST', '/contacts', { phone, marketingConsent: { whatsapp: false } })
+    await say('resume', before)
+    await say('resume', before - 60)
+    expect(await consents(company)).toEqual([{ ...NOTHING, whatsapp: false }])
+    expect((await sendOffer(company, phone)).status).toBe(403)
+  })
+
+  test('an opt-out on one contact of a shared number holds for the number', async () => {
+    const company = await createCompany()
+    const phone = uniquePhone()
+    await company.api('POST', '/contacts', { phone, email: uniqueAddress() })
+    const second = await company.api('POST', '/contacts', { email: uniqueAddress() })
+    const { id } = second.body.data[0]
+    await company.api('PUT', `/contacts/${id}`, { phone })
+    await company.api('PUT', `/contacts/${id}`, { marketingConsent: { whatsapp: false } })
+    const optedOut = { ...NOTHING, whatsapp: false }
+    expect(await consents(company)).toEqual([optedOut, optedOut])
+    expect((await sendOffer(company, phone)).status).toBe(403)
   })
 })

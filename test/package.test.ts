@@ -6,7 +6,7 @@ import { freePort } from '../bench/free-port.ts'
 import { VERSION } from '../src/version.ts'
 import { commandsOf, runCommands } from './docs-commands.ts'
 import { startOwnServer } from './own-server.ts'
-import { build, bytesIn, npmCache, pack, packLater } from './packages.ts'
+import { build, bytesIn, npmEnvironment, pack, packLater } from './packages.ts'
 import { dataFolder, startParley, until } from './parley-process.ts'
 
 const TIMEOUT = 240_000
@@ -23,7 +23,7 @@ beforeAll(() => {
   folder = dataFolder(undefined, (clean) => cleanups.push(clean))
   pack(folder)
   const path = `${dirname(realpathSync(process.execPath))}:${process.env.PATH}`
-  env = { PATH: path, HOME: folder, npm_config_cache: npmCache(folder), npm_config_prefer_offline: 'true' }
+  env = { ...npmEnvironment(folder), PATH: path }
   for (const name of ['lib', 'bin']) mkdirSync(join(folder, 'local', name), { recursive: true })
   return () => cleanups.forEach((clean) => void clean())
 }, TIMEOUT)

@@ -3,16 +3,29 @@ import { existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { registryAccess } from '../scripts/registry-access.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** A cache of its own that knows the packages of the machine's, so that a test hardly downloads. */
-export function npmCache(folder: string): string {
+/**
+ * The environment of npm on a new machine: it reaches the registry as this one does, and its cache knows the packages of this
+ * one's, so that a test hardly downloads. A registry that cannot be reached ends the command soon.
+ */
+export function npmEnvironment(folder: string): Record<string, string> {
   const cache = join(folder, 'npm')
   mkdirSync(cache)
   const known = join(process.env.npm_config_cache ?? join(homedir(), '.npm'), '_cacache')
   if (existsSync(known)) symlinkSync(known, join(cache, '_cacache'))
-  return cache
+  return {
+    ...registryAccess(),
+    HOME: folder,
+    npm_config_cache: cache,
+    npm_config_prefer_offline: 'true',
+    npm_config_fetch_retries: '1',
+    npm_config_fetch_retry_mintimeout: '1000',
+    npm_config_fetch_retry_maxtimeout: '2000',
+    npm_config_fetch_timeout: '30000',
+  }
 }
 
 /** Builds `dist`; its programs. */

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
+import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
 export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -28,8 +29,10 @@ export function dataFolder(
   whenDone: (clean: () => void) => void = onTestFinished,
 ): string {
   const path = mkdtempSync(join(parent, 'parley-process-'))
+  const run = process.env[RUN_VARIABLE]
+  if (run && parent !== run) appendFileSync(join(run, ELSEWHERE), `${path}\n`)
   whenDone(() => {
-    for (const { pid } of processesOn(path)) kill(pid)
+    for (const { pid, command } of processesOn(path)) endProcess(pid, isPostmaster(command))
     rmSync(path, { recursive: true, force: true, maxRetries: 5 })
   })
   return path
@@ -42,19 +45,13 @@ export async function readyFolder(): Promise<string> {
   return path
 }
 
-function kill(pid: number): void {
-  try {
-    process.kill(pid, 'SIGKILL')
-  } catch {
-    // It has ended in between.
-  }
-}
-
-const OWN_ENVIRONMENT = { PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? '' }
+const OWN_ENVIRONMENT = Object.fromEntries(
+  ['PATH', 'NODE_COMPILE_CACHE', RUN_VARIABLE].map((name) => [name, process.env[name] ?? '']),
+)
 
 /**
- * `parley start` as a process of its own, with nothing of the environment but the path and the cache of compiled code. It stops
- * at once: a test of the delay sets it.
+ * `parley start` as a process of its own, with nothing of the environment but the path, the cache of compiled code and the test
+ * run. It stops at once: a test of the delay sets it.
  */
 export async function runParley(
   env: Record<string, string>,
@@ -125,7 +122,7 @@ function commandOf(pid: string): string {
 }
 
 /** Waits for a thing that other processes bring about; generous, since the machine may be busy. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = 30_000): Promise<void> {
+export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = 90_000): Promise<void> {
   for (let waitedMs = 0; waitedMs < maxMs; waitedMs += 20) {
     if (await isSo()) return
     await sleep(20)

@@ -19,6 +19,7 @@ const NEEDED: Record<string, readonly string[]> = {
   'POST /public/v1/whatsapp/conversations/{chatId}/messages': WHATSAPP,
   'GET /public/v1/whatsapp/conversations/{chatId}/messages': WHATSAPP,
   'GET /public/v1/whatsapp/conversations/{chatId}/messages/{id}': WHATSAPP,
+  'GET /public/v1/whatsapp/usage': WHATSAPP,
   'PATCH /public/v1/whatsapp/conversations/{chatId}': WHATSAPP,
   'POST /public/v1/webhooks/registrations': WHATSAPP,
   'GET /public/v1/webhooks/registrations': WHATSAPP,

@@ -23,7 +23,7 @@ const KILLS = 2
 const POSTERS = 6
 const PER_BODY = 5
 const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
-const TIMEOUT = 120_000
+const TIMEOUT = 300_000
 
 const settings = (url: string) => ({
   DATABASE_URL: url,
@@ -126,7 +126,9 @@ test(
       from messages message
       join conversations conversation
         on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-      where conversation.customer = ${customer}
+      join customer_identities identity
+        on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
+      where identity.identity = ${customer}
       order by message.seq
     `
       expect(rows.map(({ wamid }) => wamid)).toEqual(acknowledged[place])

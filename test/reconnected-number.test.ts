@@ -17,7 +17,8 @@ test('a number that its company removed and connects again keeps channel, conver
   const template = { recipient: uniquePhone(), type: 'template', template: { name: 'shipping_notice' } }
   expect((await company.api('POST', '/templates/whatsapp/send', template)).status).toBe(200)
   const before = await inbox.find(from)
-  const ledger = () => service.db`select * from daily_limit_entries where company_id = ${companyId} order by ordinal`
+  const ledger = () =>
+    service.db`select * from daily_limit_entries where company_id = ${companyId} order by customer_id`
   const recorded = await ledger()
   expect(recorded).toHaveLength(1)
 

@@ -25,7 +25,7 @@ test('the reference is read in a browser, without a request to another host', as
   } finally {
     await browser.close()
   }
-}, 120_000)
+}, 300_000)
 
 test('the reference leads from the first call to a verified webhook, with the demo key filled in', async () => {
   const dataDir = await createTestFolder()
@@ -40,4 +40,4 @@ test('the reference leads from the first call to a verified webhook, with the de
     page.locator('input').evaluateAll((inputs) => inputs.map((input) => ('value' in input ? input.value : '')))
   await expect.poll(filledIn).toContain('PARLEY-demo-token')
   if (process.env.SHOT) await page.screenshot({ path: process.env.SHOT })
-}, 120_000)
+}, 300_000)

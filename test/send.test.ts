@@ -23,7 +23,12 @@ const send = (body: object, headers: Record<string, string> = {}) => company.api
 async function openWindow(from: string, phoneNumberId = company.phoneNumberId) {
   await service.control('POST', '/inbound', { phoneNumberId, from, type: 'text', text: { body: 'Hi' } })
   await eventually(async () => {
-    const rows = await service.db`select 1 from conversations where customer = ${from} and last_inbound_at is not null`
+    const rows = await service.db`
+      select 1
+      from conversations conversation
+      join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+      where customer.phone = ${from} and conversation.last_inbound_at is not null
+    `
     return rows.length > 0
   })
   return from
@@ -308,7 +313,7 @@ describe('refusals', () => {
 
   test('a contact who opted out gets no marketing: 403', async () => {
     const recipient = await openWindow(uniquePhone())
-    await service.db`update contacts set whatsapp_consent = false where company_id > 0 and phone = ${recipient}`
+    await company.api('POST', '/contacts', { phone: recipient, marketingConsent: { whatsapp: false } })
     const parameters = [
       { type: 'text', text: 'Ada' },
       { type: 'text', text: 'SAVE' },

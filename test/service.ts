@@ -23,14 +23,16 @@ type Options = {
   onLog?: (line: Record<string, unknown>) => void
   /** Whether every company has a mirror, see createTestDatabase. */
   mirrors?: boolean
+  /** The database to clone, outside of a run of the tests. */
+  templateUrl?: string
 }
 
 /**
  * The whole service on a real database and real sockets, with a sandbox that plays the provider: HTTP side and workers
  * in this process, stopped when the test file ends.
  */
-export async function startTestService({ config = {}, clock = systemClock, onLog, mirrors = false }: Options = {}) {
-  const { db, url: databaseUrl } = await createTestDatabase({ mirrors })
+export async function startTestService({ config = {}, clock = systemClock, onLog, ...database }: Options = {}) {
+  const { db, url: databaseUrl } = await createTestDatabase(database)
   const log = pino({ level: onLog ? 'debug' : 'silent' }, { write: (line: string) => onLog?.(JSON.parse(line)) })
   const key = randomBytes(32).toString('base64')
   const environment = { ADMIN_TOKEN, WHATSAPP_VERIFY_TOKEN: VERIFY_TOKEN, PORT: '0', ENCRYPTION_KEY: key }
@@ -149,13 +151,17 @@ function parse(text: string): any {
   }
 }
 
+/** The deadline of a poll for a state ends a run that hangs, and says nothing about speed. */
+const PATIENCE_MS = 90_000
+
 /** Waits until the check gives something, for work that goes on after an answer. */
-export async function eventually<T>(check: () => Promise<T | undefined | false>, timeoutMs = 10_000): Promise<T> {
-  const deadline = performance.now() + timeoutMs
+export async function eventually<T>(check: () => Promise<T | undefined | false>, timeoutMs = 0): Promise<T> {
+  const deadline = performance.now() + Math.max(timeoutMs, PATIENCE_MS)
   for (;;) {
     const found = await check()
     if (found !== undefined && found !== false) return found
-    if (performance.now() > deadline) throw new Error(`Nothing came of it within ${timeoutMs} ms`)
+    if (performance.now() > deadline)
+      throw new Error(`Nothing came of it within ${Math.max(timeoutMs, PATIENCE_MS)} ms`)
     await new Promise((resume) => setTimeout(resume, 25))
   }
 }

@@ -14,6 +14,10 @@ const buildSlowApp: Build = async ({ db }) => {
     const [row] = await db`select 2 as slept`
     return row
   })
+  app.get('/endless', async () => {
+    console.log('endless request has started')
+    await new Promise(() => {})
+  })
   app.get('/crash', async () => {
     setImmediate(() => {
       throw new Error('nobody foresaw this')
@@ -25,7 +29,7 @@ const buildSlowApp: Build = async ({ db }) => {
 
 const log = pino()
 const code = await runUntilStopped(async () => {
-  const running = await start(readConfig(process.env), log, buildSlowApp)
+  const running = await start(readConfig(process.env), log, buildSlowApp, () => {})
   console.log(`Parley listens on ${running.address}`)
   return running
 }, log)

@@ -66,4 +66,4 @@ test('sends, ingested events, their handling and deliveries are spans that conti
   const contexts = () => named('deliver').map(({ traceId, spanId }) => `00-${traceId}-${spanId}-01`)
   await until('its span has arrived', () => contexts().includes(delivered ?? 'none'))
   expect(await parley.signal('SIGTERM')).toBe(0)
-}, 120_000)
+}, 300_000)

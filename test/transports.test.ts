@@ -12,7 +12,12 @@ async function openWindow({ phoneNumberId }: { phoneNumberId: string }) {
   const from = uniquePhone()
   await service.control('POST', '/inbound', { phoneNumberId, from, type: 'text', text: { body: 'Hi' } })
   await eventually(async () => {
-    const rows = await service.db`select 1 from conversations where customer = ${from} and last_inbound_at is not null`
+    const rows = await service.db`
+      select 1
+      from conversations conversation
+      join customers customer on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+      where customer.phone = ${from} and conversation.last_inbound_at is not null
+    `
     return rows.length > 0
   })
   return from

@@ -9,14 +9,12 @@ const AT = new Date('2026-01-02T00:00:00Z')
 export type Identities = {
   /** Id, phone identity, lines of the searchable text. */
   contacts: [number, string | null, string][]
-  /** Identity, contact. */
-  contactAliases: [string, number][]
-  /** Id, customer, contact, status. */
-  conversations: [number, string, number, string][]
-  /** Alias, customer. */
-  customerAliases: [string, string][]
-  /** Phone identity, user id. */
-  userIds: [string, string][]
+  /** Id, contact, phone. */
+  customers: [number, number, string | null][]
+  /** Identity, customer, whether it is retired. */
+  identities: [string, number, boolean?][]
+  /** Id, customer, status, user id. */
+  conversations: [number, number, string, (string | null)?][]
 }
 
 /**
@@ -50,25 +48,30 @@ async function fill(db: Pool, companyId: number, given: Partial<Identities>): Pr
       values (${companyId}, ${id}, ${phone}, ${phone}, ${text}, 'test', 'test')
     `
   }
-  for (const [identity, contactId] of given.contactAliases ?? []) {
-    await db`insert into contact_aliases values (${companyId}, ${identity}, ${contactId})`
-  }
-  for (const [id, customer, contactId, status] of given.conversations ?? []) {
+  for (const [id, contactId, phone] of given.customers ?? []) {
     await db`
-      insert into conversations (company_id, id, sender_id, customer, contact_id, status)
+      insert into customers (company_id, id, contact_id, phone) values (${companyId}, ${id}, ${contactId}, ${phone})
+    `
+  }
+  for (const [identity, customerId, isRetired = false] of given.identities ?? []) {
+    const account = /^[A-Z]/.test(identity) ? 'WABA' : null
+    await db`
+      insert into customer_identities (company_id, customer_id, identity, account, reported_at, retired_at, left_at)
+      values (
+        ${companyId}, ${customerId}, ${identity}, ${account}, ${AT}, ${isRetired ? AT : null}, ${isRetired ? AT : null}
+      )
+    `
+  }
+  for (const [id, customerId, status, userId = null] of given.conversations ?? []) {
+    await db`
+      insert into conversations (company_id, id, sender_id, customer_id, status, user_id)
       overriding system value
-      values (${companyId}, ${id}, ${SENDER}, ${customer}, ${contactId}, ${status})
+      values (${companyId}, ${id}, ${SENDER}, ${customerId}, ${status}, ${userId})
     `
     await db`
       insert into conversation_activity (company_id, conversation_id, active_at, sender_id, status)
       values (${companyId}, ${id}, ${AT}, ${SENDER}, ${status})
     `
-  }
-  for (const [alias, customer] of given.customerAliases ?? []) {
-    await db`insert into customer_aliases values (${companyId}, ${SENDER}, ${alias}, ${customer})`
-  }
-  for (const [phone, userId] of given.userIds ?? []) {
-    await db`insert into customer_user_ids values (${companyId}, ${phone}, ${userId}, ${AT})`
   }
 }
 
@@ -80,21 +83,19 @@ async function identitiesOf(db: Pool, companyId: number): Promise<Identities> {
         from contacts where company_id = ${companyId}
       ) as contacts,
       (
-        select coalesce(jsonb_agg(jsonb_build_array(identity, contact_id) order by identity), '[]')
-        from contact_aliases where company_id = ${companyId}
-      ) as contact_aliases,
+        select coalesce(jsonb_agg(jsonb_build_array(id, contact_id, phone) order by id), '[]')
+        from customers where company_id = ${companyId}
+      ) as customers,
       (
-        select coalesce(jsonb_agg(jsonb_build_array(id, customer, contact_id, status) order by id), '[]')
+        select coalesce(
+          jsonb_agg(jsonb_build_array(identity, customer_id, retired_at is not null) order by identity, customer_id), '[]'
+        )
+        from customer_identities where company_id = ${companyId}
+      ) as identities,
+      (
+        select coalesce(jsonb_agg(jsonb_build_array(id, customer_id, status, user_id) order by id), '[]')
         from conversations where company_id = ${companyId}
-      ) as conversations,
-      (
-        select coalesce(jsonb_agg(jsonb_build_array(alias, customer) order by alias), '[]')
-        from customer_aliases where company_id = ${companyId}
-      ) as customer_aliases,
-      (
-        select coalesce(jsonb_agg(jsonb_build_array(phone_identity, user_id) order by phone_identity), '[]')
-        from customer_user_ids where company_id = ${companyId}
-      ) as user_ids
+      ) as conversations
   `
   return row
 }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 
 test('items for unknown numbers are kept in few rows, and refused after 10,000 items of a client in an hour', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   const items = Array.from({ length: 4_000 }, () => textFrom('393331', 'x'))
   const body = JSON.stringify(bodyOf(changeOf('990000000000001', { messages: items })))
@@ -19,7 +19,7 @@ test('items for unknown numbers are kept in few rows, and refused after 10,000 i
     select count(*)::int as rows, sum(octet_length(body))::float8 / ${body.length} as bodies
     from inbound_items where phone_number_id = '990000000000001'
   `
-  expect(kept!.rows).toBeLessThan(400)
+  expect(kept!.rows).toBeLessThan(items.length * 3 * 0.1)
   expect(kept!.bodies).toBeGreaterThanOrEqual(2.5)
   expect(kept!.bodies).toBeLessThan(4)
 
@@ -27,13 +27,13 @@ test('items for unknown numbers are kept in few rows, and refused after 10,000 i
   expect(counted!.items).toBe(12_000)
   expect(counted!.bytes / body.length).toBeCloseTo(3, 0)
 
-  await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(429)
+  await expect.poll(async () => (await provider.post(body)).status).toBe(429)
   const refused = await provider.post(body)
   expect(refused.body).toMatchObject({ error: { code: 'rate_limit_exceeded', retry_after: expect.any(Number) } })
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_000)
 
   await service.db`update unhandled_counts set window_ends_at = now()`
-  await expect.poll(async () => (await provider.post(body)).status, { timeout: 10_000 }).toBe(200)
+  await expect.poll(async () => (await provider.post(body)).status).toBe(200)
   await provider.handled()
   const owner = await service.createCompany({ sender: { phoneNumberId: '990000000000001' } })
   await provider.handled()

@@ -37,6 +37,7 @@ export const register = (db: Db, companyId: number, changes: Partial<NewRegistra
     name: 'Receiver',
     url: 'https://receiver.example/',
     events: [EVENT],
+    channelIds: null,
     method: 'POST',
     staticHeaders: null,
     secret: null,
@@ -45,9 +46,11 @@ export const register = (db: Db, companyId: number, changes: Partial<NewRegistra
 
 export const envelope = (companyId: number, wamid: string, body = `{"wamid":"${wamid}"}`): NewEnvelope => ({
   companyId,
-  wamid,
   event: EVENT,
+  eventId: wamid,
   messageId: null,
+  conversationId: null,
+  channelIds: null,
   body,
 })
 

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto'
-import type { InboundRecord } from '../src/conversations/record-store.ts'
-import type { Pool } from '../src/db/connect.ts'
-import type { SendToPrepare } from '../src/messages/message-store.ts'
+import type { Db, Pool } from '../src/db/connect.ts'
+import type { InboundEntry, InboundRecord } from '../src/inbound/handling/decide-inbound.ts'
+import { recordInbound } from '../src/inbound/handling/record-inbound.ts'
+import type { Send } from '../src/messages/decide-sends.ts'
 
 /** Rows that tests of single rooms start from, written straight into the tables. */
 export async function createCompany(db: Pool, name = 'Acme'): Promise<number> {
@@ -29,10 +30,11 @@ export async function createSender(db: Pool, companyId: number, wabaAccountId = 
 export const messageFrom = (companyId: number, senderId: number, customer: string): InboundRecord => ({
   companyId,
   senderId,
+  account: 'WABA1',
   kind: 'message',
-  customer,
-  other: null,
   phone: customer,
+  userId: null,
+  groupId: null,
   profileName: null,
   wamid: `wamid.${customer}`,
   type: 'text',
@@ -44,22 +46,34 @@ export const messageFrom = (companyId: number, senderId: number, customer: strin
   arrivedAt: new Date(),
   opensWindow: true,
   senderName: null,
-  sourceType: 'parley',
 })
 
+/** Records messages, reactions and reports of identities in one transaction, and answers for each of those that were written. */
+export async function record(db: Db, entries: readonly InboundEntry[], at: Date) {
+  const run = (tx: Db) => recordInbound(tx, entries, 'parley', at)
+  const { recorded } = await ('begin' in db ? db.begin(run) : run(db))
+  return recorded
+}
+
+/** Sends without consequences for other rooms. */
+export const NO_CONSEQUENCES = { copyMedia: async () => {}, learnRecipients: async () => {} }
+
 /** A text to a customer who is known by a phone number, without checks. */
-export const messageTo = (companyId: number, senderId: number, customer: string): SendToPrepare => ({
+export const messageTo = (companyId: number, senderId: number, customer: string): Send => ({
   companyId,
   senderId,
-  customer,
+  identity: customer,
   phone: customer,
+  account: 'WABA1',
   contactSource: 'WhatsApp',
   sourceType: 'service',
   needsWindow: false,
   needsConsent: false,
   dailyLimit: null,
+  limitScope: `sender:${senderId}`,
   slotSeconds: null,
   type: 'text',
+  template: null,
   text: 'Hello',
   media: null,
   senderName: 'Shop key',

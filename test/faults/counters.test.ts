@@ -8,6 +8,7 @@ function faultless(): Evidence {
     wamid,
     customer: wamid.startsWith('a') ? '391' : '392',
     phoneNumberId: 'n',
+    text: `text of ${wamid}`,
   }))
   const keyed = (text: string, recipient: string) => ({
     text,
@@ -18,10 +19,11 @@ function faultless(): Evidence {
   })
   return {
     heard,
+    posted: new Set(heard.map(({ wamid }) => wamid)),
     stored: heard.map((one) => ({ ...one, conversationId: Number(one.customer), seq: Number(one.wamid[1]) })),
     registrations: new Map([['n', ['r1', 'r2']]]),
-    delivered: heard.flatMap(({ wamid, customer }) =>
-      ['r1', 'r2'].map((registrationId) => ({ registrationId, wamid, body: `{"phone":"${customer}"}` })),
+    delivered: heard.flatMap(({ wamid, customer, text }) =>
+      ['r1', 'r2'].map((registrationId) => ({ registrationId, wamid, body: bodyOf(customer, text) })),
     ),
     sends: [keyed('s1', '391'), { ...keyed('s2', '392'), outcome: 'unknown' }],
     phones: [{ text: 's1', recipient: '391' }],
@@ -29,16 +31,30 @@ function faultless(): Evidence {
     mailboxes: [{ text: 'm1', recipient: 'a@x' }],
     unknownMails: new Set(['m2']),
     crashes: [],
+    gapsMs: [5_000],
+    bounds: { dead: 1, unknownSends: 1, failedMails: 1, gapMs: 6_000 },
   }
 }
+
+const bodyOf = (phone: string, text: string): string => JSON.stringify({ phone, message: { text } })
 
 const plants: Record<Counter, (evidence: Evidence) => unknown> = {
   'messages lost': ({ stored }) => stored.splice(1, 1),
   'messages doubled': ({ stored }) => stored.push({ ...stored[3]!, seq: 3 }),
   'messages of the wrong person': ({ stored }) => Object.assign(stored[0]!, { customer: '392' }),
   'messages out of order': ({ stored }) => Object.assign(stored[0]!, { seq: 3 }),
+  'messages that were not posted': ({ stored }) => stored.push({ ...stored[3]!, wamid: 'b3', seq: 3 }),
+  'messages with another text': ({ stored }) => Object.assign(stored[0]!, { text: 'other' }),
   'deliveries neither answered 2xx nor dead': ({ delivered }) => delivered.pop(),
-  'deliveries of the wrong person': ({ delivered }) => Object.assign(delivered[0]!, { body: '{"phone":"392"}' }),
+  'deliveries of the wrong person': ({ delivered }) =>
+    Object.assign(delivered[0]!, { body: bodyOf('392', 'text of a1') }),
+  'deliveries to a foreign registration': ({ delivered }) => delivered.push({ ...delivered[0]!, registrationId: 'r9' }),
+  'deliveries of messages that were not posted': ({ delivered }) => delivered.push({ ...delivered[0]!, wamid: 'a9' }),
+  'deliveries with another text': ({ delivered }) => Object.assign(delivered[0]!, { body: bodyOf('391', 'other') }),
+  'deliveries repeated too often': ({ delivered }) => delivered.push(...Array(4).fill(delivered[0])),
+  'dead deliveries beyond the bound': ({ delivered }) => {
+    for (const one of delivered.slice(0, 2)) one.body = null
+  },
   'sends lost': ({ phones }) => phones.pop(),
   'sends doubled': ({ phones }) => phones.push(phones[0]!),
   'sends to the wrong person': ({ phones }) => Object.assign(phones[0]!, { recipient: '392' }),
@@ -47,6 +63,9 @@ const plants: Record<Counter, (evidence: Evidence) => unknown> = {
   'mails to the wrong person': ({ mailboxes }) => Object.assign(mailboxes[0]!, { recipient: 'b@x' }),
   'keys with two effects': ({ sends }) => sends[0]!.ids.push('s9'),
   'keyed requests without an outcome': ({ sends }) => Object.assign(sends[1]!, { outcome: 'unanswered' }),
+  'unknown sends beyond the bound': ({ sends }) => Object.assign(sends[0]!, { outcome: 'unknown' }),
+  'failed mails beyond the bound': ({ unknownMails }) => unknownMails.add('m1'),
+  'promotions with a gap beyond the bound': ({ gapsMs }) => gapsMs.push(6_001),
   'processes that crashed by themselves': ({ crashes }) => crashes.push('parley.crashed'),
 }
 

@@ -5,8 +5,15 @@ export const COUNTERS = [
   'messages doubled',
   'messages of the wrong person',
   'messages out of order',
+  'messages that were not posted',
+  'messages with another text',
   'deliveries neither answered 2xx nor dead',
   'deliveries of the wrong person',
+  'deliveries to a foreign registration',
+  'deliveries of messages that were not posted',
+  'deliveries with another text',
+  'deliveries repeated too often',
+  'dead deliveries beyond the bound',
   'sends lost',
   'sends doubled',
   'sends to the wrong person',
@@ -15,23 +22,36 @@ export const COUNTERS = [
   'mails to the wrong person',
   'keys with two effects',
   'keyed requests without an outcome',
+  'unknown sends beyond the bound',
+  'failed mails beyond the bound',
+  'promotions with a gap beyond the bound',
   'processes that crashed by themselves',
 ] as const
+
+/** A delivery whose answer was lost with its worker or its connection is made again; more often than this is a fault. */
+const MOST_TIMES = 3
 
 export type Counter = (typeof COUNTERS)[number]
 export type Counts = Record<Counter, number>
 
 /** The faults of a run, by kind; all zero when the promises of docs/reliability.md held. */
 export function count(evidence: Evidence): Counts {
-  const { heard, stored, delivered, sends, phones, mails, mailboxes } = evidence
+  const { heard, posted, stored, delivered, sends, phones, mails, mailboxes, bounds } = evidence
   const known = new Map(heard.map((one) => [one.wamid, one]))
   return {
     'messages lost': countLost(heard, stored),
     'messages doubled': stored.length - new Set(stored.map(({ wamid }) => wamid)).size,
     'messages of the wrong person': stored.filter((one) => isOthers(one, known.get(one.wamid))).length,
     'messages out of order': countOutOfOrder(heard, stored),
+    'messages that were not posted': stored.filter(({ wamid }) => !posted.has(wamid)).length,
+    'messages with another text': stored.filter(({ wamid, text }) => isOther(text, known.get(wamid)?.text)).length,
     'deliveries neither answered 2xx nor dead': countUndelivered(evidence),
     'deliveries of the wrong person': delivered.filter((one) => namesOther(one, known.get(one.wamid))).length,
+    'deliveries to a foreign registration': countForeign(evidence, known),
+    'deliveries of messages that were not posted': delivered.filter(({ wamid }) => !posted.has(wamid)).length,
+    'deliveries with another text': delivered.filter((one) => hasOtherText(one, known.get(one.wamid))).length,
+    'deliveries repeated too often': countRepeated(delivered),
+    'dead deliveries beyond the bound': beyond(delivered.filter(({ body }) => body === null).length, bounds.dead),
     'sends lost': countMissing(sends, phones, new Set()),
     'sends doubled': countDoubled(phones),
     'sends to the wrong person': countStrayed(sends, phones),
@@ -40,6 +60,12 @@ export function count(evidence: Evidence): Counts {
     'mails to the wrong person': countStrayed(mails, mailboxes),
     'keys with two effects': [...sends, ...mails].filter(({ ids }) => new Set(ids).size > 1).length,
     'keyed requests without an outcome': [...sends, ...mails].filter(({ outcome }) => outcome === 'unanswered').length,
+    'unknown sends beyond the bound': beyond(
+      sends.filter(({ outcome }) => outcome === 'unknown').length,
+      bounds.unknownSends,
+    ),
+    'failed mails beyond the bound': beyond(evidence.unknownMails.size, bounds.failedMails),
+    'promotions with a gap beyond the bound': evidence.gapsMs.filter((gapMs) => gapMs > bounds.gapMs).length,
     'processes that crashed by themselves': evidence.crashes.length,
   }
 }
@@ -53,6 +79,30 @@ function countLost(heard: readonly Heard[], stored: readonly Stored[]): number {
 
 const isOthers = (one: Stored, heard: Heard | undefined): boolean =>
   heard !== undefined && (heard.customer !== one.customer || heard.phoneNumberId !== one.phoneNumberId)
+
+const beyond = (count: number, bound: number): number => Math.max(0, count - bound)
+
+const isOther = (text: string | null, posted: string | undefined): boolean => posted !== undefined && text !== posted
+
+/** Deliveries to a registration of another number than the one that the customer wrote to. */
+const countForeign = ({ delivered, registrations }: Evidence, known: ReadonlyMap<string, Heard>): number =>
+  delivered.filter(({ registrationId, wamid }) => {
+    const heard = known.get(wamid)
+    return heard !== undefined && !registrations.get(heard.phoneNumberId)?.includes(registrationId)
+  }).length
+
+function hasOtherText({ body }: Delivered, heard: Heard | undefined): boolean {
+  if (body === null || heard === undefined) return false
+  const envelope: { message?: { text?: string | null } } = JSON.parse(body)
+  return envelope.message?.text !== heard.text
+}
+
+/** Deliveries, by registration and message, that their receiver answered with 2xx too often. */
+function countRepeated(delivered: readonly Delivered[]): number {
+  const answered = delivered.filter(({ body }) => body !== null)
+  const times = Map.groupBy(answered, ({ registrationId, wamid }) => `${registrationId} ${wamid}`)
+  return [...times.values()].filter(({ length }) => length > MOST_TIMES).length
+}
 
 /** Messages that stand behind one that was acknowledged before they were posted, by conversation. */
 function countOutOfOrder(heard: readonly Heard[], stored: readonly Stored[]): number {

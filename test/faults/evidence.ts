@@ -1,7 +1,7 @@
 /** A customer's message that the service acknowledged with 200. */
-export type Heard = { wamid: string; customer: string; phoneNumberId: string }
+export type Heard = { wamid: string; customer: string; phoneNumberId: string; text: string }
 /** A customer's message as the service keeps it. */
-export type Stored = Heard & { conversationId: number; seq: number }
+export type Stored = Omit<Heard, 'text'> & { text: string | null } & { conversationId: number; seq: number }
 /** A delivery that a receiver answered with 2xx, or that the service gave up. */
 export type Delivered = { registrationId: string; wamid: string; body: string | null }
 
@@ -22,6 +22,8 @@ export type Arrived = { text: string; recipient: string }
 /** The observations of both sides in one run. */
 export type Evidence = {
   heard: Heard[]
+  /** Ids of everything that was posted, acknowledged or not, also of items that no service can keep. */
+  posted: Set<string>
   stored: Stored[]
   /** Which registrations are to get the messages of a number. */
   registrations: Map<string, string[]>
@@ -33,4 +35,19 @@ export type Evidence = {
   /** Texts of mails that the service reports as failed with an unknown outcome. */
   unknownMails: Set<string>
   crashes: string[]
+  /** Of each promotion: how long no process answered a read, in milliseconds. */
+  gapsMs: number[]
+  bounds: Bounds
+}
+
+/** Outcomes that the faults of a run explain; more of them are a fault of the service. */
+export type Bounds = {
+  /** Deliveries that were dead-lettered. */
+  dead: number
+  /** Sends whose outcome is unknown. */
+  unknownSends: number
+  /** Mails that failed with an unknown outcome. */
+  failedMails: number
+  /** The longest gap after a promotion, in milliseconds. */
+  gapMs: number
 }

@@ -14,7 +14,15 @@ const POISONED = 0.02
 const LARGEST_BATCH = 6
 const RETRY_MS = 100
 
-type Load = { addresses: string[]; companies: Company[]; random: Random; progress: Progress; wanted: number }
+type Load = {
+  addresses: string[]
+  companies: Company[]
+  random: Random
+  progress: Progress
+  wanted: number
+  /** Takes the id of everything that is posted. */
+  posted: Set<string>
+}
 
 /** The customers of a poster, and the number that they write to. */
 const customersOf = (poster: number): string[] =>
@@ -41,22 +49,27 @@ export async function postInbound(load: Load, heard: Heard[]): Promise<void> {
       const size = random.next() < BATCHED ? 2 + random.below(LARGEST_BATCH - 1) : 1
       const messages = Array.from({ length: size }, () => textOf(random, random.pick(own), made++))
       const poison = random.next() < POISONED ? [random.pick(POISONS)(random.pick(own))] : []
+      for (const item of [...poison, ...messages]) if ('id' in item) load.posted.add(storedIdOf(item.id))
       const body = bodyOf(company.phoneNumberId, random.shuffle([poison, messages]).flat())
       await post(body)
-      for (const { from, id } of messages)
-        heard.push({ wamid: id, customer: from, phoneNumberId: company.phoneNumberId })
+      for (const { from, id, text } of messages)
+        heard.push({ wamid: id, customer: from, phoneNumberId: company.phoneNumberId, text: text.body })
       if (random.next() < REPEATED) await post(body)
     }
   })
   await Promise.all(posters)
 }
 
-type Text = { from: string; id: string }
+/** The service keeps U+FFFD where an id has NUL. */
+const storedIdOf = (id: unknown): string => String(id).replaceAll('\0', '\ufffd')
+
+type Text = { from: string; id: string; text: { body: string } }
 
 const textOf = (random: Random, from: string, number: number): Text => ({
   from,
   id: `wamid.${number}.${random.below(1e9)}`,
-  ...{ timestamp: String(Math.floor(Date.now() / 1000)), type: 'text', text: { body: `n${number}` } },
+  text: { body: `n${number}` },
+  ...{ timestamp: String(Math.floor(Date.now() / 1000)), type: 'text' },
 })
 
 /** Items that no service can keep as messages; none of them may delay or lose another. */

@@ -29,7 +29,7 @@ export async function untilQuiet(postgres: Postgres): Promise<void> {
   }
 }
 
-type Seen = {
+type Seen = Pick<Evidence, 'posted' | 'gapsMs' | 'bounds'> & {
   heard: Heard[]
   sends: Keyed[]
   mails: Keyed[]
@@ -45,17 +45,19 @@ export async function gather(seen: Seen): Promise<Evidence> {
   const { postgres, sandbox, companies, processes } = seen
   const stored = await postgres.ask(
     (db) => db<Stored[]>`
-      select message.wamid, conversation.customer, sender.phone_number_id, message.conversation_id, message.seq
+      select message.wamid, message.text, identity.identity as customer, sender.phone_number_id, message.conversation_id, message.seq
       from messages message
       join conversations conversation
         on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+      join customer_identities identity
+        on (identity.company_id, identity.customer_id) = (conversation.company_id, conversation.customer_id)
       join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
       where message.direction = 'inbound'
     `,
   )
   const dead = await postgres.ask(
     (db) => db<{ registrationId: string; wamid: string }[]>`
-      select registration.name as registration_id, delivery.wamid
+      select registration.name as registration_id, delivery.event_id as wamid
       from deliveries delivery
       join registrations registration
         on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
@@ -65,9 +67,12 @@ export async function gather(seen: Seen): Promise<Evidence> {
   const unknown = await postgres.ask(
     (db) => db<{ subject: string }[]>`select subject from emails where status = 'failed'`,
   )
-  const { heard, sends, mails } = seen
+  const { heard, posted, sends, mails, gapsMs, bounds } = seen
   return {
     heard,
+    posted,
+    gapsMs,
+    bounds,
     sends,
     mails,
     stored: [...stored],

@@ -12,6 +12,8 @@ export type Plan = {
   inbound: number
   sends: number
   mails: number
+  /** The longest time without an answered read that a promotion may cost. */
+  longestGapMs: number
   /** The control arm: the provider is answered before the service has the event. It must lose some. */
   answersEarly: boolean
 }
@@ -26,6 +28,7 @@ export const FULL: Omit<Plan, 'seed'> = {
   inbound: 50_000,
   sends: 5_000,
   mails: 2_000,
+  longestGapMs: 6_000,
   answersEarly: false,
 }
 
@@ -40,6 +43,8 @@ export const QUICK: Omit<Plan, 'seed'> = {
   inbound: 400,
   sends: 60,
   mails: 30,
+  // a short run says how long; the machine of a test may be slow
+  longestGapMs: Number.POSITIVE_INFINITY,
   answersEarly: false,
 }
 
@@ -54,5 +59,6 @@ export const CONTROL: Omit<Plan, 'seed'> = {
   inbound: 300,
   sends: 0,
   mails: 0,
+  longestGapMs: Number.POSITIVE_INFINITY,
   answersEarly: true,
 }

@@ -20,6 +20,10 @@ type Slot = {
   skewMs: number
   child?: ChildProcess
   output: string
+  /** How processes ended that no fault has stopped, after they had started. */
+  ends: string[]
+  /** Whether a fault, or the end of the run, stops it. */
+  isStopped: boolean
   /** While it is being started. */
   starting?: Promise<void> | undefined
 }
@@ -34,7 +38,7 @@ export type Processes = {
   roll(): Promise<void>
   /** Waits until all that were killed run again; throws when one does not start. */
   started(): Promise<void>
-  /** Lines of processes that crashed by themselves. */
+  /** Lines of processes that crashed by themselves, and ends without such a line. */
   crashes(): string[]
   stop(): Promise<void>
 }
@@ -47,7 +51,14 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
   failed.promise.catch(() => {})
   for (const role of ['api', 'worker'] as const) {
     for (let place = 0; place < ofRole; place += 1) {
-      slots.push({ role, port: await freePort(), skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS, output: '' })
+      slots.push({
+        role,
+        port: await freePort(),
+        skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS,
+        output: '',
+        ends: [],
+        isStopped: false,
+      })
     }
   }
   const start = (slot: Slot) => {
@@ -75,7 +86,11 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
         await start(slot)
       }
     },
-    crashes: () => slots.flatMap(({ output }) => output.split('\n').filter((line) => line.includes('parley.crashed'))),
+    crashes: () =>
+      slots.flatMap(({ output, ends }) => [
+        ...output.split('\n').filter((line) => line.includes('parley.crashed')),
+        ...ends,
+      ]),
     started: async () => void (await Promise.race([started(), failed.promise])),
     stop: async () => void (await Promise.all(slots.map((slot) => end(slot, 'SIGTERM')))),
   }
@@ -98,6 +113,7 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     slot.child = child
+    slot.isStopped = false
     process.once('exit', () => child.kill('SIGKILL'))
     let said = ''
     for (const stream of [child.stdout, child.stderr]) {
@@ -107,13 +123,22 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
       })
     }
     while (!said.includes('Parley listens on') && child.exitCode === null && child.signalCode === null) await sleep(50)
-    if (said.includes('Parley listens on')) return
+    if (said.includes('Parley listens on')) {
+      child.once('exit', (code, signal) => {
+        // one that said why it crashed is counted by its line
+        const isSilent = !slot.isStopped && !said.includes('parley.crashed')
+        if (isSilent) slot.ends.push(`${slot.role} ended with ${code ?? signal}`)
+      })
+      return
+    }
     if (performance.now() > deadline) throw new Error(`A process of the service does not start:\n${said}`)
     await sleep(500)
   }
 }
 
-async function end({ child }: Slot, signal: NodeJS.Signals): Promise<void> {
+async function end(slot: Slot, signal: NodeJS.Signals): Promise<void> {
+  const { child } = slot
+  slot.isStopped = true
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
   child.kill(signal)

@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers'
 import type { Delivered } from './evidence.ts'
 import type { Random } from './random.ts'
 
-/** Of answers: that many are refusals, and that many break off. */
+/** Of answers: that many are refusals, that many break off, and that many never come. */
 const REFUSED = 0.02
 const BROKEN = 0.01
+const HANGING = 0.003
 
 export type Receivers = Awaited<ReturnType<typeof startReceivers>>
 
@@ -18,7 +19,9 @@ export async function startReceivers(random: Random) {
     const chance = random.next()
     if (chance < BROKEN) return void request.socket.destroy()
     if (chance < BROKEN + REFUSED) return void response.writeHead(500).end()
-    const wamid = String(request.headers['x-service-delivery'] ?? '')
+    if (chance < BROKEN + REFUSED + HANGING) return
+    // characters that a header cannot hold are percent-encoded
+    const wamid = decodeURIComponent(String(request.headers['x-service-delivery'] ?? ''))
     delivered.push({ registrationId: (request.url ?? '').slice(1), wamid, body })
     response.end()
   }).listen(0, '127.0.0.1')

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Company } from './company.ts'
 import { type Counts, count } from './counters.ts'
 import { startEarlyAnswers } from './early-answers.ts'
-import type { Heard } from './evidence.ts'
+import type { Bounds, Heard } from './evidence.ts'
 import { longestGap } from './gap.ts'
 import { customers, postInbound } from './inbound-load.ts'
 import { sendKeyed } from './keyed-load.ts'
@@ -25,7 +25,8 @@ export function run(plan: Plan, say: Say): Promise<Counts> {
   return onStage({ processesOfRole, keptMessages: 2 * (sends + mails) + 1_000 }, random, async (stage, undo) => {
     say('the service runs: load and faults begin')
     const progress = createProgress(faultsOf(plan).length)
-    const making = makeFaults(stage, plan, random, progress, say)
+    const gapsMs: number[] = []
+    const making = makeFaults(stage, plan, random, progress, say, gapsMs)
     const loading = load({ ...stage, plan, random, progress, undo })
     const [evidence] = await Promise.all([loading, making])
     say(`${evidence.heard.length} messages, ${evidence.sends.length} sends, ${evidence.mails.length} mails: waiting`)
@@ -33,7 +34,8 @@ export function run(plan: Plan, say: Say): Promise<Counts> {
     for (const { text, outcome, answers } of [...evidence.sends, ...evidence.mails]) {
       if (outcome === 'unanswered') say(`${text} has no outcome: ${answers.join(', ')}`)
     }
-    return count(await gather({ ...evidence, ...stage, delivered: stage.receivers.delivered }))
+    const bounds = boundsOf(plan, stage.receivers.delivered.length)
+    return count(await gather({ ...evidence, ...stage, delivered: stage.receivers.delivered, gapsMs, bounds }))
   })
 }
 
@@ -51,8 +53,10 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
   const early = plan.answersEarly ? await startEarlyAnswers(addresses, random) : undefined
   if (early) undo.push(early.stop)
   const heard: Heard[] = []
+  const posted = new Set<string>()
   const common = { addresses, companies, random, progress }
-  const inbound = postInbound({ ...common, addresses: early ? [early.url] : addresses, wanted: plan.inbound }, heard)
+  const target = early ? [early.url] : addresses
+  const inbound = postInbound({ ...common, addresses: target, wanted: plan.inbound, posted }, heard)
   const sends = sendKeyed(
     {
       ...common,
@@ -76,7 +80,23 @@ async function load({ plan, companies, random, progress, processes, undo }: Load
     'mail',
   )
   await inbound
-  return { heard, sends: await sends, mails: await mails }
+  return { heard, posted, sends: await sends, mails: await mails }
+}
+
+/** Sends that each fault may leave unknown: those in flight. Mails: those that a worker had submitted. */
+const UNKNOWN_SENDS = 6
+const FAILED_MAILS = 20
+/** Five refusals in a row are that rare; one is explained in any run. */
+const DEAD_SHARE = 0.000_1
+
+function boundsOf(plan: Plan, delivered: number): Bounds {
+  const faults = faultsOf(plan).length
+  return {
+    dead: 1 + Math.floor(delivered * DEAD_SHARE),
+    unknownSends: faults * UNKNOWN_SENDS,
+    failedMails: faults * FAILED_MAILS,
+    gapMs: plan.longestGapMs,
+  }
 }
 
 type Fault = 'kill' | 'terminate' | 'restart' | 'promote' | 'roll'
@@ -90,13 +110,20 @@ const faultsOf = (plan: Plan): Fault[] => [
 ]
 
 /** All faults, one after the other, in an order that the seed repeats. */
-async function makeFaults(stage: Stage, plan: Plan, random: Random, progress: Progress, say: Say): Promise<void> {
+async function makeFaults(
+  stage: Stage,
+  plan: Plan,
+  random: Random,
+  progress: Progress,
+  say: Say,
+  gapsMs: number[],
+): Promise<void> {
   const faults = random.shuffle(faultsOf(plan))
   for (const [index, fault] of faults.entries()) {
     await sleep(random.below(LONGEST_PAUSE_MS))
     say(`fault ${index + 1} of ${faults.length}: ${fault}`)
     const isOdd = faults.slice(0, index).filter((one) => one === fault).length % 2 === 0
-    await make(fault, stage, random, isOdd, say)
+    await make(fault, stage, random, isOdd, say, gapsMs)
     progress.done()
   }
   await stage.processes.started()
@@ -104,7 +131,14 @@ async function makeFaults(stage: Stage, plan: Plan, random: Random, progress: Pr
 }
 
 /** `isOdd`: the first, third … of its kind. Kills, restarts and promotions take two forms in turn. */
-async function make(fault: Fault, stage: Stage, random: Random, isOdd: boolean, say: Say): Promise<void> {
+async function make(
+  fault: Fault,
+  stage: Stage,
+  random: Random,
+  isOdd: boolean,
+  say: Say,
+  gapsMs: number[],
+): Promise<void> {
   const { postgres, processes } = stage
   switch (fault) {
     case 'kill':
@@ -118,11 +152,12 @@ async function make(fault: Fault, stage: Stage, random: Random, isOdd: boolean, 
     case 'promote':
       await postgres.addStandby()
       await sleep(LONGEST_PAUSE_MS)
-      return promote(stage, isOdd ? 'freeze' : 'kill', say)
+      gapsMs.push(await promote(stage, isOdd ? 'freeze' : 'kill', say))
   }
 }
 
-async function promote({ postgres, processes, companies }: Stage, loss: Loss, say: Say): Promise<void> {
+async function promote({ postgres, processes, companies }: Stage, loss: Loss, say: Say): Promise<number> {
   const gapMs = await longestGap(processes.addresses, companies[0]?.token ?? '', postgres.promote(loss))
   say(`promoted after a ${loss}: no process answered a read for ${(gapMs / 1_000).toFixed(1)} s`)
+  return gapMs
 }

@@ -16,7 +16,7 @@ export type Client = {
 
 /** A client that sends what it is told, from its own address of the loopback range. */
 export function createClient(url: string, localAddress = '127.0.0.1', connections = 16): Client {
-  const agent = new Agent({ connections, pipelining: 1, connect: { localAddress }, headersTimeout: 60_000 })
+  const agent = new Agent({ connections, pipelining: 1, localAddress, headersTimeout: 60_000 })
   return {
     send: async ({ method, path, headers = {}, body }) => {
       const startedAt = performance.now()

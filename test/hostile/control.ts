@@ -2,28 +2,130 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Operation } from './operation.ts'
+import type { Counter } from './tally.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const NEEDED = ['bin', 'src', 'sandbox', 'migrations', 'packages', 'package.json']
 
-/** A guard of the service: the text that makes it, and the text without it. */
-export type Guard = { name: string; file: string; text: string; without: string }
+/** A change of the service's source that raises a counter: the text that is replaced wherever it stands in the file. */
+export type Fault = { raises: Counter; file: string; text: string; replacement: string }
 
-/** The company in the look-up of a registration: without it, a foreign id finds the neighbour's registration. */
-export const COMPANY_OF_REGISTRATIONS: Guard = {
-  name: 'the company in the look-up of a registration',
-  file: 'src/webhooks/registration-store.ts',
-  text: `where company_id = ${'$'}{companyId} and id = ${'$'}{id} and deleted_at is null`,
-  without: `where id = ${'$'}{id} and deleted_at is null`,
+/** One for each counter; `routes not covered` is raised by UNCOVERED. */
+export const FAULTS: readonly Fault[] = [
+  {
+    raises: 'answers with status 5xx',
+    file: 'src/http/json-body.ts',
+    text: "throw badRequest('The body is not valid JSON')",
+    replacement: "throw new Error('planted')",
+  },
+  {
+    raises: 'slow answers',
+    file: 'src/http/server.ts',
+    text: 'else done()',
+    replacement: "else setTimeout(done, _request.url === '/public/v1/me' ? 11_000 : 0)",
+  },
+  {
+    raises: 'answers not described',
+    file: 'src/errors.ts',
+    text: 'const missing = (message: string) => new AppError(404,',
+    replacement: 'const missing = (message: string) => new AppError(418,',
+  },
+  {
+    raises: 'leaks',
+    file: 'src/http/health-routes.ts',
+    text: " && isUnrebindableHost(own, headers.host ?? '')",
+    replacement: '',
+  },
+  {
+    // Without the company, a foreign id finds the neighbour's registration.
+    raises: 'answers that differ for foreign ids',
+    file: 'src/webhooks/registration-store.ts',
+    text: `where company_id = ${'$'}{companyId} and id = ${'$'}{id} and deleted_at is null`,
+    replacement: `where id = ${'$'}{id} and deleted_at is null`,
+  },
+  {
+    raises: 'malformed HTTP without a proper answer',
+    file: 'src/http/server.ts',
+    text: "'Content-Type: application/json; charset=utf-8'",
+    replacement: "'Content-Type: text/plain'",
+  },
+  {
+    raises: 'others delayed by a hostile body',
+    file: 'src/inbound/handling/handle-events.ts',
+    text: 'items: 200, itemsOfNumber: 100',
+    replacement: 'items: 5_000, itemsOfNumber: 5_000',
+  },
+  {
+    raises: 'others delayed by a hostile body',
+    file: 'src/inbound/handling/inbound-worker.ts',
+    text: 'const CONCURRENT = 3',
+    replacement: 'const CONCURRENT = 1',
+  },
+  {
+    raises: 'log lines or rows beyond the bound',
+    file: 'src/wiring/workers.ts',
+    text: "deps.log.warn(describeUnhandled(unhandled), 'inbound.unhandled')",
+    replacement: "unhandled.forEach(({ reason }) => deps.log.warn({ reason }, 'inbound.unhandled'))",
+  },
+  {
+    raises: 'memory beyond the bound',
+    file: 'src/http/server.ts',
+    text: 'checkProtocol(request.raw)',
+    replacement: 'checkProtocol(request.raw, (globalThis.kept ??= []).push(Buffer.alloc(600_000, 1)))',
+  },
+  {
+    raises: 'connections without an answer',
+    file: 'src/http/server.ts',
+    text: 'checkContentEncoding(request.raw)',
+    replacement: "request.headers['content-encoding'] ? request.raw.socket.destroy() : undefined",
+  },
+  {
+    raises: 'healthy calls refused',
+    file: 'src/http/body-ledger.ts',
+    text: 'if (makeRoom(body, candidates())) continue',
+    replacement: '',
+  },
+  {
+    raises: 'proven events refused',
+    file: 'src/inbound/ingest/inbound-routes.ts',
+    text: "if (verdict === 'unproven') await refuseSpent(address)",
+    replacement: 'await refuseSpent(address)',
+  },
+  {
+    raises: 'processor time beyond the bound',
+    file: 'src/inbound/ingest/check-signature.ts',
+    text: 'const ids = events.idsOf(body)',
+    replacement:
+      'for (let n = 0; n < 4; n += 1) try { JSON.parse(String(body)) } catch {}\nconst ids = events.idsOf(body)',
+  },
+  {
+    raises: 'answers to other sites',
+    file: 'src/http/forgery-rule.ts',
+    text: 'if (!isHostOf(own, host)) throw',
+    replacement: 'if (false) throw',
+  },
+]
+
+/** An operation that no attack knows the ids of. */
+export const UNCOVERED: Operation = {
+  name: 'GET /public/v1/unknown-things/{thingId}',
+  method: 'get',
+  path: '/public/v1/unknown-things/{thingId}',
+  parameters: [],
+  bodies: {},
+  credential: 'apiKey',
 }
 
-/** A copy of this checkout in which one guard is missing, to show that the run notices. */
-export function copyWithout({ file, text, without }: Guard): { root: string; remove: () => void } {
+/** A copy of this checkout with these faults, to show that the run notices them. */
+export function copyWith(faults: readonly Fault[]): { root: string; remove: () => void } {
   const root = mkdtempSync(join(tmpdir(), 'parley-control-'))
   for (const name of NEEDED) cpSync(join(ROOT, name), join(root, name), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'))
-  const source = readFileSync(join(root, file), 'utf8')
-  if (!source.includes(text)) throw new Error(`${file} has no guard "${text}"`)
-  writeFileSync(join(root, file), source.replaceAll(text, without))
+  for (const { file, text, replacement } of faults) {
+    const source = readFileSync(join(root, file), 'utf8')
+    if (!source.includes(text)) throw new Error(`${file} has no "${text}"`)
+    writeFileSync(join(root, file), source.replaceAll(text, replacement))
+  }
   return { root: `${root}/`, remove: () => rmSync(root, { recursive: true, force: true }) }
 }

@@ -1,9 +1,9 @@
 /** `npm run hostile -- [--quick] [--requests N] [--seed N]`: attacks a running service and prints what went wrong. */
 import { execFileSync } from 'node:child_process'
 import { Command } from 'commander'
-import { COMPANY_OF_REGISTRATIONS, copyWithout } from './control.ts'
+import { copyWith, FAULTS, UNCOVERED } from './control.ts'
 import { attack } from './run.ts'
-import { tableOf, total } from './tally.ts'
+import { COUNTERS, tableOf, total } from './tally.ts'
 
 const program = new Command('hostile')
   .option('--quick', '2,000 requests of the fuzz')
@@ -14,9 +14,9 @@ const { quick = false, requests, seed } = program.opts<{ quick?: boolean; reques
 const options = {
   seed: seed ?? Date.now() % 2 ** 31,
   requests: requests ?? (quick ? 2_000 : 50_000),
-  slowMs: 2_000,
-  memoryMegabytes: 300,
 }
+/** Requests of the fuzz of the control arm: some for each operation. */
+const CONTROL_REQUESTS = 600
 const say = (line: string) => console.log(`  ${new Date().toISOString().slice(11, 19)} ${line}`)
 
 console.log(`seed ${options.seed}, commit ${commitOfCheckout()}`)
@@ -24,10 +24,14 @@ const tally = await attack({ ...options, say })
 console.log(`\n${tableOf(tally)}\n`)
 for (const line of tally.findings) console.log(line)
 
-const { root, remove } = copyWithout(COMPANY_OF_REGISTRATIONS)
-const control = await attack({ ...options, onlyForeignIds: true, stage: { root } }).finally(remove)
-console.log(`control arm without ${COMPANY_OF_REGISTRATIONS.name}: ${total(control)} counted`)
-process.exitCode = total(tally) > 0 || total(control) === 0 ? 1 : 0
+const { root, remove } = copyWith(FAULTS)
+const control = await attack({ ...options, requests: CONTROL_REQUESTS, uncovered: UNCOVERED, stage: { root } }).finally(
+  remove,
+)
+const blind = COUNTERS.filter((counter) => control.counts[counter] === 0)
+console.log(`control arm with a fault for each counter: ${total(control)} counted`)
+for (const counter of blind) console.log(`not raised by its fault: ${counter}`)
+process.exitCode = total(tally) > 0 || blind.length > 0 ? 1 : 0
 
 function commitOfCheckout(): string {
   try {

@@ -11,6 +11,10 @@ export const COUNTERS = [
   'log lines or rows beyond the bound',
   'memory beyond the bound',
   'connections without an answer',
+  'healthy calls refused',
+  'proven events refused',
+  'processor time beyond the bound',
+  'answers to other sites',
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 
