@@ -10,11 +10,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Command } from 'commander'
 import { listConversations, listConversationsFrom } from '../src/conversations/conversation-list-store.ts'
-import { type InboundRecord, recordInbound } from '../src/conversations/record-store.ts'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { startEmbedded } from '../src/db/embedded.ts'
 import { migrate } from '../src/db/migrate.ts'
-import { prepareSends, type SendToPrepare } from '../src/messages/message-store.ts'
+import type { InboundRecord } from '../src/inbound/handling/decide-inbound.ts'
+import { recordInbound } from '../src/inbound/handling/record-inbound.ts'
+import type { Send } from '../src/messages/decide-sends.ts'
+import { prepareSends } from '../src/messages/prepare-sends.ts'
 import { createCompany, createSender, messageFrom } from '../test/world.ts'
 import { figure, tableOf } from './figure.ts'
 
@@ -51,7 +53,7 @@ async function run(pool: Pool): Promise<void> {
     })
     const at = new Date()
     const received = customers.slice(ANSWERS).map((customer, i) => inbound(companyId, senderId, customer, written + i))
-    await pool.begin((tx) => recordInbound(tx, received, at))
+    await pool.begin((tx) => recordInbound(tx, received, 'service', at))
     await prepareSends(
       pool,
       customers.slice(0, ANSWERS).map((customer) => answer(companyId, senderId, customer)),
@@ -84,11 +86,12 @@ function inbound(companyId: number, senderId: number, customer: string, n: numbe
   return { ...messageFrom(companyId, senderId, customer), wamid: `wamid.${n}.${customer}`, text }
 }
 
-function answer(companyId: number, senderId: number, customer: string): SendToPrepare {
+function answer(companyId: number, senderId: number, customer: string): Send {
   return {
-    ...{ companyId, senderId, customer, phone: customer, contactSource: 'WhatsApp', sourceType: 'service' },
+    ...{ companyId, senderId, identity: customer, phone: customer, account: 'WABA1', limitScope: `sender:${senderId}` },
+    ...{ contactSource: 'WhatsApp', sourceType: 'service' },
     ...{ needsWindow: false, needsConsent: false, dailyLimit: null, slotSeconds: null, idempotencyId: null },
-    ...{ type: 'text', text: 'It is on its way.', media: null, senderName: 'Shop key' },
+    ...{ type: 'text', template: null, text: 'It is on its way.', media: null, senderName: 'Shop key' },
   }
 }
 

@@ -137,12 +137,12 @@ async function measureQueue(play: Play, registrationId: number, body: string): P
 async function fillQueue({ stage, company: { companyId } }: Play, id: number, body: string, count: number) {
   await stage.db.begin(async (tx) => {
     await tx`
-      insert into envelopes (company_id, wamid, event, body)
+      insert into envelopes (company_id, event_id, event, body)
       select ${companyId}, 'wamid.Q' || n, 'whatsapp.message.received', ${body} from generate_series(1, ${count}::int) as n
     `
     await tx`
-      insert into deliveries (company_id, registration_id, wamid)
-      select ${companyId}, ${id}, 'wamid.Q' || n from generate_series(1, ${count}::int) as n
+      insert into deliveries (company_id, registration_id, event, event_id)
+      select ${companyId}, ${id}, 'whatsapp.message.received', 'wamid.Q' || n from generate_series(1, ${count}::int) as n
     `
   })
 }

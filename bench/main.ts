@@ -12,6 +12,7 @@ import { inboundBench } from './inbound.ts'
 import { liveBench } from './live.ts'
 import { readBench } from './read.ts'
 import { receiversBench } from './receivers.ts'
+import { scheduleBench } from './schedule.ts'
 import { sendBench } from './send.ts'
 
 /** Every benchmark, one line each. */
@@ -20,6 +21,7 @@ const BENCHES: Record<string, Bench> = {
   inbound: inboundBench,
   forward: forwardBench,
   receivers: receiversBench,
+  schedule: scheduleBench,
   read: readBench,
   contacts: contactsBench,
   email: emailBench,

@@ -114,15 +114,20 @@ async function fillCompany({ say }: BenchContext, stage: Stage, size: typeof SMA
       from generate_series(1, ${size.conversations}::integer) as place
       returning company_id, id, phone
     ),
+    customer as (
+      insert into customers (company_id, contact_id, phone)
+      select company_id, id, phone from contact
+      returning company_id, id
+    ),
     conversation as (
       insert into conversations (
-        company_id, sender_id, customer, contact_id, profile_name, unread_messages, message_count, last_text,
+        company_id, sender_id, customer_id, profile_name, unread_messages, message_count, last_text,
         last_direction, last_message_at, last_inbound_at
       )
       select
-        contact.company_id, ${senderId}, contact.phone, contact.id, 'Ada', 1, 0, 'Is my order ready?',
-        'inbound', now() - contact.id * interval '1 second', now() - contact.id * interval '1 second'
-      from contact
+        customer.company_id, ${senderId}, customer.id, 'Ada', 1, 0, 'Is my order ready?',
+        'inbound', now() - customer.id * interval '1 second', now() - customer.id * interval '1 second'
+      from customer
       returning company_id, id, last_message_at
     )
     insert into conversation_activity (company_id, conversation_id, active_at, sender_id, is_unread)

@@ -1,7 +1,8 @@
 /**
- * The receiver of the benchmarks forward and receivers: `node bench/receiver.ts`. Takes deliveries on every path but those below
- * `/never`, which it never answers; `GET /report` answers what
- * came since the last `POST /reset`. A wamid `wamid.T<ms since 1970>-…` says when its event was posted.
+ * The receiver of the benchmarks forward, receivers and schedule: `node bench/receiver.ts`. Takes deliveries on every path but
+ * those below `/never`, which it never answers, `/fail`, which it answers with 500, and `/break`, whose connections it closes.
+ * `GET /report` answers what came since the last `POST /reset`. A wamid `wamid.T<ms since 1970>-…` says when its event was
+ * posted.
  */
 import { createServer } from 'node:http'
 
@@ -31,6 +32,11 @@ const server = createServer({ keepAliveTimeout: 600_000, noDelay: true }, (reque
     return
   }
   if (request.url?.startsWith('/never')) return
+  if (request.url?.startsWith('/break')) return void request.socket.destroy()
+  if (request.url?.startsWith('/fail')) {
+    request.resume().on('end', () => response.writeHead(500, { 'content-length': 0 }).end())
+    return
+  }
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {

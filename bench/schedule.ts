@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Pool } from 'undici'
+import type { Bench } from './bench.ts'
+import { figure } from './figure.ts'
+import { eventOf } from './forward.ts'
+import { type Company, onStage, type Stage } from './stage.ts'
+
+/** Messages in a second, to each company in turn. */
+const PER_SECOND = 50
+/** The receivers of each company. Seven of ten are bad: they answer 500, close the connection, or never answer. */
+const RECEIVERS = [
+  ['ok', 'fail'],
+  ['ok', 'fail'],
+  ['ok', 'fail'],
+  ['break', 'never'],
+  ['break', 'never'],
+] as const
+const DEADLINE_HOURS = 1
+/** When attempts 2 to 5 are due after the delivery was made: the waits of 5, 10, 20 and 40 s, added up. */
+const DUE_SECONDS = [5, 15, 35, 75]
+
+/**
+ * Messages at a constant rate to companies of whose receivers 70 % are bad, for ten minutes (a minute with `--quick`): then
+ * waits until no delivery is left to try, and compares the times of the attempts with the schedule.
+ */
+export const scheduleBench: Bench = ({ quick, report, say }) =>
+  onStage(async (stage) => {
+    await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true', DELIVERY_DEADLINE_HOURS: String(DEADLINE_HOURS) })
+    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const companies: Company[] = []
+    for (const kinds of RECEIVERS) {
+      const company = await stage.createCompany(1)
+      companies.push(company)
+      for (const kind of kinds) await register(stage, company, kind, `${receiverUrl}/${kind}/${companies.length}`)
+    }
+    const minutes = Number(process.env.MINUTES ?? (quick ? 1 : 10))
+    await post(stage, companies, minutes * 60)
+    say(`${minutes} minutes of messages are posted`)
+    await untilFinished(stage, say)
+    for (const kind of ['fail', 'break'] as const) {
+      for (const [index, dueSeconds] of DUE_SECONDS.entries()) {
+        const { p50, p99 } = await waitsOf(stage, kind, index + 2)
+        const what = `attempt ${index + 2} at receivers of the kind ${kind}, due after ${dueSeconds} s`
+        report(figure(`${what}, p50`, p50, 's'))
+        report(figure(`${what}, p99`, p99, 's', { atMost: 2 * dueSeconds }))
+      }
+    }
+    for (const { kind, status, count } of await statusesOf(stage)) {
+      report(figure(`deliveries to receivers of the kind ${kind}: ${status}`, count, ''))
+    }
+    const healthy = await waitsOf(stage, 'ok', 1)
+    report(figure('deliveries to healthy receivers, p50', healthy.p50 * 1_000, 'ms'))
+    report(figure('deliveries to healthy receivers, p99', healthy.p99 * 1_000, 'ms'))
+  })
+
+async function register(stage: Stage, { headers }: Company, name: string, url: string): Promise<void> {
+  const body = JSON.stringify({ name, url, events: ['whatsapp.message.received'] })
+  const answer = await fetch(`${stage.url}/public/v1/webhooks/registrations`, { method: 'POST', headers, body })
+  if (!answer.ok) throw new Error(`Registering: ${answer.status} ${await answer.text()}`)
+}
+
+async function post(stage: Stage, companies: Company[], seconds: number): Promise<void> {
+  const pool = new Pool(stage.url, { connections: 32 })
+  const startedAt = performance.now()
+  const posts: Promise<unknown>[] = []
+  for (let n = 0; n < PER_SECOND * seconds; n += 1) {
+    await sleep(Math.max(0, startedAt + (n * 1_000) / PER_SECOND - performance.now()))
+    const number = companies[n % companies.length]?.senders[0]?.phoneNumberId ?? ''
+    const body = eventOf(number, String(393_300_000_000 + (n % 1_000)), `wamid.S${n}`)
+    const headers = { 'content-type': 'application/json' }
+    const answer = pool.request({ method: 'POST', path: '/public/v1/webhooks/whatsapp', headers, body })
+    posts.push(answer.then((answered) => answered.body.dump()))
+  }
+  await Promise.all(posts)
+  await pool.close()
+}
+
+/** Waits until only deliveries to receivers that never answer are left: their deadline ends them. */
+async function untilFinished(stage: Stage, say: (text: string) => void): Promise<void> {
+  for (;;) {
+    const statuses = await statusesOf(stage)
+    const left = statuses.filter(({ kind, status }) => kind !== 'never' && status === 'pending')
+    if (left.length === 0) return
+    say(statuses.map(({ kind, status, count }) => `${kind} ${status} ${count}`).join(', '))
+    await sleep(10_000)
+  }
+}
+
+const statusesOf = (stage: Stage) =>
+  stage.db<{ kind: string; status: string; count: number }[]>`
+    select registration.name as kind, delivery.status, count(*)::integer as count
+    from deliveries delivery
+    join registrations registration
+      on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
+    group by 1, 2
+    order by 1, 2
+  `
+
+/** From the making of deliveries until this attempt, in seconds. */
+async function waitsOf(stage: Stage, kind: string, attempt: number): Promise<{ p50: number; p99: number }> {
+  const [row] = await stage.db<[{ p50: number | null; p99: number | null }]>`
+    select
+      percentile_cont(0.5) within group (order by extract(epoch from made.sent_at - delivery.created_at)) as p50,
+      percentile_cont(0.99) within group (order by extract(epoch from made.sent_at - delivery.created_at)) as p99
+    from (
+      select company_id, delivery_id, attempt, sent_at from delivery_attempts
+      union all
+      select company_id, id, 1, sent_at from deliveries where sent_at is not null
+    ) as made
+    join deliveries delivery on (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
+    join registrations registration
+      on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
+    where registration.name = ${kind} and made.attempt = ${attempt}
+  `
+  return { p50: row.p50 ?? Number.NaN, p99: row.p99 ?? Number.NaN }
+}
