@@ -12,7 +12,8 @@ const receiver = createServer((request, response) => {
     const given = Buffer.from(request.headers['x-service-signature'] ?? '', 'hex')
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return response.writeHead(401).end()
     const id = request.headers['x-service-delivery']
-    if (!seen.has(id)) console.log(id, JSON.parse(body).message.text)
+    const { event, message, change } = JSON.parse(body) // a message, or another event that the registration names
+    if (!seen.has(id)) console.log(id, event === 'whatsapp.message.received' ? message.text : `${event} ${change}`)
     seen.add(id)
     response.end('ok')
   })
