@@ -7,15 +7,14 @@ import { cpSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { registryAccess } from './registry-access.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const [folder = '', ...settings] = process.argv.slice(2)
 const base = resolve(folder)
 const ignored = readFileSync(join(root, '.dockerignore'), 'utf8').trim().split('\n')
-/** How the machine reaches the registry. */
-const REACHES = /^(npm_config_(cafile|registry|https?_proxy|proxy)|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i
 const NETWORK = {
-  ...Object.fromEntries(Object.entries(process.env).filter(([name]) => REACHES.test(name))),
+  ...registryAccess(),
   npm_config_cache: copyCache(),
   npm_config_prefer_offline: 'true',
 }
