@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
-import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer } from './mailer.ts'
+import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from './mailer.ts'
 
 /** The behaviour of a server: accepts a mail, refuses it for now or for good, refuses the login, or never answers. */
 export type ServerAnswer = 'taken' | 'no room' | 'no mailbox' | 'wrong login' | 'drop' | 'hang'
@@ -31,8 +31,12 @@ export type MailerUnderTest = {
   deadUrl: string
 }
 
-export const BEFORE_END_MS = 1_500
-export const AFTER_END_MS = 4_000
+/** Deadlines that end a run that hangs: a server that answers is never too late, however busy the machine is. */
+export const PATIENT: Deadlines = { beforeEndMs: 120_000, afterEndMs: 120_000 }
+/** For servers that hang before or after the end of a mail. */
+export const HASTY_MS = 500
+/** Deadlines to try one after the other: a busy machine needs the longer ones, and a defect fails with each. */
+const BUDGETS_MS = [1_000, 4_000, 16_000]
 export const anyWords = expect.stringMatching(/./)
 export const yes = async () => true
 
@@ -54,10 +58,16 @@ export const mail = (others: Partial<Mail> = {}): Mail => ({
 /** The promises of the port, for every mailer. */
 export function describeMailer(name: string, { create, startServer, deadUrl }: MailerUnderTest): void {
   describe.concurrent(`${name} as a mailer`, () => {
-    const mailer = create({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
+    const mailers: Mailer[] = []
+    const createMailer = (deadlines: Partial<Deadlines> = {}) => {
+      const mailer = create({ ...PATIENT, ...deadlines })
+      mailers.push(mailer)
+      return mailer
+    }
+    const mailer = createMailer()
     const servers: SuiteServer[] = []
     afterAll(async () => {
-      mailer.close()
+      for (const each of mailers) each.close()
       await Promise.all(servers.map((server) => server.stop()))
     })
     const start = async (answer: ServerAnswer = 'taken', beforeAnswer: () => Promise<unknown> = async () => {}) => {
@@ -68,7 +78,7 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
 
     test('is closed a second time without an error', async () => {
       const { url } = await start()
-      const other = create({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
+      const other = createMailer()
       expect(await other.send(url, mail(), yes)).toMatchObject({ kind: 'accepted' })
       other.close()
       await sleep(50)
@@ -103,6 +113,7 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
       'hang',
     ] as const)('a server that has the mail and then answers with a %s: unknown', async (end) => {
       const { url } = await start(end)
+      const mailer = createMailer(end === 'hang' ? { afterEndMs: HASTY_MS } : {})
       let asks = 0
       const confirm = async () => {
         asks += 1
@@ -115,10 +126,11 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
     test.each([
       ['says no', async () => false, 'withheld'],
       ['fails', () => Promise.reject(new Error('the database is away')), 'unavailable'],
-      ['comes too late', () => new Promise<boolean>((say) => setTimeout(say, 2 * BEFORE_END_MS, true)), 'unavailable'],
-    ])('a mail whose confirmation %s is never submitted', async (_name, confirmSubmission, kind) => {
+      ['comes too late', () => sleep(4 * HASTY_MS, true), 'unavailable'],
+    ])('a mail whose confirmation %s is never submitted', async (name, confirmSubmission, kind) => {
       const { url, mails } = await start()
-      expect(await mailer.send(url, mail({ subject: 'never' }), confirmSubmission)).toMatchObject({ kind })
+      const first = name === 'comes too late' ? createMailer({ beforeEndMs: HASTY_MS }) : mailer
+      expect(await first.send(url, mail({ subject: 'never' }), confirmSubmission)).toMatchObject({ kind })
       expect(await mailer.send(url, mail(), yes)).toMatchObject({ kind: 'accepted' })
       expect(mails.map(({ header }) => header('subject'))).toEqual([['Hello']])
     })
@@ -133,33 +145,30 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
     })
 
     test('a server has longer for its answer to the end of a mail than for everything before', async () => {
-      const { url, mails } = await start('taken', () => sleep(BEFORE_END_MS + 500))
-      expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'accepted', words: expect.stringContaining('taken') })
-      expect(mails).toHaveLength(1)
+      const accepted = { kind: 'accepted', words: expect.stringContaining('taken') }
+      const outcome = await firstAccepted(async (beforeEndMs) => {
+        const { url } = await start('taken', () => sleep(beforeEndMs + 500))
+        return [await createMailer({ beforeEndMs }).send(url, mail(), yes)]
+      })
+      expect(outcome).toEqual([accepted])
     })
 
     test('a mail that waits for a connection loses none of its time', async () => {
-      const { url } = await start()
       /** Confirms in batches: each takes less than half of the time that one mail has, all take more. */
-      const sendInBatches = async () => {
+      const outcomes = await firstAccepted(async (beforeEndMs) => {
+        const { url } = await start()
+        const slow = createMailer({ beforeEndMs })
         const held: (() => void)[] = []
         const confirmSubmission = () => new Promise<boolean>((confirm) => held.push(() => confirm(true)))
-        const many = Array.from({ length: MAX_CONNECTIONS * 4 }, () => mailer.send(url, mail(), confirmSubmission))
-        let [tickAt, longestMs] = [performance.now(), 0]
+        const many = Array.from({ length: MAX_CONNECTIONS * 4 }, () => slow.send(url, mail(), confirmSubmission))
         const ticks = setInterval(() => {
-          const now = performance.now()
-          longestMs = Math.max(longestMs, now - tickAt)
-          tickAt = now
-          for (const letGo of held.splice(0)) letGo()
-        }, BEFORE_END_MS * 0.4)
-        const outcomes = await Promise.all(many)
+          for (const confirm of held.splice(0)) confirm()
+        }, beforeEndMs * 0.4)
+        const ended = await Promise.all(many)
         clearInterval(ticks)
-        return { outcomes, hasStalled: longestMs > BEFORE_END_MS * 0.5 }
-      }
-      let run = await sendInBatches()
-      // A machine that stood still took the time that a mail has: that run shows nothing.
-      while (run.hasStalled) run = await sendInBatches()
-      for (const outcome of run.outcomes) expect(outcome).toMatchObject({ kind: 'accepted' })
+        return ended
+      })
+      for (const outcome of outcomes) expect(outcome).toMatchObject({ kind: 'accepted' })
     })
 
     test('a connection that its server has ended meanwhile costs no mail', async () => {
@@ -196,4 +205,14 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
       expect(arrived?.header('date')).toEqual(['Thu, 01 Jan 2026 00:00:00 +0000'])
     })
   })
+}
+
+/** The outcomes with the shortest deadline with which a server accepts everything, else those with the longest. */
+async function firstAccepted(run: (beforeEndMs: number) => Promise<MailOutcome[]>): Promise<MailOutcome[]> {
+  let outcomes: MailOutcome[] = []
+  for (const beforeEndMs of BUDGETS_MS) {
+    outcomes = await run(beforeEndMs)
+    if (outcomes.every(({ kind }) => kind === 'accepted')) return outcomes
+  }
+  return outcomes
 }

@@ -2,7 +2,7 @@ import { createServer, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { createCertificate } from '../../../test/certificate.ts'
 import { type Doing, type MailServer, type Moment, startMailServer } from '../../../test/mail-server.ts'
-import { AFTER_END_MS, anyWords, BEFORE_END_MS, describeMailer, mail, type ServerAnswer, yes } from '../mailer-suite.ts'
+import { anyWords, describeMailer, HASTY_MS, mail, PATIENT, type ServerAnswer, yes } from '../mailer-suite.ts'
 import { createSmtpMailer } from './smtp-mailer.ts'
 
 /** At which moment of a session the server says it. */
@@ -27,7 +27,7 @@ describeMailer('SMTP', {
   },
 })
 
-const mailer = createSmtpMailer({ beforeEndMs: BEFORE_END_MS, afterEndMs: AFTER_END_MS })
+const mailer = createSmtpMailer(PATIENT)
 const servers: { stop(): unknown }[] = []
 afterAll(async () => {
   mailer.close()
@@ -109,12 +109,15 @@ test.each<[Moment, Doing, string, number]>([
   ['END', 'hang', 'unknown', 1],
 ])('at %s a %s: %s', async (moment, doing, kind, asked) => {
   const { url } = await startAt(moment, doing)
+  const hasty = createSmtpMailer({ ...PATIENT, [moment === 'END' ? 'afterEndMs' : 'beforeEndMs']: HASTY_MS })
+  servers.push({ stop: () => hasty.close() })
   let asks = 0
   const confirmSubmission = async () => {
     asks += 1
     return true
   }
-  expect(await mailer.send(url, mail(), confirmSubmission)).toMatchObject({ kind, words: anyWords })
+  const used = doing === 'hang' ? hasty : mailer
+  expect(await used.send(url, mail(), confirmSubmission)).toMatchObject({ kind, words: anyWords })
   // The submission is asked for after the server accepts the mail, and once.
   expect(asks).toBe(asked)
 })

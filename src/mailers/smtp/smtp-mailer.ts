@@ -70,7 +70,7 @@ function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines)
     greetingTimeout: beforeEndMs,
     dnsTimeout: CONNECT_TIMEOUT_MS,
     // Of the two deadlines the longer: a timeout of the library alone cannot tell before from after the end.
-    socketTimeout: afterEndMs,
+    socketTimeout: Math.max(beforeEndMs, afterEndMs),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
