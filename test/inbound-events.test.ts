@@ -188,12 +188,14 @@ describe('events of customers and numbers', () => {
   test('stop and resume change the consent, with a history', async () => {
     const from = uniquePhone()
     await provider.messages(company.phoneNumberId, textFrom(from, 'Hi'))
+    // Two times would be two entries.
+    const timestamp = secondsNow()
     const say = (value: string) =>
       provider.tell(
         bodyOf(
           changeOf(
             company.phoneNumberId,
-            { user_preferences: [{ wa_id: from, category: 'marketing_messages', value, timestamp: secondsNow() }] },
+            { user_preferences: [{ wa_id: from, category: 'marketing_messages', value, timestamp }] },
             'user_preferences',
           ),
         ),

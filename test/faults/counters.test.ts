@@ -73,6 +73,13 @@ test('evidence without a fault counts nothing', () => {
   expect(total(count(faultless()))).toBe(0)
 })
 
+test('a message whose id the service derived, since its item had none, counts nothing', () => {
+  const evidence = faultless()
+  evidence.stored.push({ ...evidence.stored[3]!, wamid: 'sha256.b3', seq: 3 })
+  evidence.delivered.push({ ...evidence.delivered[0]!, wamid: 'sha256.b3' })
+  expect(total(count(evidence))).toBe(0)
+})
+
 test.each(COUNTERS)('a planted fault raises the counter "%s", and no other', (counter) => {
   const evidence = faultless()
   plants[counter](evidence)

@@ -43,12 +43,12 @@ export function count(evidence: Evidence): Counts {
     'messages doubled': stored.length - new Set(stored.map(({ wamid }) => wamid)).size,
     'messages of the wrong person': stored.filter((one) => isOthers(one, known.get(one.wamid))).length,
     'messages out of order': countOutOfOrder(heard, stored),
-    'messages that were not posted': stored.filter(({ wamid }) => !posted.has(wamid)).length,
+    'messages that were not posted': stored.filter(({ wamid }) => !wasPosted(posted, wamid)).length,
     'messages with another text': stored.filter(({ wamid, text }) => isOther(text, known.get(wamid)?.text)).length,
     'deliveries neither answered 2xx nor dead': countUndelivered(evidence),
     'deliveries of the wrong person': delivered.filter((one) => namesOther(one, known.get(one.wamid))).length,
     'deliveries to a foreign registration': countForeign(evidence, known),
-    'deliveries of messages that were not posted': delivered.filter(({ wamid }) => !posted.has(wamid)).length,
+    'deliveries of messages that were not posted': delivered.filter(({ wamid }) => !wasPosted(posted, wamid)).length,
     'deliveries with another text': delivered.filter((one) => hasOtherText(one, known.get(one.wamid))).length,
     'deliveries repeated too often': countRepeated(delivered),
     'dead deliveries beyond the bound': beyond(delivered.filter(({ body }) => body === null).length, bounds.dead),
@@ -81,6 +81,10 @@ const isOthers = (one: Stored, heard: Heard | undefined): boolean =>
   heard !== undefined && (heard.customer !== one.customer || heard.phoneNumberId !== one.phoneNumberId)
 
 const beyond = (count: number, bound: number): number => Math.max(0, count - bound)
+
+/** An item without an id gets one that the service derives from its content, and that no caller knows. */
+const DERIVED_ID = 'sha256.'
+const wasPosted = (posted: Set<string>, wamid: string): boolean => posted.has(wamid) || wamid.startsWith(DERIVED_ID)
 
 const isOther = (text: string | null, posted: string | undefined): boolean => posted !== undefined && text !== posted
 
