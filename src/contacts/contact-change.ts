@@ -3,7 +3,7 @@ import type { Db } from '../db/connect.ts'
 import { NO_EVENTS, type RecordChange, type RecordEvents } from '../record-change.ts'
 import { emailKey } from '../text/email-address.ts'
 import { phoneIdentity } from '../text/phone.ts'
-import { appendConsents, type NewConsent, repeatConsents } from './consent/consent-store.ts'
+import { appendConsents, type NewConsent } from './consent/consent-store.ts'
 import type { Saying } from './consent/contact-sayings.ts'
 import { refreshContacts } from './consent/shown-consent.ts'
 import { STATE_MEMBERS } from './contact-members.ts'
@@ -128,8 +128,6 @@ export async function writeChanges(
 ): Promise<Contact[]> {
   const [added, updated] = [contacts.filter(({ known }) => !known), contacts.filter(({ known }) => known)]
   const changed = changedEmails(updated)
-  const repeated = sayings.flatMap(({ repeats }) => repeats ?? [])
-  const said = sayings.filter(({ repeats }) => repeats === null)
   // Events are read from what was written, and belong to the same transaction.
   const isReported = events.areWanted('contact.changed', [companyId])
   const isLast = others.length === 0 && !isReported
@@ -138,12 +136,10 @@ export async function writeChanges(
     changed.length > 0 && releaseEmails(tx, companyId, changed),
     updated.length > 0 ? updateContacts(tx, companyId, rowsOf(updated)) : undefined,
     added.length > 0 ? insertContacts(tx, companyId, addedRows ?? rowsOf(added)) : undefined,
-    // Each statement of SQL has a later time than the one before: a new entry has to be later than a repeated one.
-    repeated.length > 0 && repeatConsents(tx, companyId, repeated, by.clientId),
-    said.length > 0 &&
+    sayings.length > 0 &&
       appendConsents(
         tx,
-        said.map((one) => toEntry(companyId, one, by)),
+        sayings.map((one) => toEntry(companyId, one, by)),
       ),
     isLast && commit !== undefined && inOrder(commit),
   ])
@@ -156,7 +152,7 @@ export async function writeChanges(
             others.map((contactId) => ({ companyId, contactId })),
             { waits: false },
           )
-    const saying = new Set(said.map(({ contactId }) => contactId))
+    const saying = new Set(sayings.flatMap(({ contactId, repeats }) => (repeats === null ? [contactId] : [])))
     await events.publish(tx, [
       ...contacts.flatMap((change) => toRecordChanges(companyId, change, saying.has(change.state.id))),
       ...refreshed.map(
@@ -173,8 +169,12 @@ export async function writeChanges(
   })
 }
 
-const toEntry = (companyId: number, { channel, identity, contactId, value }: Saying, by: ChangedBy): NewConsent => ({
-  ...{ companyId, channel, identity, contactId, value, ...by },
+const toEntry = (
+  companyId: number,
+  { channel, identity, contactId, value, repeats }: Saying,
+  by: ChangedBy,
+): NewConsent => ({
+  ...{ companyId, channel, identity, contactId, value, repeats, ...by },
   ...{ saidAt: null, eventId: null },
 })
 

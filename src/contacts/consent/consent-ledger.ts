@@ -80,8 +80,11 @@ const FIRST_NEW_ID = 2 ** 52
 /** Whether an entry is said in memory, and not stored. */
 export const isNew = ({ id }: ConsentEntry): boolean => id >= FIRST_NEW_ID
 
-/** Adds an entry that is said now. It takes the place of what the same contact and identity said before in memory. */
-export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): void {
+/**
+ * Adds an entry that is said now, and returns its id. It takes the place of what the same contact and identity said before in
+ * memory.
+ */
+export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | 'saidAt'>): number {
   const { identity, contactId, channel } = entry
   for (const entries of [
     identity === null ? undefined : ledger.entriesByIdentity.get(identity),
@@ -89,8 +92,10 @@ export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | '
   ]) {
     for (const said of entries ?? []) if (isNew(said) && said.channel === channel) entries?.delete(said)
   }
-  addEntry(ledger, { ...entry, id: FIRST_NEW_ID + ledger.newEntries, saidAt: NOW })
+  const id = FIRST_NEW_ID + ledger.newEntries
+  addEntry(ledger, { ...entry, id, saidAt: NOW })
   ledger.newEntries += 1
+  return id
 }
 
 function addEntry(ledger: ConsentLedger, entry: ConsentEntry): void {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createTwins } from '../../../test/twins.ts'
 import { createCompany } from '../../../test/world.ts'
-import { appendConsents, listConsents, type NewConsent, repeatConsents } from './consent-store.ts'
+import { appendConsents, listConsents, type NewConsent } from './consent-store.ts'
 import { recordPreferences } from './contact-event-store.ts'
 import { hasRefusedEmail, latestConsents, refreshConsents } from './shown-consent.ts'
 
@@ -71,9 +71,12 @@ describe('the ledger', () => {
     const companyId = await createCompany(db)
     const contactId = await createContact(companyId, { phone: PHONE })
     await appendConsents(db, [entry(companyId, false, { contactId, saidAt: at(1) })])
-    const [row] = await db<{ id: number }[]>`select id from consents where company_id = ${companyId}`
-    await repeatConsents(db, companyId, [row!.id], 'key')
-    await repeatConsents(db, companyId, [row!.id], 'key')
+    const sayAgain = async () => {
+      const [row] = await db<{ id: number }[]>`select id from consents where company_id = ${companyId}`
+      await appendConsents(db, [entry(companyId, false, { contactId, clientId: 'key', repeats: row!.id })])
+    }
+    await sayAgain()
+    await sayAgain()
     const [said, ...rest] = await listConsents(db, companyId, contactId)
     expect(said).toMatchObject({ value: false, firstSaidAt: at(1), clientId: 'key' })
     expect(said!.saidAt.getTime()).toBeGreaterThan(at(2).getTime())

@@ -14,9 +14,14 @@ export type NewConsent = {
   readonly clientId: string | null
   /** Of the provider's event. */
   readonly eventId: string | null
+  /** The entry that says the same: this one takes its place, and keeps the time at which it was said first. */
+  readonly repeats?: number | null
 }
 
-/** Adds entries to the ledger, in their order. An event that is there already adds nothing. */
+/**
+ * Adds entries to the ledger. Ids follow their order, so that of two that are said at the same time the later one counts. An event
+ * that is there already adds nothing.
+ */
 export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Promise<void> {
   const rows = entries.map((entry) => ({
     company_id: entry.companyId,
@@ -28,21 +33,35 @@ export async function appendConsents(tx: Db, entries: readonly NewConsent[]): Pr
     source: entry.source,
     client_id: entry.clientId,
     event_id: entry.eventId,
+    repeats: entry.repeats ?? null,
   }))
   await tx`
-    insert into consents (company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id)
+    with input as (
+      select *
+      from rows from (
+        jsonb_to_recordset(${jsonRows(tx, rows)}) as (
+          company_id bigint, channel text, identity text, contact_id bigint, value boolean, said_at timestamptz, source text,
+          client_id text, event_id text, repeats bigint
+        )
+      ) with ordinality as input (
+        company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, repeats, place
+      )
+    ),
+    repeated as (
+      delete from consents using input
+      where (consents.company_id, consents.id) = (input.company_id, input.repeats)
+      returning input.place, consents.said_at, coalesce(consents.first_said_at, consents.said_at) as first_said_at
+    )
+    insert into consents (
+      company_id, channel, identity, contact_id, value, said_at, first_said_at, source, client_id, event_id
+    )
     select
       company_id, channel, identity, contact_id, value,
       -- Times are compared in milliseconds.
-      date_trunc('milliseconds', least(said_at, statement_timestamp())), source, client_id, event_id
-    from rows from (
-      jsonb_to_recordset(${jsonRows(tx, rows)}) as (
-        company_id bigint, channel text, identity text, contact_id bigint, value boolean, said_at timestamptz, source text,
-        client_id text, event_id text
-      )
-    ) with ordinality as input (
-      company_id, channel, identity, contact_id, value, said_at, source, client_id, event_id, place
-    )
+      greatest(date_trunc('milliseconds', least(input.said_at, statement_timestamp())), repeated.said_at),
+      first_said_at, source, client_id, event_id
+    from input
+    left join repeated using (place)
     order by place
     on conflict (company_id, event_id, channel, identity) where event_id is not null do nothing
   `
@@ -65,23 +84,6 @@ export async function listConsents(db: Db, companyId: number, contactId: number)
     from consents
     where (company_id, contact_id) = (${companyId}, ${contactId})
     order by id
-  `
-}
-
-/** Marks entries as said again now. */
-export async function repeatConsents(
-  tx: Db,
-  companyId: number,
-  ids: readonly number[],
-  clientId: string | null,
-): Promise<void> {
-  await tx`
-    update consents
-    set
-      first_said_at = coalesce(first_said_at, said_at),
-      said_at = greatest(said_at, date_trunc('milliseconds', statement_timestamp())),
-      client_id = ${clientId}
-    where company_id = ${companyId} and id = any(${[...ids]}::bigint[])
   `
 }
 

@@ -13,6 +13,8 @@ export type ConsentEntry = {
   readonly saidAt: Date
   /** `api`, or the other origin of the entry. */
   readonly source: string
+  /** Of an entry in memory: the stored entry whose place it takes. */
+  readonly repeats?: number | null
 }
 
 /** A person on one channel, as the ledger knows them. */

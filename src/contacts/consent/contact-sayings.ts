@@ -19,8 +19,12 @@ export type Saying = {
   readonly channel: Channel
   readonly identity: string | null
   readonly value: boolean
-  /** The entry of the ledger that says the same: it is said again; null: there is none. */
+  /** The stored entry that says the same, and whose place this one takes; null: there is none. */
   readonly repeats: number | null
+  /** Its entry in memory. */
+  readonly entryId: number
+  /** The entry in memory that says the same, and whose place this one takes; null: there is none. */
+  readonly replaces: number | null
 }
 
 /**
@@ -40,11 +44,18 @@ export function sayByWrite(ledger: ConsentLedger, state: ContactState, write: Co
       before.identity === identity &&
       before.contactId === contact.id &&
       before.source === source
-    // A transaction says everything at one time.
-    if (isRepeated && isNew(before)) return []
-    sayNow(ledger, { channel, identity, contactId: contact.id, value, source })
-    return [{ contactId: contact.id, channel, identity, value, repeats: isRepeated ? before.id : null }]
+    const replaces = isRepeated && isNew(before) ? before.id : null
+    const stored = isRepeated && replaces === null ? before.id : (before?.repeats ?? null)
+    const repeats = isRepeated ? stored : null
+    const entryId = sayNow(ledger, { channel, identity, contactId: contact.id, value, source, repeats })
+    return [{ contactId: contact.id, channel, identity, value, repeats, entryId, replaces }]
   })
+}
+
+/** The sayings without those whose place a later one takes. */
+export function withoutReplaced(sayings: readonly Saying[]): Saying[] {
+  const replaced = new Set(sayings.map(({ replaces }) => replaces))
+  return sayings.filter(({ entryId }) => !replaced.has(entryId))
 }
 
 export const CHANNELS = [

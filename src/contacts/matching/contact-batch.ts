@@ -10,7 +10,7 @@ import {
   relatedContacts,
   whatsappConsent,
 } from '../consent/consent-ledger.ts'
-import { CHANNELS, type Saying, sayByWrite, toLedgerContact } from '../consent/contact-sayings.ts'
+import { CHANNELS, type Saying, sayByWrite, toLedgerContact, withoutReplaced } from '../consent/contact-sayings.ts'
 import { shownConsents } from '../consent/shown-consent.ts'
 import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../contact-change.ts'
 import type { ContactWrite } from '../contact-record.ts'
@@ -201,7 +201,9 @@ export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
   })
   return {
     contacts,
-    sayings: batch.results.flatMap(({ target, sayings }) => sayings.map((one) => ({ ...one, contactId: target.id }))),
+    sayings: withoutReplaced(
+      batch.results.flatMap(({ target, sayings }) => sayings.map((one) => ({ ...one, contactId: target.id }))),
+    ),
     others: hasFacts ? othersOf(batch, targets) : [],
   }
 }
