@@ -37,7 +37,7 @@ export async function startProgram({
   const [program = '', ...before] = command
   const child = spawn(program, [...before, ...args], {
     stdio: ['ignore', output, output],
-    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '', ...env },
+    env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '', ...TEST_RUN, ...env },
   })
   closeSync(output)
   const exited = once(child, 'exit')
@@ -54,6 +54,9 @@ export async function startProgram({
     },
   }
 }
+
+/** Where a test starts the program: names the folder of the run, with which it ends. */
+const TEST_RUN = process.env.PARLEY_TEST_RUN ? { PARLEY_TEST_RUN: process.env.PARLEY_TEST_RUN } : {}
 
 async function waitForWords(outputFile: string, ready: RegExp, hasEnded: () => boolean): Promise<string> {
   for (;;) {

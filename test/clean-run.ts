@@ -37,12 +37,11 @@ export function endProcess(pid: number, asPostmaster: boolean): void {
 
 /** Processes whose command or environment names the folder, except this one. Where there is no /proc, none is found. */
 function processesOf(folder: string): { pid: number; command: string }[] {
-  const variable = `${RUN_VARIABLE}=${folder}`
   return namesOfProcesses()
     .filter((pid) => pid !== process.pid)
     .flatMap((pid) => {
       const command = read(pid, 'cmdline').join(' ')
-      const isOfRun = command.includes(folder) || read(pid, 'environ').includes(variable)
+      const isOfRun = command.includes(folder) || read(pid, 'environ').some((variable) => variable.includes(folder))
       return isOfRun ? [{ pid, command }] : []
     })
 }

@@ -55,10 +55,12 @@ test.skipIf(NOTE)('the next run cleans up after one whose watcher was killed too
   const [dead, living] = [make(), make()]
   const unlock = lockDataFolder(await openDataFolder(living))
   onTestFinished(() => unlock())
-  const left = spawn('sleep', ['600'], { env: { PATH: process.env.PATH, [RUN_VARIABLE]: dead } })
-  const exited = once(left, 'exit')
+  const left = [{ [RUN_VARIABLE]: dead }, { DATA_DIR: join(dead, 'data') }].map((env) =>
+    spawn('sleep', ['600'], { env: { PATH: process.env.PATH, ...env } }),
+  )
+  const exited = left.map((child) => once(child, 'exit'))
   await cleanDeadRuns()
-  await exited
+  await Promise.all(exited)
   expect([existsSync(dead), existsSync(living)]).toEqual([false, true])
   unlock()
   await cleanDeadRuns()
