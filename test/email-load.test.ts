@@ -6,9 +6,12 @@ const { createCompany, db } = await startMailing()
 test('large mails at once: 8 MiB in one statement, and what was refused as too much is not sent', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
   const html = `<p>${'word '.repeat(190_000)}</p>`
-  const answers = await Promise.all(
-    Array.from({ length: 60 }, (_, n) => api('POST', '/emails', { ...MAIL, html, subject: `Mail ${n}` })),
-  )
+  const answers: Awaited<ReturnType<typeof api>>[] = []
+  // A machine that is very busy takes fewer mails than fill one statement: then more follow.
+  while (answers.filter(({ status }) => status === 201).length <= 8) {
+    const posted = Array.from({ length: 60 }, (_, n) => api('POST', '/emails', { ...MAIL, html, subject: `Mail ${n}` }))
+    answers.push(...(await Promise.all(posted)))
+  }
   const accepted = answers.filter(({ status }) => status === 201)
   const refused = answers.filter(({ body }) => body.error?.message.includes('nothing was done'))
   // On a machine that is busy, a statement that has started may outlast its callers: their outcome is unknown.
@@ -16,7 +19,6 @@ test('large mails at once: 8 MiB in one statement, and what was refused as too m
   const rows = await db<{ uid: string }[]>`select uid from emails where company_id = ${companyId}`
   const uids = new Set(rows.map(({ uid }) => uid))
   for (const { body } of accepted) expect(uids).toContain(body.data.id)
-  expect(uids.size).toBeGreaterThan(8)
   expect(uids.size).toBeLessThanOrEqual(accepted.length + unknown)
 
   const statements = await db<{ mails: number }[]>`

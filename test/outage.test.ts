@@ -271,7 +271,10 @@ test.each(outages)(
     // One commit may have been on its way when it went.
     expect(kept - goneAt).toBeLessThan(20)
     expect(answers.filter(({ status }) => status === 0)).toEqual([])
-    expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([200, 401, 404, 503])
+    // A stranger has 100 requests in a minute, which an outage on a busy machine may outlast.
+    const isSlowedDown = ({ kind, status }: Answer) => kind === 'stranger' && status === 429
+    const statuses = answers.filter((answer) => !isSlowedDown(answer)).map(({ status }) => status)
+    expect([...new Set(statuses)].sort()).toEqual([200, 401, 404, 503])
     expect(service.parley.output()).not.toContain('parley.crashed')
     expect(await service.parley.signal('SIGTERM')).toBe(0)
   },

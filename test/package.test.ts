@@ -7,9 +7,9 @@ import { VERSION } from '../src/version.ts'
 import { commandsOf, runCommands } from './docs-commands.ts'
 import { startOwnServer } from './own-server.ts'
 import { build, bytesIn, npmEnvironment, pack, packLater } from './packages.ts'
-import { dataFolder, startParley, until } from './parley-process.ts'
+import { dataFolder, startParley, until, untilReady } from './parley-process.ts'
 
-const TIMEOUT = 240_000
+const TIMEOUT = 900_000
 const MEGABYTE = 1024 * 1024
 /** Where docs/deploy.md installs. */
 const PREFIX = '/usr/local'
@@ -58,12 +58,12 @@ test(
         if (npx.exitCode !== null) throw new Error(output)
         return output.includes('List the connected numbers')
       },
-      150_000,
+      600_000,
     )
 
     const address = `http://127.0.0.1:${port}`
     expect(await (await fetch(`${address}/healthz`)).json()).toEqual({ status: 'ok', version: VERSION })
-    expect((await fetch(`${address}/readyz`)).status).toBe(200)
+    await untilReady(address)
     // The reference is made by a thread, the console by a build, messages of the sandbox by a program of its own.
     expect((await fetch(`${address}/docs`)).status).toBe(200)
     const token = /Bearer (PARLEY-[^']+)/.exec(output)?.[1]

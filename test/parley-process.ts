@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
+import { isDatabaseDown } from '../src/db/failure.ts'
 import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
@@ -121,11 +122,24 @@ function commandOf(pid: string): string {
   }
 }
 
-/** Waits for a thing that other processes bring about; generous, since the machine may be busy. */
+/**
+ * Waits for a thing that other processes bring about; generous, since the machine may be busy: a database that did not answer
+ * in time is asked again.
+ */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>, maxMs = 90_000): Promise<void> {
+  let failure: unknown
   for (let waitedMs = 0; waitedMs < maxMs; waitedMs += 20) {
-    if (await isSo()) return
+    try {
+      if (await isSo()) return
+    } catch (error) {
+      if (!isDatabaseDown(error)) throw error
+      failure = error
+    }
     await sleep(20)
   }
-  throw new Error(`did not come about: ${what}`)
+  throw new Error(`did not come about: ${what}`, { cause: failure })
 }
+
+/** Waits until the process is ready: its database answers within a second, which it need not on a busy machine. */
+export const untilReady = (address: string): Promise<void> =>
+  until('the process is ready', async () => (await fetch(`${address}/readyz`)).status === 200)

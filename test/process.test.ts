@@ -19,6 +19,7 @@ import {
   runParley,
   startParley,
   until,
+  untilReady,
 } from './parley-process.ts'
 
 const SLOW = fileURLToPath(new URL('./slow-app.ts', import.meta.url))
@@ -123,7 +124,7 @@ test(
     const first = await startParley({ DATA_DIR: folder })
     const second = await runParley({ DATA_DIR: folder })
     await expectRefusal(second, `Another Parley (process ${first.pid}) uses the data folder ${folder}: stop that one`)
-    expect((await fetch(`${first.address}/readyz`)).status).toBe(200)
+    await untilReady(first.address)
     expect(await first.signal('SIGTERM')).toBe(0)
   },
   TIMEOUT,
@@ -210,7 +211,7 @@ test(
       ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
       ADMIN_TOKEN: 'a'.repeat(32),
     })
-    expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
+    await untilReady(parley.address)
     expect(await parley.signal('SIGTERM')).toBe(0)
     expect(readdirSync(folder)).toEqual(['media'])
     await server.unsafe(`drop database ${name}`)

@@ -66,8 +66,8 @@ test(
       )
       return Number(line.exec(text)?.[1])
     }
-    expect(await count(200)).toBe(90)
-    expect(await count(429)).toBe(30)
+    // A worker that answers too late counts with its last answer.
+    await until('all are counted', async () => (await count(200)) === 90 && (await count(429)) === 30)
     const gauge = /^parley_build_info\{.*\} (\d+)$/m.exec(await (await fetch(`${parley.address}/metrics`)).text())
     expect(gauge?.[1]).toBe('1')
 

@@ -8,7 +8,7 @@ import { createProject, type Project } from './project.ts'
 let project: Project
 beforeAll(async () => {
   project = await createProject()
-}, 300_000)
+}, 900_000)
 afterAll(() => project.remove())
 
 const compile = (file: string, ...options: string[]) =>

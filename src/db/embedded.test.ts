@@ -15,7 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataFolder, processesOn, readyFolder, runParley, startParley } from '../../test/parley-process.ts'
+import { dataFolder, processesOn, readyFolder, runParley, startParley, untilReady } from '../../test/parley-process.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import { type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded.ts'
@@ -115,7 +115,7 @@ test(
     const folder = await readyFolder()
     const env = { DATA_DIR: folder, PGPORT: '7777', PGHOST: 'nowhere', PGDATA: '/nowhere', LC_ALL: 'xx_YY', TZ: 'x' }
     const parley = await startParley(env)
-    expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
+    await untilReady(parley.address)
     expect(await parley.signal('SIGTERM')).toBe(0)
   },
   TIMEOUT,
@@ -206,7 +206,7 @@ function pathWithout(...programs: string[]): string {
 
 async function startsAndStops(env: Record<string, string>, script?: string): Promise<void> {
   const parley = await startParley(env, script === undefined ? {} : { script })
-  expect((await fetch(`${parley.address}/readyz`)).status).toBe(200)
+  await untilReady(parley.address)
   expect(await parley.signal('SIGTERM')).toBe(0)
 }
 
