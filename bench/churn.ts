@@ -89,7 +89,7 @@ function inbound(companyId: number, senderId: number, customer: string, n: numbe
 function answer(companyId: number, senderId: number, customer: string): Send {
   return {
     ...{ companyId, senderId, identity: customer, phone: customer, account: 'WABA1', limitScope: `sender:${senderId}` },
-    ...{ contactSource: 'WhatsApp', sourceType: 'service' },
+    ...{ conversationId: null, contactSource: 'WhatsApp', sourceType: 'service' },
     ...{ needsWindow: false, needsConsent: false, dailyLimit: null, slotSeconds: null, idempotencyId: null },
     ...{ type: 'text', template: null, text: 'It is on its way.', media: null, senderName: 'Shop key' },
   }

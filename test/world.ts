@@ -65,6 +65,7 @@ export const messageTo = (companyId: number, senderId: number, customer: string)
   identity: customer,
   phone: customer,
   account: 'WABA1',
+  conversationId: null,
   contactSource: 'WhatsApp',
   sourceType: 'service',
   needsWindow: false,

@@ -31,6 +31,7 @@ const send = (companyId: number, changes: Partial<Send> = {}): Send => ({
   identity: CUSTOMER,
   phone: CUSTOMER,
   account: 'WABA',
+  conversationId: null,
   contactSource: 'WhatsApp',
   sourceType: 'test',
   needsWindow: false,

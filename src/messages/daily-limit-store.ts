@@ -31,8 +31,8 @@ export async function takePlaces(tx: Db, places: SendPlan['places'], at: Date): 
 }
 
 /**
- * Gives back the places of messages that reached no customer. A place that another message to the same customer needs as well
- * becomes that message's.
+ * Gives back the places of messages that reached no customer. A place that another message under the same limit to the same
+ * customer needs as well becomes that message's.
  */
 export async function giveBackPlaces(tx: Db, messages: readonly { companyId: number; id: number }[]): Promise<void> {
   const rows = messages.map(({ companyId, id }) => ({ company_id: companyId, id }))
@@ -51,9 +51,11 @@ export async function giveBackPlaces(tx: Db, messages: readonly { companyId: num
       left join lateral (
         select message.id
         from conversations conversation
+        join senders sender on (sender.company_id, sender.id) = (conversation.company_id, conversation.sender_id)
         join messages message
           on (message.company_id, message.conversation_id) = (conversation.company_id, conversation.id)
         where (conversation.company_id, conversation.customer_id) = (own.company_id, own.customer_id)
+          and own.scope in ('sender:' || sender.id, 'portfolio:' || sender.portfolio_id)
           and message.id > own.message_id
           and message.direction = 'outbound'
           and message.status <> 'failed'

@@ -13,6 +13,7 @@ const send = (changes: Partial<Send> = {}): Send => ({
   identity: '393331234567',
   phone: '393331234567',
   account: 'WABA',
+  conversationId: null,
   contactSource: 'WhatsApp',
   sourceType: 'service',
   needsWindow: false,
@@ -32,7 +33,9 @@ const send = (changes: Partial<Send> = {}): Send => ({
 const facts = (changes: Partial<SendFacts> = {}): SendFacts => ({
   holdsKey: true,
   isLocked: true,
+  isElsewhere: false,
   conversationKey: 'conversation',
+  personKey: 'person',
   senderKey: 'sender',
   limitKey: 'limit',
   consent: null,
@@ -95,7 +98,7 @@ describe('the daily limit', () => {
   })
 
   test('counts distinct customers of a batch, in its order', () => {
-    const to = (conversationKey: string) => used(0, { conversationKey })
+    const to = (personKey: string) => used(0, { conversationKey: personKey, personKey })
     const known = ['a', 'a', 'b', 'c', 'b'].map(to)
     expect(refusals(Array(5).fill(limited), known)).toEqual([null, null, null, 'limit', null])
   })
@@ -110,8 +113,10 @@ describe('the daily limit', () => {
   })
 
   test('is shared by the numbers of one portfolio', () => {
-    const known = ['one', 'two', 'three'].map((key) => used(0, { senderKey: key, conversationKey: key }))
-    expect(refusals(Array(3).fill(limited), known)).toEqual([null, null, 'limit'])
+    const of = (senderKey: string, personKey: string) =>
+      used(0, { senderKey, personKey, conversationKey: `${personKey} ${senderKey}` })
+    const known = [of('one', 'a'), of('two', 'b'), of('two', 'a'), of('three', 'c')]
+    expect(refusals(Array(4).fill(limited), known)).toEqual([null, null, null, 'limit'])
   })
 })
 
@@ -144,13 +149,14 @@ describe('the throttle', () => {
 
 test('a refused send takes neither slot nor place', () => {
   const refused = send({ needsWindow: true, slotSeconds: 100, dailyLimit: 1 })
-  const known = ['a', 'b'].map((conversationKey) => facts({ conversationKey }))
+  const known = ['a', 'b'].map((key) => facts({ conversationKey: key, personKey: key }))
   expect(refusals([refused, send({ slotSeconds: 100, dailyLimit: 1 })], known)).toEqual(['window', null])
 })
 
 test.each([
   ['whose key is not its own any more', { holdsKey: false }, 'key'],
   ['whose customer another transaction has locked', { isLocked: false }, 'busy'],
+  ['that answers a customer whose address is another one’s now', { isElsewhere: true }, 'moved'],
 ])('a send %s is left out', (_, known, refusal) => {
   expect(decideOne(send(), facts(known))).toEqual({ refusal })
 })
@@ -164,7 +170,7 @@ test('one batch decides like its sends one after the other', () => {
         send({ dailyLimit: limited ? 2 : null, slotSeconds: slow ? 2 : null }),
       )
       const known = batch.map(({ customer, open }) =>
-        facts({ conversationKey: customer, lastInboundAt: open ? hoursAgo(1) : null }),
+        facts({ conversationKey: customer, personKey: customer, lastInboundAt: open ? hoursAgo(1) : null }),
       )
       const together = decideSends(sends, known, LIMITS, NOW)
       const places = new Set<string>()

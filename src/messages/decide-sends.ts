@@ -8,6 +8,8 @@ export type Send = {
   phone: string | null
   /** The sender's WhatsApp business account, which gives user ids their meaning. */
   account: string
+  /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
+  conversationId: number | null
   contactSource: string
   sourceType: string
   /** Whether an open 24-hour window is needed. */
@@ -30,13 +32,17 @@ export type Send = {
   idempotencyId: number | null
 }
 
-/** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, sender or limit. */
+/** Facts about a send, read behind locks. Sends with equal keys concern the same conversation, person, sender or limit. */
 export type SendFacts = {
   /** False: its Idempotency-Key was released, or claimed by a repeated request. */
   holdsKey: boolean
   /** False: another transaction holds the lock of its customer. */
   isLocked: boolean
+  /** Of a reply: its recipient is the customer of another conversation by now. */
+  isElsewhere: boolean
   conversationKey: string
+  /** Two numbers of a portfolio may write to one person. */
+  personKey: string
   senderKey: string
   limitKey: string
   /** The last statement of the person about marketing on WhatsApp, over all identities; null: there is none. */
@@ -52,7 +58,7 @@ export type SendFacts = {
 }
 
 export type SendDecision =
-  | { refusal: 'key' | 'busy' | 'consent' }
+  | { refusal: 'key' | 'busy' | 'moved' | 'consent' }
   | { refusal: 'window'; lastInboundAt: Date | null }
   | { refusal: 'throttle'; waitSeconds: number }
   | { refusal: 'limit'; retryAt: Date }
@@ -104,6 +110,7 @@ type Taken = {
 function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, taken: Taken): SendDecision {
   if (!facts.holdsKey) return { refusal: 'key' }
   if (!facts.isLocked) return { refusal: 'busy' }
+  if (facts.isElsewhere) return { refusal: 'moved' }
   if (send.needsConsent && facts.consent === false) return { refusal: 'consent' }
   const isOpen = isWindowOpen(facts.lastInboundAt, now.at)
   if (send.needsWindow && !isOpen) return { refusal: 'window', lastInboundAt: facts.lastInboundAt }
@@ -114,7 +121,7 @@ function decide(send: Send, facts: SendFacts, limits: ThrottleLimits, now: Now, 
   if (waitSeconds > limits.longestWaitSeconds) return { refusal: 'throttle', waitSeconds }
 
   const places = taken.places.get(facts.limitKey) ?? 0
-  const place = `${facts.limitKey} ${facts.conversationKey}`
+  const place = `${facts.limitKey} ${facts.personKey}`
   const takesPlace = send.dailyLimit !== null && !isOpen && !facts.limit.isCounted && !taken.counted.has(place)
   if (takesPlace && facts.limit.used + places >= (send.dailyLimit ?? 0)) {
     return { refusal: 'limit', retryAt: facts.limit.freeAt ?? new Date(now.at.getTime() + WINDOW_MS) }

@@ -362,6 +362,50 @@ describe('the daily limit', () => {
     expect(prepared).toMatchObject([{ refusal: null }, { refusal: 'limit' }])
   })
 
+  test('counts a customer to whom two numbers of a portfolio write at once one time', async () => {
+    const { companyId, send } = await world()
+    const other = await createSender(db, companyId)
+    const shared = { ...to('391'), dailyLimit: 1, limitScope: 'portfolio:P1' }
+    const prepared = await prepareSends(db, [send(shared), send({ ...shared, senderId: other })], NOON)
+    expect(prepared).toMatchObject([{ refusal: null }, { refusal: null }])
+    expect(await db`select scope, used from daily_limits where company_id = ${companyId}`).toEqual([
+      { scope: 'portfolio:P1', used: 1 },
+    ])
+  })
+
+  test('keeps the place of a customer to whom another number of the portfolio may have written', async () => {
+    const { companyId, send } = await world()
+    const other = await createSender(db, companyId)
+    await db`update senders set portfolio_id = 'P1' where company_id = ${companyId}`
+    const shared = { ...to('391'), limitScope: 'portfolio:P1' }
+    const [refused] = await prepareSends(db, [send(shared), send({ ...shared, senderId: other })], NOON)
+    if (refused?.refusal !== null) throw new Error('refused')
+    await complete({
+      ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
+      ...{ recipient: null, error: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+    })
+    expect(await db`select used from daily_limits where company_id = ${companyId}`).toEqual([{ used: 1 }])
+  })
+
+  test('gives the place of a refused send back, though a number with another limit wrote to the customer', async () => {
+    const { companyId, send } = await world()
+    const other = await createSender(db, companyId)
+    const [refused] = await prepareSends(
+      db,
+      [send(to('391')), send({ ...to('391'), senderId: other, limitScope: `sender:${other}` })],
+      NOON,
+    )
+    if (refused?.refusal !== null) throw new Error('refused')
+    await complete({
+      ...{ companyId, messageId: refused.messageId, status: 'failed', wamid: null, providerMessageId: null },
+      ...{ recipient: null, error: null, hasProviderMedia: false, isLimited: true, idempotencyId: null, answer: null },
+    })
+    const rows = await db<
+      { used: number }[]
+    >`select used from daily_limits where company_id = ${companyId} order by scope`
+    expect(rows.map(({ used }) => used)).toEqual([0, 1])
+  })
+
   test('does not count customers in an open window', async () => {
     const { companyId, send } = await world()
     await prepareSends(db, [send()], NOON)
@@ -371,6 +415,31 @@ describe('the daily limit', () => {
       refusal: null,
     })
   })
+})
+
+test('a reply never reaches the person to whom the number of its customer has gone', async () => {
+  const { companyId, senderId, send, count } = await world()
+  const from = (userId: string, wamid: string, at: Date) =>
+    record(db, [{ ...messageFrom(companyId, senderId, '393331110001'), userId, wamid, sentAt: at }], at)
+  const [former] = await from('IT.1', 'wamid.1', NOON)
+  const [next] = await from('IT.2', 'wamid.2', hoursAfter(1))
+  const reply = send({ identity: '393331110001', phone: '393331110001', conversationId: former!.conversationId })
+  expect(await prepareSends(db, [reply], hoursAfter(2))).toEqual([{ refusal: 'moved' }])
+  expect(await count('messages')).toBe(2)
+  const toNext = await prepareSends(db, [{ ...reply, conversationId: next!.conversationId }], hoursAfter(2))
+  expect(toNext).toMatchObject([{ refusal: null, conversationId: next!.conversationId }])
+})
+
+test('a conversation that a send to a former user id opens shows the current one', async () => {
+  const { companyId, senderId, send } = await world()
+  await record(db, [{ ...messageFrom(companyId, senderId, ''), phone: null, userId: 'IT.1' }], NOON)
+  const change = { phone: null, previousUserIds: ['IT.1'], userId: 'IT.2', isMessage: false, account: 'WABA1' }
+  const entry = { kind: 'user-id-change', companyId, wamid: null, change: { ...change, at: NOON.getTime() } } as const
+  await record(db, [entry], hoursAfter(1))
+  const other = await createSender(db, companyId)
+  await prepareSends(db, [send({ identity: 'IT.1', phone: null, senderId: other })], hoursAfter(2))
+  const rows = await db`select user_id from conversations where company_id = ${companyId} order by id`
+  expect(rows.map(({ userId }) => userId)).toEqual(['IT.2', 'IT.2'])
 })
 
 test('a conversation that a send opens shows the user id that the customer has in the account of its number', async () => {

@@ -131,7 +131,8 @@ function planConversation(send: Send, row: SendRow, customerId: number, take: Ta
     isNew: row.conversationId === null,
     senderId: send.senderId,
     customerId,
-    userId: send.phone === null ? send.identity : row.userId,
+    // A former user id leads to its customer, too.
+    userId: row.userId ?? (send.phone === null ? send.identity : null),
     messages: 0,
     lastText: null,
     nextMessageMs: 0,

@@ -87,13 +87,15 @@ function toFacts(
   locked: LockedIdentity | undefined,
   consent: boolean | null,
 ): SendFacts {
-  const sender = `${send.companyId} ${send.senderId}`
+  const person = personOf(send, row)
   return {
     holdsKey: send.idempotencyId === null || keys.has(`${send.companyId} ${send.idempotencyId}`),
     // An identity that leads to another customer by now was moved in between.
     isLocked: locked !== undefined && locked.customerId === row.customerId,
-    conversationKey: `${personOf(send, row)} ${send.senderId}`,
-    senderKey: sender,
+    isElsewhere: send.conversationId !== null && send.conversationId !== row.conversationId,
+    conversationKey: `${person} ${send.senderId}`,
+    personKey: person,
+    senderKey: `${send.companyId} ${send.senderId}`,
     limitKey: `${send.companyId} ${send.limitScope}`,
     consent,
     lastInboundAt: row.lastInboundAt,

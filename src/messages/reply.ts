@@ -15,6 +15,7 @@ export function toSend(conversation: Conversation, body: ContentBody): SendReque
     recipient,
     content: parseContent(body),
     sender: { id: conversation.senderId },
+    conversationId: conversation.id,
     contactSource: CONTACT_SOURCE,
   }
 }

@@ -57,6 +57,7 @@ describe('accepted requests', () => {
       recipient: '393331234567',
       content: { type: 'text', text: 'Hi' },
       sender: undefined,
+      conversationId: null,
       contactSource: 'WhatsApp',
     })
   })

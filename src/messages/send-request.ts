@@ -29,6 +29,8 @@ export type SendRequest = {
   recipient: string
   content: SendContent
   sender: SenderName | undefined
+  /** Of a reply: the conversation that it belongs to; null: the one of sender and customer. */
+  conversationId: number | null
   contactSource: string
 }
 
@@ -41,6 +43,7 @@ export function parseSend(body: SendBody): SendRequest {
     recipient: body.recipient.replace('+', ''),
     content: parseContent(body),
     sender: body.sender,
+    conversationId: null,
     contactSource: body.contactSource ?? CONTACT_SOURCE,
   }
 }

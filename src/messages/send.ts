@@ -114,6 +114,7 @@ function toPrepare(
     identity: customerIdentity(request.recipient),
     phone: USER_ID.test(request.recipient) ? null : request.recipient,
     account: sender.wabaAccountId,
+    conversationId: request.conversationId,
     contactSource: request.contactSource,
     sourceType: deps.sourceType,
     needsWindow: needsWindow(deps, template),
@@ -149,6 +150,8 @@ function accepted(prepared: PreparedSend, clock: Clock): Extract<PreparedSend, {
       throw idempotencyKeyInUse()
     case 'busy':
       throw overloaded(1)
+    case 'moved':
+      throw serviceUnavailable('The customer has another address by now: nothing was sent, try again', 1)
     case 'throttle':
       throw rateLimitExceeded(Math.ceil(prepared.waitSeconds), 'The sender, or this customer, gets no more at present')
     default:
