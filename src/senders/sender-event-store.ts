@@ -4,7 +4,7 @@ import type { Db } from '../db/connect.ts'
 export type NumberLimit = {
   companyId: number
   wabaAccountId: string
-  /** Digits of the number; null concerns every number of the account. */
+  /** Digits of the number; null concerns every number of the account. All numbers of a portfolio share a limit. */
   phone: string | null
   /** Distinct customers per rolling day; null: unlimited. */
   dailyLimit: number | null
@@ -19,6 +19,14 @@ export type NumberLimit = {
 export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]): Promise<void> {
   for (const limit of limits) {
     await tx`
+      with named as materialized (
+        select id, portfolio_id
+        from senders
+        where company_id = ${limit.companyId}
+          and waba_account_id = ${limit.wabaAccountId}
+          and (${limit.phone}::text is null or phone = ${limit.phone})
+          and deleted_at is null
+      )
       update senders
       set
         daily_limit = ${limit.dailyLimit},
@@ -26,8 +34,7 @@ export async function applyNumberLimits(tx: Db, limits: readonly NumberLimit[]):
         limit_at = ${limit.at},
         updated_at = now()
       where company_id = ${limit.companyId}
-        and waba_account_id = ${limit.wabaAccountId}
-        and (${limit.phone}::text is null or phone = ${limit.phone})
+        and (id in (select id from named) or portfolio_id in (select portfolio_id from named))
         and deleted_at is null
         and (limit_at is null or limit_at <= ${limit.at})
     `
