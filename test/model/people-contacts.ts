@@ -51,8 +51,9 @@ export function writesContacts(to: number, way: string): Run {
     else await shop.importList(['email,phone', `${email},${phone}`])
     const created = (await shop.contacts()).find((one) => one.email === email)
     if (created === undefined) throw new Wrong(`There is no contact ${email}`)
-    if (contacts.every(({ id }) => id !== created.id))
-      contacts.push({ id: created.id, phone, email, customer: null, isDeleted: false })
+    const existing = contacts.find(({ id }) => id === created.id)
+    if (existing !== undefined) Object.assign(existing, { phone, email })
+    else contacts.push({ id: created.id, phone, email, customer: null, isDeleted: false })
     return true
   }
 }

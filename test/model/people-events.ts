@@ -78,6 +78,8 @@ export function changesNumber(who: number, to: number, at: number, namesIds: boo
       event,
       `${mover.name} changes the number from ${from} to ${next}; the provider reports it to ${nameOf(at)}${namesIds ? ` with the ids ${former} and ${mover.userId}` : ' without ids'}`,
     )
+    const known = namesIds ? state.people.byUserId(former) : undefined
+    if (known !== undefined && known !== customer) state.people.join(known, customer)
     state.people.changeNumber(customer, next, namesIds ? mover.userId : null, seconds)
     await notice(state, shop, customer, at, `User changed from ${from} to ${next}`)
     return true

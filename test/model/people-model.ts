@@ -68,14 +68,38 @@ export class People {
   /** A number is of the customer who was last reported with it. The same number and one user id: one customer. */
   private giveNumber(customer: Customer, phone: string, holder: Customer | undefined, at: number): void {
     if (holder !== undefined && holder.phoneSince > at) return
-    if (holder !== undefined && holder.userId === null) this.join(holder, customer)
-    else if (holder !== undefined) holder.phone = null
+    const isOnePerson = holder !== undefined && holder.userId === null
+    if (isOnePerson) this.join(holder, customer)
+    else if (holder !== undefined) this.leaveNumber(holder)
+    if (customer.phone !== phone) this.leaveNumber(customer)
     customer.phone = phone
     customer.phoneSince = at
+    if (!isOnePerson) this.moveContact(customer, phone)
+  }
+
+  /** No contact keeps a number that its customer has left. */
+  private leaveNumber(customer: Customer): void {
+    for (const one of this.contacts) if (one.phone !== null && one.phone === customer.phone) one.phone = null
+    customer.phone = null
+  }
+
+  /** The contact gets the number, too, or gives way to the contact that has it, unless it has been given another one. */
+  private moveContact(customer: Customer, phone: string): void {
+    const living = this.contacts.filter((one) => !one.isDeleted)
+    const attached = living.find((one) => one.customer === customer)
+    if (attached === undefined || attached.phone !== null) return
+    const holder = living.find((one) => one.customer === null && one.phone === phone)
+    if (holder === undefined) {
+      attached.phone = phone
+      return
+    }
+    attached.customer = null
+    holder.customer = customer
   }
 
   /** Both are one person: their conversations stay. */
-  private join(former: Customer, customer: Customer): void {
+  join(former: Customer, customer: Customer): void {
+    customer.userId ??= former.userId
     for (const one of [...this.conversations, ...this.contacts]) if (one.customer === former) one.customer = customer
     for (const one of this.conversations) {
       if (one.customer === customer) one.isReplaced = this.conversationsOf(customer, one.sender).length > 1
