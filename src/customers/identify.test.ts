@@ -123,6 +123,16 @@ describe('a number and a user id in one event', () => {
     expect(addressOf(hidden)).toEqual({ phone: null, userIds: [] })
   })
 
+  test('keep the contact of the user when that of the number was deleted', () => {
+    const { people, receive } = createWorld()
+    const [shown, hidden] = [receive({ phone: P1 }), receive({ userId: U1 })]
+    people.contacts.set(shown.contactId, { ...contactOf(people, shown)!, isLiving: false })
+    people.holders.delete(P1)
+    receive({ phone: P1, userId: U1 })
+    expect(shown.contactId).toBe(hidden.contactId)
+    expect(contactOf(people, shown)?.phone).toBe(P1)
+  })
+
   test('leave a number behind that the user had before', () => {
     const { receive, of } = createWorld()
     const [shown, user] = [receive({ phone: P1 }), receive({ phone: P2, userId: U2 })]

@@ -217,6 +217,11 @@ export function takePhone(people: People, customer: Customer, phone: string, at:
   retirePhones(people, customer, at, identity)
   addIdentity(people, customer, identity, null, at)
   customer.phone = phone
+  givePhone(people, customer, phone)
+}
+
+function givePhone(people: People, customer: Customer, phone: string): void {
+  const identity = phoneIdentity(phone)
   const contact = livingContact(people, customer)
   if (contact === undefined || contact.phoneIdentity !== null) return
   const holder = people.holders.get(identity)
@@ -230,13 +235,19 @@ export function takePhone(people: People, customer: Customer, phone: string, at:
 
 /**
  * Two customers turn out to be one person: all identities go to `target`. The conversations of both stay; where both have one
- * with a sender, that of `from` is closed, else it goes on as one of `target`.
+ * with a sender, that of `from` is closed, else it goes on as one of `target`. The contact is that of `target` unless it was
+ * deleted.
  */
 export function joinCustomers(people: People, from: Customer, target: Customer): void {
   for (const [identity, state] of from.identities) {
     const own = target.identities.get(identity)
     if (own === undefined || own.reportedAt < state.reportedAt) target.identities.set(identity, state)
     if (people.leads.get(identity) === from.id) people.leads.set(identity, target.id)
+  }
+  const left = livingContact(people, from)
+  if (left !== undefined && livingContact(people, target) === undefined) {
+    target.contactId = left.id
+    if (target.phone !== null) givePhone(people, target, target.phone)
   }
   from.identities.clear()
   from.phone = null

@@ -100,11 +100,13 @@ export class People {
   /** Both are one person: their conversations stay. */
   join(former: Customer, customer: Customer): void {
     customer.userId ??= former.userId
+    const hadContact = this.contacts.some((one) => !one.isDeleted && one.customer === customer)
     for (const one of [...this.conversations, ...this.contacts]) if (one.customer === former) one.customer = customer
     for (const one of this.conversations) {
       if (one.customer === customer) one.isReplaced = this.conversationsOf(customer, one.sender).length > 1
     }
     this.forget(former)
+    if (!hadContact && customer.phone !== null) this.moveContact(customer, customer.phone)
   }
 
   forget(customer: Customer): void {
