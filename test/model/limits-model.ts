@@ -1,8 +1,12 @@
-/** The contract about the daily limit and the 24-hour window of one number as a model. Moments are epoch milliseconds. */
+/** The contract about the daily limit of a portfolio and the 24-hour windows of its numbers as a model. Moments are epoch milliseconds. */
 const DAY_MS = 24 * 3600 * 1000
 
 export type Outcome = 'accepted' | 'refused' | 'unknown'
 export type Expected = 'sent' | 'refused' | 'unknown' | 'window' | 'limit'
+
+/** A customer and the number that writes. */
+export type Chat = { customer: string; at: number }
+export const keyOf = ({ customer, at }: Chat): string => `${customer} ${at}`
 
 export class Limits {
   readonly dailyLimit: number
@@ -14,12 +18,12 @@ export class Limits {
   }
 
   /** Opens the window, by the provider's time, which is never later than the arrival. */
-  receive(customer: string, sentAt: number): void {
-    this.inbound.set(customer, Math.max(sentAt, this.inbound.get(customer) ?? 0))
+  receive(chat: Chat, sentAt: number): void {
+    this.inbound.set(keyOf(chat), Math.max(sentAt, this.inbound.get(keyOf(chat)) ?? 0))
   }
 
-  isOpen(customer: string, now: number): boolean {
-    return now - (this.inbound.get(customer) ?? -Infinity) < DAY_MS
+  isOpen(chat: Chat, now: number): boolean {
+    return now - (this.inbound.get(keyOf(chat)) ?? -Infinity) < DAY_MS
   }
 
   /** The places that are taken: customers whom a message reached, or may have reached, outside the window. */
@@ -27,8 +31,9 @@ export class Limits {
     return this.counted.filter(({ at }) => at > now - DAY_MS).map(({ customer }) => customer)
   }
 
-  send(customer: string, needsWindow: boolean, outcome: Outcome, now: number): Expected {
-    const isOpen = this.isOpen(customer, now)
+  send(chat: Chat, needsWindow: boolean, outcome: Outcome, now: number): Expected {
+    const { customer } = chat
+    const isOpen = this.isOpen(chat, now)
     if (needsWindow && !isOpen) return 'window'
     const taken = this.taken(now)
     const takesPlace = !isOpen && !taken.includes(customer)

@@ -1,15 +1,17 @@
 import fc from 'fast-check'
 import { UTILITY } from '../people/people-world.ts'
-import { type Expected, Limits, type Outcome } from './limits-model.ts'
+import { type Chat, type Expected, keyOf, Limits, type Outcome } from './limits-model.ts'
+import { nameOf } from './people-check.ts'
 import type { Model } from './run.ts'
 import { type Answer, openShop, type Shop, same, Wrong } from './shop.ts'
 
-type Chat = { chatId: number; unread: number; texts: number }
-type State = { limits: Limits; customers: string[]; chats: Map<string, Chat> }
+type Modelled = { chat: Chat; chatId: number; unread: number; texts: number }
+type State = { limits: Limits; customers: string[]; chats: Map<string, Modelled> }
 type Run = (state: State, shop: Shop) => Promise<void>
 
 const HOUR_MS = 3600 * 1000
 const DAILY_LIMIT = 3
+const NUMBER = { dailyLimit: DAILY_LIMIT, portfolioId: 'PORTFOLIO' }
 const CUSTOMERS = ['Ada', 'Ben', 'Cem', 'Dia', 'Eva', 'Fay']
 
 const command = (title: string, run: Run): fc.AsyncCommand<State, Shop> => ({
@@ -22,16 +24,17 @@ const command = (title: string, run: Run): fc.AsyncCommand<State, Shop> => ({
 })
 
 const customer = fc.nat(CUSTOMERS.length - 1)
+const number = fc.nat(1)
 const outcome = fc.constantFrom<Outcome>('accepted', 'accepted', 'refused', 'unknown')
 const move = fc.constantFrom(1000, HOUR_MS, 12 * HOUR_MS, 24 * HOUR_MS - 1000, 24 * HOUR_MS)
 const age = fc.constantFrom(0, 0, 0, HOUR_MS, 23 * HOUR_MS, 25 * HOUR_MS)
 
 const commands: Model<State>['commands'] = [
-  fc.tuple(customer, outcome).map((all) => command(`template ${all.join(' ')}`, sends(...all, true))),
-  fc.tuple(customer, outcome).map((all) => command(`template ${all.join(' ')}`, sends(...all, true))),
-  fc.tuple(customer, outcome).map((all) => command(`text ${all.join(' ')}`, sends(...all, false))),
-  fc.tuple(customer, outcome).map((all) => command(`reply ${all.join(' ')}`, replies(...all))),
-  fc.tuple(customer, age).map((all) => command(`writes ${all.join(' ')}`, writes(...all))),
+  fc.tuple(customer, number, outcome).map((all) => command(`template ${all.join(' ')}`, sends(...all, true))),
+  fc.tuple(customer, number, outcome).map((all) => command(`template ${all.join(' ')}`, sends(...all, true))),
+  fc.tuple(customer, number, outcome).map((all) => command(`text ${all.join(' ')}`, sends(...all, false))),
+  fc.tuple(customer, number, outcome).map((all) => command(`reply ${all.join(' ')}`, replies(...all))),
+  fc.tuple(customer, number, age).map((all) => command(`writes ${all.join(' ')}`, writes(...all))),
   move.map((ms) => command(`clock ${ms}`, moves(ms))),
 ]
 
@@ -42,8 +45,8 @@ export const limits: Model<State> = {
     const customers = CUSTOMERS.map((_, place) => `39333777000${place}`)
     // The database dates arrivals by its own clock, so histories happen in the past; the provider writes whole seconds.
     stage.clock?.set(new Date(Math.floor(Date.now() / 1000) * 1000 - 60 * 24 * HOUR_MS))
-    const model = { limits: new Limits(DAILY_LIMIT), customers, chats: new Map<string, Chat>() }
-    return { model, real: await openShop(stage, [{ dailyLimit: DAILY_LIMIT }]) }
+    const model = { limits: new Limits(DAILY_LIMIT), customers, chats: new Map<string, Modelled>() }
+    return { model, real: await openShop(stage, [NUMBER, NUMBER]) }
   },
   commands,
   end: async ({ chats }, shop) => {
@@ -62,48 +65,57 @@ function moves(ms: number): Run {
 }
 
 /** The age of a message on arrival. */
-function writes(who: number, ageMs: number): Run {
-  return async ({ limits: model, customers, chats }, shop) => {
-    const phone = customers[who]!
+function writes(who: number, at: number, ageMs: number): Run {
+  return async (state, shop) => {
+    const phone = state.customers[who]!
     const sentAt = now(shop) - ageMs
     const arrived = ageMs === 0 ? '' : `, ${ageMs / HOUR_MS} h before it arrives`
     await shop.tell(
-      shop.numbers[0]!.events.message({ phone }, 'Hello', { timestamp: sentAt / 1000 }),
-      `${CUSTOMERS[who]} writes${arrived}`,
+      shop.numbers[at]!.events.message({ phone }, 'Hello', { timestamp: sentAt / 1000 }),
+      `${CUSTOMERS[who]} writes to ${nameOf(at)}${arrived}`,
     )
-    model.receive(phone, sentAt)
-    const chat = chats.get(phone) ?? { chatId: await chatOf(shop, phone), unread: 0, texts: 0 }
-    chats.set(phone, { ...chat, unread: chat.unread + 1, texts: chat.texts + 1 })
+    const chat = { customer: phone, at }
+    state.limits.receive(chat, sentAt)
+    const known = await modelled(state, shop, chat)
+    state.chats.set(keyOf(chat), { ...known, unread: known.unread + 1, texts: known.texts + 1 })
   }
 }
 
-async function chatOf(shop: Shop, phone: string): Promise<number> {
-  const found = (await shop.conversations()).find(({ contact }) => contact.phone === phone)
-  if (found === undefined) throw new Wrong(`There is no conversation with ${phone}`)
-  return found.chatId
+async function modelled({ chats }: State, shop: Shop, chat: Chat): Promise<Modelled> {
+  const known = chats.get(keyOf(chat))
+  if (known !== undefined) return known
+  const { channelId } = shop.numbers[chat.at]!
+  const found = (await shop.conversations()).find(
+    ({ contact, sender }) => contact.phone === chat.customer && sender.channelId === channelId,
+  )
+  if (found === undefined) throw new Wrong(`There is no conversation with ${chat.customer} of ${nameOf(chat.at)}`)
+  return { chat, chatId: found.chatId, unread: 0, texts: 0 }
 }
 
-function sends(who: number, outcome: Outcome, isTemplate: boolean): Run {
+function sends(who: number, at: number, outcome: Outcome, isTemplate: boolean): Run {
   return async (state, shop) => {
     const phone = state.customers[who]!
     shop.say(
-      `The shop sends a ${isTemplate ? 'utility template' : 'text'} to ${CUSTOMERS[who]}; the provider ${answerOf(outcome)}`,
+      `The shop sends a ${isTemplate ? 'utility template' : 'text'} from ${nameOf(at)} to ${CUSTOMERS[who]}; the provider ${answerOf(outcome)}`,
     )
     const answer = await withOutcome(shop, outcome, () =>
-      shop.send(phone, isTemplate ? UTILITY : { type: 'text', text: 'An offer' }),
+      shop.send(phone, isTemplate ? UTILITY : { type: 'text', text: 'An offer' }, at),
     )
-    await judge(state, shop, phone, state.limits.send(phone, !isTemplate, outcome, now(shop)), answer)
+    const chat = { customer: phone, at }
+    await judge(state, shop, chat, state.limits.send(chat, !isTemplate, outcome, now(shop)), answer)
   }
 }
 
-function replies(who: number, outcome: Outcome): Run {
+function replies(who: number, at: number, outcome: Outcome): Run {
   return async (state, shop) => {
-    const phone = state.customers[who]!
-    const chat = state.chats.get(phone)
-    if (chat === undefined) return
-    shop.say(`The shop answers ${CUSTOMERS[who]} in the conversation; the provider ${answerOf(outcome)}`)
-    const answer = await withOutcome(shop, outcome, () => shop.reply(chat.chatId, { type: 'text', text: 'An answer' }))
-    await judge(state, shop, phone, state.limits.send(phone, true, outcome, now(shop)), answer)
+    const chat = { customer: state.customers[who]!, at }
+    const known = state.chats.get(keyOf(chat))
+    if (known === undefined) return
+    shop.say(
+      `The shop answers ${CUSTOMERS[who]} in the conversation of ${nameOf(at)}; the provider ${answerOf(outcome)}`,
+    )
+    const answer = await withOutcome(shop, outcome, () => shop.reply(known.chatId, { type: 'text', text: 'An answer' }))
+    await judge(state, shop, chat, state.limits.send(chat, true, outcome, now(shop)), answer)
   }
 }
 
@@ -130,32 +142,27 @@ const ANSWERS: Record<Expected, [status: number, code: string | undefined]> = {
   limit: [429, 'rate_limit_exceeded'],
 }
 
-async function judge(
-  { limits: model, chats, customers }: State,
-  shop: Shop,
-  phone: string,
-  expected: Expected,
-  answer: Answer,
-): Promise<void> {
-  const places = `${model.taken(now(shop)).length} of ${model.dailyLimit} places are taken, the window is ${model.isOpen(phone, now(shop)) ? 'open' : 'closed'}`
+async function judge(state: State, shop: Shop, chat: Chat, expected: Expected, answer: Answer): Promise<void> {
+  const { limits: model, chats, customers } = state
+  const places = `${model.taken(now(shop)).length} of ${model.dailyLimit} places are taken, the window is ${model.isOpen(chat, now(shop)) ? 'open' : 'closed'}`
   same(
-    `The answer to the send to ${CUSTOMERS[customers.indexOf(phone)]} (${places})`,
+    `The answer to the send to ${CUSTOMERS[customers.indexOf(chat.customer)]} (${places})`,
     [answer.status, answer.body.error?.code],
     ANSWERS[expected].filter((one) => one !== undefined).length === 1 ? [200, null] : ANSWERS[expected],
   )
   if (expected === 'window' || expected === 'limit') return
-  const chat = chats.get(phone) ?? { chatId: await chatOf(shop, phone), unread: 0, texts: 0 }
-  chats.set(phone, { ...chat, unread: expected === 'refused' ? chat.unread : 0, texts: chat.texts + 1 })
+  const known = await modelled(state, shop, chat)
+  chats.set(keyOf(chat), { ...known, unread: expected === 'refused' ? known.unread : 0, texts: known.texts + 1 })
 }
 
 async function compare({ limits: model, chats }: State, shop: Shop): Promise<void> {
   const list = await shop.conversations()
   same('The number of conversations', list.length, chats.size)
-  for (const [phone, { chatId, unread }] of chats) {
+  for (const { chat, chatId, unread } of chats.values()) {
     const seen = list.find((one) => one.chatId === chatId) as
       | { unreadMessages: number; window?: { isOpen: boolean } }
       | undefined
     same(`The unread messages of conversation ${chatId}`, seen?.unreadMessages, unread)
-    same(`Whether the window of conversation ${chatId} is open`, seen?.window?.isOpen, model.isOpen(phone, now(shop)))
+    same(`Whether the window of conversation ${chatId} is open`, seen?.window?.isOpen, model.isOpen(chat, now(shop)))
   }
 }

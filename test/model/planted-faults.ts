@@ -96,6 +96,13 @@ export const PLANTED: Planted[] = [
     replace: 'send.dailyLimit !== null && !facts.limit.isCounted',
   },
   {
+    title: 'each number of a portfolio has a daily limit of its own',
+    model: 'limits',
+    file: 'src/senders/sender.ts',
+    find: 'portfolioId === null ?',
+    replace: 'portfolioId !== undefined ?',
+  },
+  {
     title: 'the entry that arrived last counts, whenever it was said',
     model: 'consent',
     file: CONSENT,
