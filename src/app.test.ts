@@ -4,6 +4,7 @@ import pino from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ADMIN_TOKEN } from '../test/api.ts'
 import { createTestDatabase } from '../test/database.ts'
+import { compareAnswers } from '../test/described-answers.ts'
 import { createTestFolder } from '../test/temporary-folder.ts'
 import { buildApp } from './app.ts'
 import { systemClock } from './clock.ts'
@@ -39,6 +40,7 @@ beforeAll(async () => {
       blobStore,
     }),
   )
+  compareAnswers(app)
   await app.ready()
 })
 afterAll(() => app.close())

@@ -11,6 +11,7 @@ import { createRequestLimiter } from '../src/http/rate-limit.ts'
 import { createServer } from '../src/http/server.ts'
 import { newApiSecret, newClientId } from '../src/ids.ts'
 import { createMetrics } from '../src/metrics.ts'
+import { compareAnswers } from './described-answers.ts'
 
 export const ADMIN_TOKEN = 'operator-token-for-tests-0123456789'
 
@@ -51,6 +52,7 @@ export async function createTestApi({
   const bound = maxConnections === undefined ? {} : { maxConnections }
   const app = await createServer({ ...deps, ...bound, apiKeys, sessions, limiter })
   await routes(app)
+  compareAnswers(app)
   await app.ready()
   return { app, apiKeys, sessions }
 }

@@ -6,6 +6,7 @@ import { connect, type Pool } from '../src/db/connect.ts'
 import { forwardMessages } from '../src/webhooks/forward-messages.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { startCutProxy } from './cut-proxy.ts'
+import { compareAnswers } from './described-answers.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 import { eventually, startTestService, uniquePhone } from './service.ts'
 import { register } from './webhook-fixture.ts'
@@ -232,6 +233,7 @@ async function startFaultyApi() {
   const faulty: Pool = connect(proxy.url, { max: 4 })
   const config = { ...service.deps.config, legacyRemovalDate: new Date('2100-01-01T00:00:00Z') }
   const app = await buildApp(createDeps({ ...service.deps, config, db: faulty, workerDb: faulty }))
+  compareAnswers(app)
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const post = async (route: string, { path = route, type = 'application/json', body }: Attempt, key: string) => {
     const response = await fetch(`${url}${path}`, {

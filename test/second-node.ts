@@ -2,6 +2,7 @@ import { freePort } from '../bench/free-port.ts'
 import { buildApp } from '../src/app.ts'
 import { connect } from '../src/db/connect.ts'
 import { createDeps } from '../src/wiring/deps.ts'
+import { compareAnswers } from './described-answers.ts'
 import { atFileEnd } from './file-end.ts'
 import type { TestService } from './service.ts'
 
@@ -12,6 +13,7 @@ export async function startSecondNode({ deps, databaseUrl }: TestService): Promi
   const db = connect(databaseUrl, { optOutKey: 'key-of-the-tests' })
   const config = { ...deps.config, port, baseUrl: origin }
   const app = await buildApp(createDeps({ ...deps, config, db, workerDb: db }))
+  compareAnswers(app)
   await app.listen({ port, host: '127.0.0.1' })
   atFileEnd(async () => {
     await app.close()

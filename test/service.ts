@@ -12,6 +12,7 @@ import { createDeps, type Deps } from '../src/wiring/deps.ts'
 import { startWorkers } from '../src/wiring/workers.ts'
 import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
+import { compareAnswers } from './described-answers.ts'
 import { atFileEnd } from './file-end.ts'
 import { createTestFolder } from './temporary-folder.ts'
 
@@ -51,6 +52,7 @@ export async function startTestService({ config = {}, clock = systemClock, onLog
     blobStore: await openFolderBlobStore(join(folder, 'media'), clock.now()),
   })
   const app = await buildApp(deps)
+  compareAnswers(app)
   const url = await app.listen({ port: settings.port, host: '127.0.0.1' })
   const workers = startWorkers(deps)
   atFileEnd(async () => {

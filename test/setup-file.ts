@@ -1,4 +1,5 @@
-import { afterAll, vi } from 'vitest'
+import { afterAll, afterEach, vi } from 'vitest'
+import { requireDescribedAnswers } from './answer-faults.ts'
 import { endFile } from './file-end.ts'
 
 /** The deadline of a poll for a state ends a run that hangs, and says nothing about speed: a busy machine takes long. */
@@ -10,4 +11,8 @@ vi.waitFor = (callback, options = {}) => {
   return waitFor(callback, { timeout: Math.max(timeout, PATIENCE_MS), ...(interval !== undefined && { interval }) })
 }
 
-afterAll(endFile)
+afterEach(requireDescribedAnswers)
+afterAll(async () => {
+  await endFile()
+  requireDescribedAnswers()
+})
