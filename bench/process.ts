@@ -18,12 +18,14 @@ type Start = {
   ready: RegExp
   /** Another checkout to run it from; absent: this one. */
   root?: string
+  /** How many files it may have open; absent: as many as this process. */
+  openFiles?: number
 }
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url))
 const TICKS_PER_SECOND = 100
 
-/** Starts a program with nothing of our environment but the path; resolves when it says that it is ready. */
+/** Starts a program with nothing of our environment but the path and the test run; resolves when it says that it is ready. */
 export async function startProgram({
   script,
   args = [],
@@ -31,10 +33,12 @@ export async function startProgram({
   outputFile,
   ready,
   root = ROOT,
+  openFiles,
 }: Start): Promise<Program> {
   const output = openSync(outputFile, 'w')
   const command = script.endsWith('.ts') ? [process.execPath, `${root}${script}`] : [`${root}${script}`]
-  const [program = '', ...before] = command
+  const limit = openFiles === undefined ? [] : ['sh', '-c', `ulimit -n ${openFiles}; exec "$@"`, 'sh']
+  const [program = '', ...before] = [...limit, ...command]
   const child = spawn(program, [...before, ...args], {
     stdio: ['ignore', output, output],
     env: { PATH: process.env.PATH ?? '', NODE_OPTIONS: process.env.BENCH_NODE_OPTIONS ?? '', ...TEST_RUN, ...env },

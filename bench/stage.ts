@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { connect, type Pool } from '../src/db/connect.ts'
 import { joinEmbedded } from '../src/db/embedded.ts'
 import type { ProviderName } from '../src/providers/provider-name.ts'
+import { RUN_VARIABLE } from '../test/clean-run.ts'
 import { freePort } from './free-port.ts'
 import { type Load, startLoad } from './load.ts'
 import { childrenOf, cpuSeconds, type Program, startProgram } from './process.ts'
@@ -52,12 +53,12 @@ const BASES: Record<ProviderName, (appId: string) => string> = {
   gupshup: (appId) => `/gupshup/partner/app/${appId}`,
 }
 
-/** Another checkout whose service is started, and settings of that service. */
-export type StageOptions = { root?: string; env?: Record<string, string> }
+/** Another checkout whose service is started, settings of that service, and how many files it may have open. */
+export type StageOptions = { root?: string; env?: Record<string, string>; openFiles?: number }
 
 /** Sets the stage: an empty database, durable as the service makes it. */
-export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}): Promise<Stage> {
-  const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'))
+export async function setStage({ root, env: serviceEnv = {}, openFiles }: StageOptions = {}): Promise<Stage> {
+  const folder = await mkdtemp(join(process.env[RUN_VARIABLE] || tmpdir(), 'parley-bench-'))
   const dataDir = join(folder, 'data')
   const port = await freePort()
   const url = `http://127.0.0.1:${port}`
@@ -78,7 +79,8 @@ export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}
     ADMIN_TOKEN,
     ...serviceEnv,
   }
-  const startService = (env: Record<string, string> = {}) => startServiceIn(folder, { ...ownEnv, ...env }, root)
+  const startService = (env: Record<string, string> = {}) =>
+    startServiceIn(folder, { ...ownEnv, ...env }, { root, openFiles })
   const openDatabase = async () => {
     const { url: databaseUrl } = await joinEmbedded(dataDir)
     return { databaseUrl, db: connect(databaseUrl, { max: 2, applicationName: 'bench' }) }
@@ -116,7 +118,11 @@ export async function setStage({ root, env: serviceEnv = {} }: StageOptions = {}
   return stage
 }
 
-const startServiceIn = (folder: string, env: Record<string, string>, root: string | undefined): Promise<Program> =>
+const startServiceIn = (
+  folder: string,
+  env: Record<string, string>,
+  { root, openFiles }: { root: string | undefined; openFiles: number | undefined },
+): Promise<Program> =>
   startProgram({
     script: 'bin/parley',
     args: ['start'],
@@ -124,6 +130,7 @@ const startServiceIn = (folder: string, env: Record<string, string>, root: strin
     outputFile: join(folder, 'service.log'),
     ready: /(Parley listens on)/,
     ...(root !== undefined && { root }),
+    ...(openFiles !== undefined && { openFiles }),
   })
 
 async function databaseCpuSeconds(dataDir: string): Promise<number> {
