@@ -1,67 +1,7 @@
 import { expect, test } from 'vitest'
 import { routesOf } from './app-routes.ts'
+import { ALLOWED, EVERYONE, NOT_BELOW_PREFIX, WITHOUT_SESSION } from './console-access.ts'
 import { startConsole } from './console-client.ts'
-
-/** The roles that may call each route through the console. */
-const EVERYONE = ['agent', 'developer', 'admin']
-const AGENT = ['agent', 'admin']
-const DEVELOPER = ['developer', 'admin']
-const ADMIN = ['admin']
-const ALLOWED: Record<string, readonly string[]> = {
-  'GET /public/v1/me': EVERYONE,
-  'GET /public/v1/events': EVERYONE,
-  'GET /public/v1/templates/whatsapp': EVERYONE,
-  'GET /public/v1/templates/whatsapp/senders': EVERYONE,
-  'GET /public/v1/custom-fields': EVERYONE,
-  'POST /public/v1/templates/whatsapp/send': AGENT,
-  'GET /public/v1/whatsapp/conversations': AGENT,
-  'GET /public/v1/whatsapp/conversations/:chatId': AGENT,
-  'PATCH /public/v1/whatsapp/conversations/:chatId': AGENT,
-  'POST /public/v1/whatsapp/conversations/:chatId/answering': AGENT,
-  'GET /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
-  'POST /public/v1/whatsapp/conversations/:chatId/messages': AGENT,
-  'GET /public/v1/whatsapp/conversations/:chatId/messages/:id': AGENT,
-  'GET /public/v1/whatsapp/usage': ADMIN,
-  'GET /public/v1/contacts': AGENT,
-  'POST /public/v1/contacts': AGENT,
-  'GET /public/v1/contacts/:id': AGENT,
-  'PUT /public/v1/contacts/:id': AGENT,
-  'DELETE /public/v1/contacts/:id': AGENT,
-  'GET /public/v1/contacts/by-email/:email': AGENT,
-  'POST /public/v1/contacts/import': AGENT,
-  'GET /public/v1/contacts/imports': AGENT,
-  'GET /public/v1/contacts/imports/:id': AGENT,
-  'DELETE /public/v1/contacts/imports/:id': AGENT,
-  'GET /public/v1/contacts/imports/:id/refused': AGENT,
-  'GET /public/v1/contacts/export': ADMIN,
-  'GET /public/v1/contacts/:id/archive': ADMIN,
-  'POST /public/v1/custom-fields': ADMIN,
-  'GET /public/v1/webhooks/registrations': DEVELOPER,
-  'POST /public/v1/webhooks/registrations': DEVELOPER,
-  'GET /public/v1/webhooks/registrations/:id': DEVELOPER,
-  'PUT /public/v1/webhooks/registrations/:id': DEVELOPER,
-  'DELETE /public/v1/webhooks/registrations/:id': DEVELOPER,
-  'GET /public/v1/webhooks/registrations/:id/logs': DEVELOPER,
-  'POST /public/v1/webhooks/registrations/:id/logs/:logId/redeliver': DEVELOPER,
-  'POST /public/v1/webhooks/registrations/:id/redeliver': DEVELOPER,
-  'POST /public/v1/webhooks/registrations/:id/test': DEVELOPER,
-  'GET /public/v1/webhooks/registrations/:id/deliveries': DEVELOPER,
-  'GET /public/v1/webhooks/registrations/:id/deliveries/:deliveryId': DEVELOPER,
-  'GET /public/v1/templates/email': DEVELOPER,
-  'POST /public/v1/templates/email/send': ADMIN,
-  'POST /public/v1/emails': ADMIN,
-  'GET /public/v1/emails/:id/stats': ADMIN,
-  'GET /public/v1/transactionals/:id/stats': ADMIN,
-  'POST /public/v1/console/sign-in-links': ADMIN,
-  'GET /console/api/session': EVERYONE,
-  'DELETE /console/api/session': EVERYONE,
-  'GET /console/api/keys': DEVELOPER,
-  'GET /console/api/sessions': ADMIN,
-  'DELETE /console/api/sessions/:id': ADMIN,
-}
-/** Signing in needs no session; the others take no API key and are not found below the prefix of the console. */
-const WITHOUT_SESSION = /^\S+ \/(?!public\/v1\/|admin\/v1\/|console\/api\/)|^POST \/console\/api\/session$/
-const NOT_BELOW_PREFIX = /^\S+ \/public\/v1\/(webhooks\/whatsapp|[cou]\/)/
 
 const service = await startConsole({ mirrors: true })
 const { createCompany, operator, signIn, codeOf, page: pageOf } = service

@@ -22,6 +22,8 @@ const BUDGETS: Record<Surface, number> = {
   public: 8 * MIB,
   health: MIB,
 }
+/** Bytes of all bodies in flight on all surfaces of this process. */
+export const MOST_BYTES_IN_FLIGHT = Object.values(BUDGETS).reduce((sum, budget) => sum + budget, 0)
 /** The part of a budget that one company has, or one address whose bodies nothing proves yet. */
 const GROUP_SHARE = 1 / 4
 const RETRY_AFTER_SECONDS = 2

@@ -1,4 +1,4 @@
-import { type Answer, type Client, judge, type Limits, type Request, type Secrets } from './client.ts'
+import { type Answer, type Client, judge, type Request, type Secrets } from './client.ts'
 import type { Contract, Operation, Schema } from './operation.ts'
 import type { Random } from './random.ts'
 import type { Tally } from './tally.ts'
@@ -6,7 +6,7 @@ import { thingOf } from './thing.ts'
 import { HOSTILE_BODIES, HOSTILE_HEADERS, HOSTILE_SEGMENTS, HOSTILE_VALUES } from './values.ts'
 import type { World } from './world.ts'
 
-export type FuzzOptions = { requests: number; concurrency: number; limits: Limits; random: Random; secrets: Secrets }
+export type FuzzOptions = { requests: number; concurrency: number; random: Random; secrets: Secrets }
 
 /**
  * Sends requests to every operation of openapi.json by turns: a valid one in which one thing or several are hostile. It
@@ -37,12 +37,12 @@ async function judgeAnswer(
   world: World,
   contract: Contract,
   tally: Tally,
-  { limits, secrets }: FuzzOptions,
+  { secrets }: FuzzOptions,
   operation: Operation,
   request: Request,
   answer: Answer,
 ): Promise<void> {
-  judge(tally, contract, secrets, limits, operation, request, answer)
+  judge(tally, contract, secrets, operation, request, answer)
   if (world.canary.hits() > 0) tally.add('leaks', `a private address was reached after ${operation.name}`)
 }
 

@@ -3,18 +3,23 @@ import { copyWith, FAULTS, UNCOVERED } from './control.ts'
 import { attack } from './run.ts'
 import { COUNTERS, total } from './tally.ts'
 
-/** A short `npm run hostile`, with the same bounds. */
-const options = { seed: 20_261_122, requests: 800 }
+/** Ends a run that hangs. */
+const DEADLINE_MS = 1_800_000
+/**
+ * A short `npm run hostile`, with the same bounds. All of them are counts and ratios: a slow machine raises none, and only a
+ * call that hangs meets a deadline. Delays of healthy calls are printed by `npm run hostile`, and asserted nowhere.
+ */
+const options = { seed: 20_261_122, requests: 600 }
 
-test('hostile input of every kind leaves the counters at zero', async () => {
+test('hostile input of every kind leaves the counters at zero', { timeout: DEADLINE_MS }, async () => {
   const tally = await attack(options)
   expect(tally.findings).toEqual([])
   expect(total(tally)).toBe(0)
   expect(tally.requests).toBeGreaterThan(options.requests)
-}, 600_000)
+})
 
-test('each counter is raised by a service with the fault that it looks for', async () => {
+test('each counter is raised by a service with the fault that it looks for', { timeout: DEADLINE_MS }, async () => {
   const { root, remove } = copyWith(FAULTS)
   const tally = await attack({ ...options, uncovered: UNCOVERED, stage: { root } }).finally(remove)
   expect(COUNTERS.filter((counter) => tally.counts[counter] === 0)).toEqual([])
-}, 600_000)
+})

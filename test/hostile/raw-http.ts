@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { Tally } from './tally.ts'
+import { HANG_MS } from './until-found.ts'
 
 type Malformed = { name: string; bytes: string | Buffer; expected: RegExp }
 
@@ -59,7 +60,7 @@ const MALFORMED: readonly Malformed[] = [
 ]
 
 /** Sends each malformed request over a socket of its own and counts those without a proper answer. */
-export async function sendMalformed(url: string, tally: Tally, timeoutMs = 10_000): Promise<void> {
+export async function sendMalformed(url: string, tally: Tally, timeoutMs = HANG_MS): Promise<void> {
   const { hostname, port } = new URL(url)
   for (const { name, bytes, expected } of MALFORMED) {
     tally.requests++

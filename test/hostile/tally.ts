@@ -1,7 +1,6 @@
 /** The counters that must stay zero, and one line of evidence for each of the first findings. */
 export const COUNTERS = [
   'answers with status 5xx',
-  'slow answers',
   'answers not described',
   'leaks',
   'answers that differ for foreign ids',
@@ -15,6 +14,10 @@ export const COUNTERS = [
   'proven events refused',
   'processor time beyond the bound',
   'answers to other sites',
+  'routes open to a wrong role',
+  'rights beyond a browser key',
+  'limits spent by a browser key',
+  'archives that reach other companies',
 ] as const
 export type Counter = (typeof COUNTERS)[number]
 
@@ -22,6 +25,11 @@ export type Tally = {
   requests: number
   counts: Record<Counter, number>
   findings: string[]
+  /** Of the calls of a healthy company, for each attack; the first is without one. */
+  latencies: { name: string; calls: number; p99Ms: number }[]
+  /** Other figures of the summary, as sentences. */
+  figures: string[]
+  addLatency(name: string, ms: readonly number[]): void
   add(counter: Counter, evidence: string): void
 }
 
@@ -31,10 +39,17 @@ export function createTally(): Tally {
   const counts = Object.fromEntries(COUNTERS.map((counter) => [counter, 0])) as Record<Counter, number>
   const seen = new Set<string>()
   const findings: string[] = []
+  const latencies: Tally['latencies'] = []
   return {
     requests: 0,
     counts,
     findings,
+    latencies,
+    figures: [],
+    addLatency: (name, ms) => {
+      const sorted = ms.toSorted((one, other) => one - other)
+      latencies.push({ name, calls: ms.length, p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? 0 })
+    },
     add: (counter, evidence) => {
       counts[counter]++
       const line = `${counter}: ${evidence.replaceAll(/[^\x20-\x7e]/g, '.').slice(0, 400)}`
@@ -51,4 +66,15 @@ export const total = ({ counts }: Tally): number => Object.values(counts).reduce
 export function tableOf(tally: Tally): string {
   const rows = COUNTERS.map((counter) => `  ${counter.padEnd(42)} ${String(tally.counts[counter]).padStart(7)}`)
   return [`  ${'requests'.padEnd(42)} ${String(tally.requests).padStart(7)}`, ...rows].join('\n')
+}
+
+/** How an attack delays the calls of a healthy company: its 99th percentile, and how often that without an attack it is. */
+export function latencyTableOf({ latencies }: Tally): string {
+  const quiet = latencies[0]?.p99Ms ?? 0
+  const head = `  ${'healthy calls during'.padEnd(42)} ${'calls'.padStart(7)} ${'p99 ms'.padStart(8)} ${'of quiet'.padStart(9)}`
+  const rows = latencies.map(({ name, calls, p99Ms }) => {
+    const ratio = (p99Ms / quiet).toFixed(1)
+    return `  ${name.padEnd(42)} ${String(calls).padStart(7)} ${p99Ms.toFixed(1).padStart(8)} ${`${ratio} x`.padStart(9)}`
+  })
+  return [head, ...rows].join('\n')
 }

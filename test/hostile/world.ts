@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Stage, type StageOptions, setStage } from '../../bench/stage.ts'
+import { type Client, createClient } from './client.ts'
+import { HANG_MS, untilFound } from './until-found.ts'
 
 /** A company of the run: its keys by permissions, and one living and one deleted id of each kind of thing. */
 export type Company = {
@@ -28,11 +31,14 @@ export type ThingName =
   | 'templateFamily'
   | 'senderNumber'
 
+type Headers = Record<string, string>
 /** A credential of the attacker: where its requests go, and their headers. */
-export type Asker = { name: string; prefix: string; headers: Record<string, string> }
+export type Asker = { name: string; prefix: string; headers: Headers }
 
 export type World = {
   stage: Stage
+  /** The checkout whose service runs; absent: this one. */
+  root: string | undefined
   /** The keys of `own`, a session of it in the console, and one of the operator who acts for it. */
   askers: readonly Asker[]
   /** Whose keys the attacker has. */
@@ -40,10 +46,15 @@ export type World = {
   /** The neighbour: every text of it holds FOREIGN_MARK. */
   foreign: Company
   adminToken: string
+  /** The key of a company that no attack is about. */
+  healthyToken: string
   /** A server on a private address that no request may reach. */
   canary: { url: string; hits: () => number }
   stop(): Promise<void>
 }
+
+/** Files that the service may have open: its bound of connections is a part of them. */
+export const OPEN_FILES = 512
 
 export const FOREIGN_MARK = 'neighbour-words-4711'
 /** The sandbox's token: an answer never shows it. */
@@ -52,24 +63,29 @@ const EVENT = 'whatsapp.message.received'
 
 /** A service as a user starts it, with two companies that have one of everything. */
 export async function createWorld(options: StageOptions = {}): Promise<World> {
-  const stage = await setStage(options)
+  const stage = withPatience(await setStage({ ...options, openFiles: OPEN_FILES }))
   const canary = await startCanary()
-  const own = await createCompany(stage, 'own-words')
-  const foreign = await createCompany(stage, FOREIGN_MARK)
+  const healthyToken = await createHealthyKey(stage)
+  const client = createClient(stage.url)
+  const own = await createCompany(stage, client, 'own-words')
+  const foreign = await createCompany(stage, client, FOREIGN_MARK)
+  await client.close()
   return {
     stage,
+    root: options.root,
     askers: [
       ...KEY_NAMES.map((name) => ({ name, prefix: '', headers: { authorization: `Bearer ${own.keys[name]}` } })),
-      { name: 'session', prefix: '/console/api', headers: await signIn(stage.url, own.keys.all) },
+      { name: 'session', prefix: '/console/api', headers: (await signIn(stage.url, own.keys.all)).headers },
       {
         name: 'operator',
         prefix: `/console/api/as/${own.id}`,
-        headers: await signIn(stage.url, stage.adminToken),
+        headers: (await signIn(stage.url, stage.adminToken)).headers,
       },
     ],
     own,
     foreign,
     adminToken: stage.adminToken,
+    healthyToken,
     canary: canary.view,
     stop: async () => {
       canary.server.close()
@@ -78,8 +94,8 @@ export async function createWorld(options: StageOptions = {}): Promise<World> {
   }
 }
 
-/** The headers of a page of the console that has signed in. */
-async function signIn(origin: string, token: string): Promise<Record<string, string>> {
+/** Signs in to the console: the headers of its pages, and the session. */
+export async function signIn(origin: string, token: string): Promise<{ headers: Headers; session: { role?: string } }> {
   const page = { origin, 'sec-fetch-site': 'same-origin' }
   const answer = await fetch(`${origin}/console/api/session`, {
     method: 'POST',
@@ -88,7 +104,28 @@ async function signIn(origin: string, token: string): Promise<Record<string, str
   })
   const cookie = answer.headers.get('set-cookie')?.split(';')[0]
   if (cookie === undefined) throw new Error(`The sign-in to the console failed: ${answer.status}`)
-  return { ...page, cookie }
+  return { headers: { ...page, cookie }, session: Object(await answer.json()) }
+}
+
+/** The operator's calls of a stage, which are sent again while the machine is busy with other things. */
+function withPatience(stage: Stage): Stage {
+  const { operator } = stage
+  stage.operator = async (method, path, body) => {
+    for (const startedAt = performance.now(); ; await sleep(500)) {
+      try {
+        return await operator(method, path, body)
+      } catch (error) {
+        if (!/: 503 /.test(String(error)) || performance.now() - startedAt > HANG_MS) throw error
+      }
+    }
+  }
+  return stage
+}
+
+async function createHealthyKey(stage: Stage): Promise<string> {
+  const { id } = Object(await stage.operator('POST', '/companies', { name: 'Healthy', rateLimitPerMinute: 1_000_000 }))
+  const key = { name: 'Healthy', permissions: ['WhatsApp', 'Transactional'] }
+  return String(Object(await stage.operator('POST', `/companies/${id}/api-keys`, key)).token)
 }
 
 async function startCanary(): Promise<{ server: Server; view: World['canary'] }> {
@@ -103,7 +140,7 @@ async function startCanary(): Promise<{ server: Server; view: World['canary'] }>
   return { server, view: { url: `http://127.0.0.1:${port}/`, hits: () => hits } }
 }
 
-async function createCompany(stage: Stage, words: string): Promise<Company> {
+async function createCompany(stage: Stage, client: Client, words: string): Promise<Company> {
   const { companyId, senders } = await stage.createCompany()
   const [sender] = senders
   if (sender === undefined) throw new Error('The company has no number')
@@ -119,13 +156,11 @@ async function createCompany(stage: Stage, words: string): Promise<Company> {
     ContactsUpsert: String((await createKey(['ContactsUpsert'])).token),
   }
   const api = async (method: string, path: string, body?: unknown, type = 'application/json') => {
-    const answer = await fetch(`${stage.url}/public/v1${path}`, {
-      method,
-      headers: { authorization: `Bearer ${keys.all}`, ...(body !== undefined && { 'content-type': type }) },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    const headers = { authorization: `Bearer ${keys.all}`, ...(body !== undefined && { 'content-type': type }) }
+    const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const request = { method, path: `/public/v1${path}`, headers, ...(sent !== undefined && { body: sent }) }
+    const { status, text } = await client.send(request)
+    if (status >= 300) throw new Error(`${method} ${path}: ${status} ${text}`)
     return JSON.parse(text)
   }
   const twice = async (create: () => Promise<string>, remove: (id: string) => Promise<unknown>) => {
@@ -217,12 +252,9 @@ async function createConversation(
 
 /** The id of a thing that the service makes in the background. */
 async function waitFor(name: string, find: () => Promise<string | number | undefined>): Promise<string> {
-  for (let tries = 0; tries < 400; tries++) {
-    const id = await find()
-    if (id !== undefined) return String(id)
-    await new Promise((resume) => setTimeout(resume, 50))
-  }
-  throw new Error(`The service made no ${name.replace(/^an? /, '')}`)
+  const id = await untilFound(find)
+  if (id === undefined) throw new Error(`The service made no ${name.replace(/^an? /, '')}`)
+  return String(id)
 }
 
 /** A customer's text as Meta posts it. */
