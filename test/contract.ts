@@ -34,6 +34,9 @@ export type Described = {
 /** An answer, as far as openapi.json describes it; without a text only its status and type are compared. */
 export type DescribedAnswer = { status: number; type: string; text?: string | undefined }
 
+/** Statuses whose answers have no body, whatever the handler returns. */
+const BODILESS = [204, 304]
+
 /** openapi.json, and whether it describes an answer. */
 export type Contract = {
   paths: Record<string, Record<string, Described>>
@@ -64,7 +67,7 @@ export function readContract(file: URL = new URL('../openapi.json', import.meta.
       if (declared === undefined) return `status ${status} is not described`
       const { content = {} } = declared.$ref === undefined ? declared : lookUp<Response>(declared.$ref)
       const mime = type.split(';')[0]?.trim() ?? ''
-      if (mime === '' || text === '') return undefined
+      if (mime === '' || text === '' || BODILESS.includes(status)) return undefined
       if (!(mime in content || '*/*' in content)) return `status ${status} with content type ${mime} is not described`
       if (mime !== 'application/json' || content[mime]?.schema === undefined || text === undefined) return undefined
       const body = parse(text)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { MAIL, startMailing } from './email-world.ts'
 
-const { createCompany, db } = await startMailing()
+const { createCompany, createMailing, operator, db } = await startMailing()
 
 test('large mails at once: 8 MiB in one statement, and what was refused as too much is not sent', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
@@ -25,4 +25,15 @@ test('large mails at once: 8 MiB in one statement, and what was refused as too m
     select count(*) as mails from emails where company_id = ${companyId} group by created_at
   `
   expect(Math.max(...statements.map(({ mails }) => mails))).toBeLessThanOrEqual(8)
+}, 300_000)
+
+test('templates and mails that wait for others of their company are not refused for the database', async () => {
+  const { companyId, send } = await createMailing()
+  // Each takes 300 ms of processor time in the worker, one after the other: longer together than a database may take to answer.
+  const html = '{% assign a = (1..2000000) | where_exp: "i", "i > 5" %}'
+  const slow = { name: 'Slow', subject: 'Slow', html }
+  const templates = Array.from({ length: 16 }, () => operator('POST', `/companies/${companyId}/email-templates`, slow))
+  const answers = await Promise.all([...templates, send('ada@example.com')])
+  expect(answers.map(({ status }) => status)).toContain(422)
+  expect(answers.filter(({ body }) => /database/.test(JSON.stringify(body)))).toEqual([])
 }, 300_000)

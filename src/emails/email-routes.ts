@@ -58,7 +58,13 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
     app.post(
       '/public/v1/emails',
       {
-        config: { permissions, errors: ['text 400'], valueFaults: oneShotFaults, onInvalid: refuseEmail('to') },
+        config: {
+          permissions,
+          waitsForWorker: true,
+          errors: ['text 400'],
+          valueFaults: oneShotFaults,
+          onInvalid: refuseEmail('to'),
+        },
         schema: {
           tags,
           operationId: 'sendEmail',
@@ -108,6 +114,7 @@ export function emailRoutes(deps: EmailDeps): FastifyPluginAsyncTypebox {
       {
         config: {
           permissions,
+          waitsForWorker: true,
           errors: TEMPLATE_EMAIL_ERRORS,
           valueFaults: templateEmailFaults,
           onInvalid: refuseEmail('recipient'),

@@ -9,6 +9,8 @@ declare module 'fastify' {
     waitsForOthers?: boolean
     /** The route may take long, as long as the database answers at all. */
     takesLong?: boolean
+    /** The route waits for the worker of mails, which bounds that wait, and for the database. */
+    waitsForWorker?: boolean
   }
 }
 
@@ -81,9 +83,10 @@ function sweep(): void {
 export function boundHandlers(app: FastifyInstance, db: Db): void {
   app.addHook('onRoute', (route) => {
     const { handler } = route
-    const { waitsForOthers, takesLong } = route.config ?? {}
+    const { waitsForOthers, takesLong, waitsForWorker } = route.config ?? {}
+    const hasHeartbeat = takesLong || waitsForWorker
     if (waitsForOthers) return
-    const bound = takesLong ? (answer: Promise<unknown>) => withHeartbeat(db, answer) : withTimeout<unknown>
+    const bound = hasHeartbeat ? (answer: Promise<unknown>) => withHeartbeat(db, answer) : withTimeout<unknown>
     route.handler = function (request, reply) {
       const answer: unknown = handler.call(this, request, reply)
       // A handler that promises nothing has answered already, and waited for nothing.

@@ -88,6 +88,7 @@ function transactionalRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
       {
         config: {
           permissions: ['Transactional'],
+          waitsForWorker: true,
           errors: [...TEMPLATE_EMAIL_ERRORS, 'gone'],
           valueFaults: templateEmailFaults,
           onInvalid: refuseEmail('recipient'),

@@ -40,7 +40,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.post(
       TEMPLATES,
       {
-        config: { ...config, valueFaults: emailTemplateFaults },
+        config: { ...config, waitsForWorker: true, valueFaults: emailTemplateFaults },
         schema: {
           tags,
           operationId: 'createEmailTemplate',
@@ -99,7 +99,7 @@ export function emailAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox 
     app.patch(
       TEMPLATE,
       {
-        config: { ...config, valueFaults: emailTemplateFaults },
+        config: { ...config, waitsForWorker: true, valueFaults: emailTemplateFaults },
         schema: {
           tags,
           operationId: 'updateEmailTemplate',
