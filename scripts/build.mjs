@@ -11,12 +11,7 @@ const dist = join(root, 'dist')
 run('node', ['scripts/setup.mjs'])
 rmSync(dist, { recursive: true, force: true })
 run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
-for (const folder of [
-  'migrations',
-  'console/dist',
-  'packages/parley-postgres/src',
-  'packages/parley-postgres/LICENSE',
-]) {
+for (const folder of ['migrations', 'console/dist']) {
   cpSync(join(root, folder), join(dist, folder), { recursive: true })
 }
 cpSync(join(root, 'src'), join(dist, 'src'), {
@@ -28,8 +23,8 @@ cpSync(join(root, 'sandbox'), join(dist, 'sandbox'), {
   filter: (path) => ['', '.json'].includes(extname(path)),
 })
 
-const { name, version, type, imports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type, imports }, null, 2)}\n`)
+const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)
 
 function run(program, args) {
   const { status } = spawnSync(program, args, { cwd: root, stdio: ['ignore', 2, 2] })

@@ -62,8 +62,9 @@ describe('imports go down only', () => {
     expect(offenders(({ file, target }) => isAdapter(target) && !isAdapter(file) && !isWiring(file))).toEqual([])
   })
 
-  test('the database driver only in db and stores', () => {
-    expect(offenders(({ file, target }) => target === '#postgres' && !/^src\/db\/|-store\.ts$/.test(file))).toEqual([])
+  test('the database driver only in db', () => {
+    const isDriver = (target: string) => /^(pg|pg-.*|postgres-array)$|^src\/db\/driver\//.test(target)
+    expect(offenders(({ file, target }) => isDriver(target) && !file.startsWith('src/db/'))).toEqual([])
   })
 
   test('fastify only in http, routes and app', () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../src/db/connect.ts'
-import { startPostgres } from './faults/postgres.ts'
+import { type Loss, startPostgres } from './faults/postgres.ts'
 import { until } from './parley-process.ts'
 
 const TIMEOUT = 300_000
@@ -61,6 +61,37 @@ test(
     const numbers = new Set(kept.map(({ number }) => number))
     expect(committed.filter((number) => !numbers.has(number))).toEqual([])
     await pool.end()
+  },
+  TIMEOUT,
+)
+
+test.each<Loss>(['kill', 'freeze'])(
+  'a listener gets notices of the promoted standby after a %s of the primary',
+  async (loss) => {
+    const postgres = await setUp()
+    const pool = connect(postgres.url, { max: 2, answerTimeoutMs: 5_000 })
+    onTestFinished(() => pool.end({ timeout: 0 }))
+    const notices: string[] = []
+    let begun = 0
+    const listening = await pool.listen(
+      'changes',
+      (notice) => notices.push(notice),
+      () => {
+        begun += 1
+      },
+    )
+    await pool`select pg_notify('changes', 'before')`
+    await until('it gets the first', () => notices.includes('before'))
+    await postgres.promote(loss)
+    // A statement notices that the server is silent; the notice of a time without listening is lost.
+    const notify = () => pool`select pg_notify('changes', 'after')`.catch(() => {})
+    await until('it gets one of the new primary', async () => {
+      await notify()
+      return notices.includes('after')
+    })
+    expect(begun).toBe(2)
+    await listening.unlisten()
+    expect(await pool`select from pg_stat_activity where query like 'listen%' and pid <> pg_backend_pid()`).toEqual([])
   },
   TIMEOUT,
 )

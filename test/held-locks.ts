@@ -1,5 +1,5 @@
 import { expect, onTestFinished, vi } from 'vitest'
-import type { Pool } from '../src/db/connect.ts'
+import type { Db, Pool } from '../src/db/connect.ts'
 
 /** Waits until a session of the database waits for a lock: one with this application name, if it is given. */
 export const untilBlocked = (db: Pool, applicationName?: string): Promise<void> =>
@@ -20,14 +20,14 @@ export async function endBlocked(db: Pool): Promise<void> {
   `
 }
 
-/** Runs a statement in a transaction that stays open; returns what rolls it back, which the end of the test does too. */
-export async function holdOpen(db: Pool, statement: string): Promise<() => Promise<void>> {
+/** Runs work, or a statement, in a transaction that stays open; returns what rolls it back, which the end of the test does too. */
+export async function holdOpen(db: Pool, work: string | ((tx: Db) => Promise<unknown>)): Promise<() => Promise<void>> {
   const isHeld = Promise.withResolvers<void>()
   const isReleased = Promise.withResolvers<void>()
   const rolledBack = new Error('rolled back')
   const holding = db
     .begin(async (tx) => {
-      await tx.unsafe(statement)
+      await (typeof work === 'string' ? tx.unsafe(work) : work(tx))
       isHeld.resolve()
       await isReleased.promise
       throw rolledBack

@@ -13,7 +13,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Generated files, copies of other projects, and this file. */
 const EXCLUDED =
-  /^(client\/src\/generated\/|packages\/parley-postgres\/(src|types)\/|schema\.sql|package-lock\.json|console\/api\.ts|test\/fixtures\/|test\/language\.test\.ts)/
+  /^(client\/src\/generated\/|schema\.sql|package-lock\.json|console\/api\.ts|test\/fixtures\/|test\/language\.test\.ts)/
 
 /** A private word, and the standard word for it. Matched in names, split into words, and in texts. */
 const PRIVATE_WORDS: readonly (readonly [RegExp, string])[] = [

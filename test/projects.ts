@@ -4,7 +4,7 @@ import { dirname, join, normalize } from 'node:path'
 /** The needs of a test file: only its own process, a database of the run's server, or processes of its own. */
 export type Project = 'unit' | 'database' | 'process'
 
-const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'packages', 'client', 'console', 'deploy', 'examples']
+const FOLDERS = ['src', 'sandbox', 'test', 'bench', 'client', 'console', 'deploy', 'examples']
 
 /** Starts programs: the service, a database server, a browser. */
 const STARTS_PROCESSES =

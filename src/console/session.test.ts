@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../test/api.ts'
 import { startConsole } from '../../test/console-client.ts'
 import { eventually } from '../../test/service.ts'
-import type { Db } from '../db/connect.ts'
 import { expireData } from '../wiring/expire-data.ts'
 import { createSessions } from './session.ts'
 
@@ -170,19 +169,10 @@ describe('signing in', () => {
 /** How many statements an attempt sends, through sessions that remember nothing yet. */
 async function statementsOf(token: string): Promise<number> {
   let count = 0
-  const counting = new Proxy(db, {
-    apply: (target, self, args) => {
-      const made: unknown = Reflect.apply(target, self, args)
-      if (made instanceof Promise && 'handler' in made && typeof made.handler === 'function') {
-        const { handler } = made
-        made.handler = (query: unknown) => {
-          count += 1
-          return handler(query)
-        }
-      }
-      return made
-    },
-  }) as Db
+  const counting = db.gated(() => (start) => {
+    count += 1
+    return start()
+  })
   const sessions = createSessions({ ...deps, db: counting, apiKeys: { findCaller: deps.apiKeys.findCaller } })
   const before = count
   await sessions.signIn(token, { agent: '' }).catch(() => {})

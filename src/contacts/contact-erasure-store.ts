@@ -88,7 +88,7 @@ export type KeptOptOut = { readonly channel: Channel; readonly identity: string;
 
 /**
  * Keeps opt-outs under the keyed hash of their identities.
- * @throws PostgresError 23514 when the session has no key for it
+ * @throws DatabaseError 23514 when the session has no key for it
  */
 export async function keepOptOuts(tx: Db, companyId: number, kept: readonly KeptOptOut[]): Promise<void> {
   const rows = kept.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
+import { holdOpen } from '../../test/held-locks.ts'
 import { propertyRuns } from '../../test/property-runs.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
@@ -340,9 +341,7 @@ test('writes that wait for a lock hold no connection, and do not delay other com
   const [companyId, other] = [await newCompany(), await newCompany()]
   const phone = '393331230000'
   const pool = pools[0]!
-  const holder = await pools[1]!.reserve()
-  await holder`begin`
-  await lockCustomers(holder, [{ companyId, identity: phone }])
+  const release = await holdOpen(pools[1]!, (tx) => lockCustomers(tx, [{ companyId, identity: phone }]))
   const array = Array.from({ length: 1000 }, (_, i) => ({ email: `w${i}@x.org`, phone }))
   const waiting = [
     ...Array.from({ length: 12 }, () => upsert(companyId, 0, array)),
@@ -359,8 +358,7 @@ test('writes that wait for a lock hold no connection, and do not delay other com
     `
     expect(row!.blocked).toBe(0)
   }
-  await holder`rollback`
-  holder.release()
+  await release()
   await Promise.all(waiting)
   expect(await peopleOf(companyId)).toHaveLength(1)
   await checkHouse(companyId)

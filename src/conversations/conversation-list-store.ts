@@ -1,5 +1,4 @@
-import type postgres from '#postgres'
-import type { Db } from '../db/connect.ts'
+import type { Db, Fragment } from '../db/connect.ts'
 import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
 import {
   type ConversationFilter,
@@ -146,7 +145,6 @@ export const listConversationsByIds = (db: Db, companyId: number, ids: readonly 
 /** Conversations of one contact that a search looks at: a contact has one for each connected number. */
 const MAX_OF_CONTACT = 100
 
-type Fragment = postgres.PendingQuery<postgres.Row[]>
 type Stretch = {
   order: 'asc' | 'desc'
   offset: number

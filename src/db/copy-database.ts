@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams'
 import { StartError } from '../start-error.ts'
-import type { Db, Pool } from './connect.ts'
+import type { Db, Pool, Transaction } from './connect.ts'
 
 export type Copied = { table: string; rows: number }
 
@@ -86,9 +87,9 @@ async function createPartitions(from: Db, to: Db): Promise<void> {
   }
 }
 
-async function copyTable(from: Db, to: Db, { name, columns }: Table): Promise<Copied> {
-  const rows = await from.unsafe(`copy (select ${columns} from ${name}) to stdout`).readable()
-  await pipeline(rows, await to.unsafe(`copy ${name} (${columns}) from stdin`).writable())
+async function copyTable(from: Transaction, to: Transaction, { name, columns }: Table): Promise<Copied> {
+  const rows = from.copy(copyTo(`copy (select ${columns} from ${name}) to stdout`))
+  await pipeline(rows, to.copy(copyFrom(`copy ${name} (${columns}) from stdin`)))
   const [before, after] = [await countRows(from, name), await countRows(to, name)]
   if (before !== after) throw new StartError(`Of the ${before} rows of ${name}, ${after} were copied: nothing was kept`)
   return { table: name, rows: after }

@@ -4,8 +4,8 @@ import { promotedBy } from '../../test/promoted.ts'
 
 const { db } = await createTestDatabase()
 
-// With the upstream driver, half of the parameters and rows of statements survive into the old generation, where
-// collecting them is expensive (docs/decisions/0005-a-driver-of-our-own.md).
+// With postgres.js, half of the parameters and rows of statements survived into the old generation, where collecting them is
+// expensive (docs/decisions/0005-a-driver-of-our-own.md, the sixth defect).
 test.each([
   ['statements', () => db`select repeat(${'x'.repeat(900)}, 1) as words from generate_series(1, 20)`],
   [

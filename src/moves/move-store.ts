@@ -1,4 +1,4 @@
-import type { Db, Pool } from '../db/connect.ts'
+import type { Db, Fragment, Pool } from '../db/connect.ts'
 import { NO_WORKER } from '../jobs/job-table.ts'
 import { MOVED_TABLES, type MovedTable } from './moved-tables.ts'
 
@@ -72,23 +72,34 @@ export async function schemaDigest(db: Db): Promise<string> {
 /** The rows of one table that belong to the company, in batches. */
 export async function* movedRowsOf(tx: Db, table: MovedTable, companyId: number): AsyncGenerator<string[]> {
   const key = tx(table === 'companies' ? 'id' : 'company_id')
-  const cursor = tx<{ row: string }[]>`
-    select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}
-  `.cursor(ROWS_AT_ONCE)
-  for await (const rows of cursor) yield rows.map(({ row }) => row)
+  const all = tx`select to_jsonb(moved)::text as row from ${tx(table)} as moved where moved.${key} = ${companyId}`
+  for await (const rows of readInBatches<{ row: string }>(tx, all)) yield rows.map(({ row }) => row)
 }
 
 /** The stored files of a company: media, and lists that wait to be imported. */
 export async function* movedBlobsOf(tx: Db, companyId: number): AsyncGenerator<{ key: string; mimeType: string }[]> {
-  const cursor = tx<{ key: string; mimeType: string }[]>`
+  yield* readInBatches(
+    tx,
+    tx`
     select storage_key as key, coalesce(mime_type, 'application/octet-stream') as mime_type
     from media
     where company_id = ${companyId} and state = 'stored'
     union all
     select storage_key, 'application/octet-stream' from contact_imports
     where company_id = ${companyId} and storage_key is not null
-  `.cursor(ROWS_AT_ONCE)
-  for await (const rows of cursor) yield [...rows]
+    `,
+  )
+}
+
+/** The rows of a query, 500 at a time: a transaction reads one query after the other so. */
+async function* readInBatches<T>(tx: Db, query: Fragment): AsyncGenerator<T[]> {
+  await tx`declare moved_rows no scroll cursor for ${query}`
+  for (;;) {
+    const rows = await tx.unsafe<T[]>(`fetch ${ROWS_AT_ONCE} from moved_rows`)
+    if (rows.length === 0) break
+    yield [...rows]
+  }
+  await tx`close moved_rows`
 }
 
 /** Inserts rows as they were, all of them for the company. Jobs get ids of this installation. */
@@ -152,7 +163,7 @@ const listSequences = (tx: Db): Promise<Sequence[]> => tx<Sequence[]>`
 
 const isWithinCompany = (table: MovedTable): boolean => table !== 'companies' && table !== 'jobs'
 
-async function advance(tx: Db, sequence: string, highest: ReturnType<Db>): Promise<void> {
+async function advance(tx: Db, sequence: string, highest: Fragment): Promise<void> {
   await tx`
     select setval(${sequence}, highest.id)
     from (select (${highest}) as id) as highest

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, type Fragment, jsonRows } from '../db/connect.ts'
 import type { RecordEventName } from '../record-change.ts'
 import { MESSAGE_RECEIVED } from './events/message-received.ts'
 
@@ -69,7 +69,7 @@ export async function eraseRecordEvents(
 }
 
 /** Erases the envelopes that a statement names: day, event, event_id, erased, delivery_ids. */
-async function eraseNamed(db: Db, companyId: number, named: ReturnType<Db>): Promise<void> {
+async function eraseNamed(db: Db, companyId: number, named: Fragment): Promise<void> {
   await db`
     with name as materialized (${named}),
     blank as (

@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import type { Db, Fragment } from '../db/connect.ts'
 
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'dead', 'skipped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
@@ -75,7 +75,7 @@ export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly num
     `,
   )
 
-function selectDeliveries(db: Db, companyId: number, page: ReturnType<Db>): Promise<Delivery[]> {
+function selectDeliveries(db: Db, companyId: number, page: Fragment): Promise<Delivery[]> {
   return db<Delivery[]>`
     select
       page.id, page.registration_id, page.event, page.event_id, page.status, page.attempts, page.created_at,

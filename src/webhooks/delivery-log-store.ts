@@ -1,4 +1,4 @@
-import type { Db } from '../db/connect.ts'
+import type { Db, Fragment } from '../db/connect.ts'
 import type { DeliveryRef } from './delivery-store.ts'
 
 export const MAX_LOG_ROWS = 100
@@ -47,7 +47,7 @@ export async function listLogs(
     from deliveries
     where ${ofRegistration} and sent_at is not null ${page}
   )`
-  const otherAttempts = (outcome: ReturnType<Db>) => db`(
+  const otherAttempts = (outcome: Fragment) => db`(
     select id, delivery_id, attempt, response, status_code, error_message, dead_lettered, sent_at, created_at
     from delivery_attempts
     where ${ofRegistration} and ${outcome} ${page}

@@ -56,7 +56,7 @@ export function createClient(url: string, localAddress = '127.0.0.1', connection
 export type Secrets = { everywhere: readonly string[]; foreign: string }
 
 const TRACES =
-  /node:internal|\.ts:\d+:\d+|\bselect .{1,200} from |\binsert into |SQLSTATE|PostgresError|violates .* constraint/
+  /node:internal|\.ts:\d+:\d+|\bselect .{1,200} from |\binsert into |SQLSTATE|DatabaseError|violates .* constraint/
 
 /** The provider of a number that the fuzz connects: the fault is not the service's. */
 const UNREACHABLE_PROVIDER = /The provider could not be reached/

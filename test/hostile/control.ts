@@ -7,7 +7,7 @@ import type { Operation } from './operation.ts'
 import type { Counter } from './tally.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const NEEDED = ['bin', 'src', 'sandbox', 'migrations', 'packages', 'package.json']
+const NEEDED = ['bin', 'src', 'sandbox', 'migrations', 'package.json']
 
 /** A change of the service's source that raises a counter: the text that is replaced wherever it stands in the file. */
 export type Fault = { raises: Counter; file: string; text: string; replacement: string }

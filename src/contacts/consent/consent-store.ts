@@ -91,7 +91,7 @@ type ContactKey = { readonly companyId: number; readonly contactId: number }
 
 /**
  * Locks living contacts before the ledger is read.
- * @throws PostgresError 55P03 when it does not wait and another transaction has one of them
+ * @throws DatabaseError 55P03 when it does not wait and another transaction has one of them
  */
 export const lockContacts = (tx: Db, contacts: readonly ContactKey[], waits: boolean) =>
   tx<(ContactKey & { phoneIdentity: string | null })[]>`

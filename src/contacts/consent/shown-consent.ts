@@ -75,7 +75,7 @@ export async function refreshConsents(tx: Db, keys: readonly PersonKey[]): Promi
 
 /**
  * The same for these contacts alone.
- * @throws PostgresError 55P03 when it does not wait and another transaction has one of them
+ * @throws DatabaseError 55P03 when it does not wait and another transaction has one of them
  */
 export async function refreshContacts(
   tx: Db,

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
+import { holdOpen } from '../../../test/held-locks.ts'
 import { createCompany } from '../../../test/world.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { createCompanySlots } from '../../db/company-slots.ts'
@@ -49,9 +50,7 @@ test('a contact that is refused leaves the contacts that came with it', async ()
 test('a contact that another process has locked does not delay the contacts that came with it', async () => {
   const companyId = await createCompany(db)
   const other = connect(url, { max: 1 })
-  const holder = await other.reserve()
-  await holder`begin`
-  await lockCustomers(holder, [{ companyId, identity: `mailto:${emailOf(3)}` }])
+  const release = await holdOpen(other, (tx) => lockCustomers(tx, [{ companyId, identity: `mailto:${emailOf(3)}` }]))
   let isWritten = false
   const answers = Array.from({ length: 6 }, (_, n) => upsert(companyId, { email: emailOf(n) }))
   void answers[3]!.then(() => {
@@ -59,8 +58,7 @@ test('a contact that another process has locked does not delay the contacts that
   })
   await Promise.all(answers.filter((_, n) => n !== 3))
   expect(isWritten).toBe(false)
-  await holder`rollback`
-  holder.release()
+  await release()
   await expect(answers[3]).resolves.toMatchObject([{ email: emailOf(3) }])
   await other.end()
 })

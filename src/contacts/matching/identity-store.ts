@@ -42,7 +42,7 @@ export type Match = Contact & { readonly emailKey: string | null; readonly ident
  *
  * Their rows stay locked until the transaction ends. Undefined when one of them changed since it was found.
  *
- * @throws PostgresError 55P03 when another transaction has locked one of the rows.
+ * @throws DatabaseError 55P03 when another transaction has locked one of the rows.
  */
 export async function readMatches(
   tx: Db,

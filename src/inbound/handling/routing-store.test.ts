@@ -9,7 +9,7 @@ test('secrets are demanded of events until the sender that carries them is remov
   const companyId = await createCompany(db)
   const id = await createSender(db, companyId, 'WABA1')
   const set = (secret: 'app_secret' | 'webhook_secret', value: string | null) =>
-    db`update senders set ${db({ [secret]: value })} where (company_id, id) = (${companyId}, ${id})`
+    db`update senders set ${db(secret)} = ${value} where (company_id, id) = (${companyId}, ${id})`
   const remove = (at: Date | null) =>
     db`update senders set deleted_at = ${at} where (company_id, id) = (${companyId}, ${id})`
   for (const secret of ['app_secret', 'webhook_secret'] as const) {

@@ -1,16 +1,12 @@
-import postgres from '@parley/postgres'
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { connect } from '../connect.ts'
 
 const { db, url } = await createTestDatabase()
 await db`create table notes (words text)`
 
-/** A driver as the package gives it, with nothing of Parley around it. */
 function open() {
-  const address = new URL(url)
-  const host = address.searchParams.get('host') ?? ''
-  address.searchParams.delete('host')
-  const sql = postgres(address.toString(), { host, max: 2, connection: { application_name: 'driver' } })
+  const sql = connect(url, { max: 2, applicationName: 'driver' })
   onTestFinished(() => sql.end({ timeout: 0 }))
   return sql
 }

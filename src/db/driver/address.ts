@@ -1,0 +1,64 @@
+import { StartError } from '../../start-error.ts'
+import { type Tls, takeTls } from '../tls.ts'
+
+/** A server: `host` is a name, an address, or the folder of a Unix socket. Absent: the defaults of libpq, PGHOST and PGPORT. */
+export type Host = { host?: string; port?: number }
+
+/** Which servers of an address are used. */
+const SESSION_ATTRIBUTES = ['any', 'read-write', 'read-only', 'primary', 'standby'] as const
+export type SessionAttributes = (typeof SESSION_ATTRIBUTES)[number]
+
+export type DatabaseAddress = {
+  hosts: Host[]
+  user: string | undefined
+  password: string | undefined
+  database: string | undefined
+  tls: Tls
+  attributes: SessionAttributes
+  /** Further parameters: settings of the session. */
+  settings: Record<string, string>
+}
+
+const ADDRESS = /^postgres(?:ql)?:\/\/(?:([^@/?]*)@)?([^/?]*)(\/[^?]*)?(?:\?(.*))?$/
+
+/**
+ * Reads an address with libpq's meaning: several hosts, `host=/folder` for a Unix socket, `target_session_attrs`, and the
+ * parameters of TLS. Addresses with several hosts are no URL to the platform's parser.
+ *
+ * @throws StartError when the address or a parameter can't be read
+ */
+export function readAddress(url: string): DatabaseAddress {
+  const [isAddress, user = '', places = '', path = '', query = ''] = ADDRESS.exec(url) ?? []
+  if (isAddress === undefined) throw new StartError('DATABASE_URL must begin with postgres://')
+  const parameters = new URLSearchParams(query)
+  const tls = takeTls(parameters) ?? false
+  const attributes = take(parameters, 'target_session_attrs') ?? 'any'
+  if (!isAttributes(attributes)) throw new StartError(`target_session_attrs ${attributes} is not supported`)
+  const folder = take(parameters, 'host')
+  const hosts = places.split(',').map(readHost)
+  const [name, password] = user.split(/:(.*)/s).map(decodeURIComponent)
+  return {
+    hosts: folder === undefined ? hosts : [{ ...hosts[0], host: folder }],
+    user: name || undefined,
+    password: password || undefined,
+    database: decodeURIComponent(path.slice(1)) || undefined,
+    tls,
+    attributes,
+    settings: Object.fromEntries(parameters),
+  }
+}
+
+function take(parameters: URLSearchParams, name: string): string | undefined {
+  const value = parameters.get(name) ?? undefined
+  parameters.delete(name)
+  return value
+}
+
+const isAttributes = (text: string): text is SessionAttributes => SESSION_ATTRIBUTES.some((name) => name === text)
+
+/** `host:port`; an address of IPv6 is in brackets. */
+function readHost(place: string): Host {
+  const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(decodeURIComponent(place)) ?? []
+  const name = host.replaceAll(/^\[|\]$/g, '')
+  return { ...(name !== '' && { host: name }), ...(port !== undefined && { port: Number(port) }) }
+}

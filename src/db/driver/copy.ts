@@ -1,0 +1,38 @@
+import { type Connection, Query } from 'pg'
+import type { from, to } from 'pg-copy-streams'
+import { withCode } from './connection-error.ts'
+
+export type CopyStream = ReturnType<typeof from> | ReturnType<typeof to>
+
+const PgQuery: new (text: string) => object = Query
+
+/** Runs a stream of pg-copy-streams on a pipelining client, which takes no other class than its own. */
+export class CopyExecution extends PgQuery {
+  readonly #stream: CopyStream
+
+  constructor(stream: CopyStream) {
+    super('')
+    this.#stream = stream
+  }
+
+  submit(connection: Connection): null {
+    this.#stream.submit(connection)
+    return null
+  }
+
+  handleCopyInResponse(connection: Connection): void {
+    this.#stream.handleCopyInResponse?.(connection)
+  }
+
+  handleCommandComplete(message: { text: string }): void {
+    this.#stream.handleCommandComplete(message)
+  }
+
+  handleReadyForQuery(): void {
+    this.#stream.handleReadyForQuery()
+  }
+
+  handleError(error: Error): void {
+    this.#stream.handleError(withCode(error))
+  }
+}

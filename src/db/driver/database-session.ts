@@ -1,0 +1,162 @@
+import type { Client, Submittable } from 'pg'
+import { monotonicMs } from '../../clock.ts'
+import { connectionError, withCode } from './connection-error.ts'
+import { PreparedStatements } from './prepared-statements.ts'
+
+/** Connections that are older are replaced when they are idle. */
+const LIFETIME_MS = 60 * 60 * 1000
+/** How often a silent session is waited for anew while its server answers others. */
+const SILENCES_MAX = 5
+/** Into how many looks the wait for a silent server is divided. */
+const LOOKS = 4
+
+/** How a silent server is noticed. */
+export type Watch = {
+  /** How long a statement waits for an answer before the server is asked. */
+  answerMs: number
+  /** Whether the server of the session answers others. */
+  isAlive(): Promise<boolean>
+  /** It does not answer at all: its other sessions are as dead. */
+  onSilentServer(): void
+}
+
+/** The pool, as its sessions see it. */
+export type SessionOwner = {
+  onIdle(session: DatabaseSession): void
+  onLost(session: DatabaseSession, error: Error): void
+}
+
+/**
+ * A connection: statements are sent without waiting for the answers to those before. Its state ends with its socket: a session
+ * that is lost is never used again.
+ */
+export class DatabaseSession {
+  readonly client: Client
+  readonly statements = new PreparedStatements()
+  readonly #expiresAt = monotonicMs() + LIFETIME_MS
+  #owner: SessionOwner | undefined
+  #inFlight = 0
+  /** The transaction that the session is reserved for. */
+  #reservation: { onLost(error: Error): void } | undefined
+  #isReleased = false
+  #error: Error | undefined
+  #isCorked = false
+
+  constructor(client: Client, watch: Watch | undefined) {
+    this.client = client
+    client.on('error', (error) => this.destroy(error))
+    client.on('end', () => this.destroy(connectionError('CONNECTION_CLOSED', 'The server closed the connection')))
+    client.connection.on('readyForQuery', () => this.#onReady())
+    if (watch !== undefined) this.#watch(watch)
+  }
+
+  get inFlight(): number {
+    return this.#inFlight
+  }
+
+  get isReserved(): boolean {
+    return this.#reservation !== undefined
+  }
+
+  get isExpired(): boolean {
+    return monotonicMs() > this.#expiresAt
+  }
+
+  belongTo(owner: SessionOwner): void {
+    this.#owner = owner
+    if (this.client.connection.stream.destroyed)
+      this.destroy(connectionError('CONNECTION_CLOSED', 'The connection is lost'))
+  }
+
+  /** Sends a query of `pg`. Each is answered by exactly one ReadyForQuery. */
+  execute(query: Submittable & { handleError(error: Error): void }): void {
+    if (this.#error === undefined) {
+      this.#inFlight += 1
+      this.client.query(query)
+    } else query.handleError(this.#error)
+  }
+
+  /** Until `release`, nothing but the transaction uses the session. */
+  reserve(reservation: { onLost(error: Error): void }): void {
+    this.#reservation = reservation
+    this.#isReleased = false
+  }
+
+  /** Ends the reservation when all is answered: a session that the server has ended may only wait for its socket to close. */
+  release(): void {
+    this.#isReleased = true
+    if (this.#inFlight === 0) this.#onIdle()
+  }
+
+  /** All messages of this round of the event loop go in one write. */
+  corkForNow(): void {
+    if (this.#isCorked) return
+    const { stream } = this.client.connection
+    this.#isCorked = true
+    stream.cork()
+    process.nextTick(() => {
+      this.#isCorked = false
+      stream.uncork()
+    })
+  }
+
+  /** Ends a session that is idle; resolves when its socket is closed. */
+  async close(): Promise<void> {
+    this.#lose(connectionError('CONNECTION_ENDED', 'The connection is closed'))
+    await this.client.end()
+  }
+
+  /** Ends it whatever runs on it. */
+  destroy(error: Error): void {
+    this.#lose(error)
+    const { stream } = this.client.connection
+    if (!stream.destroyed) stream.destroy(error)
+  }
+
+  #lose(reason: Error): void {
+    if (this.#error !== undefined) return
+    const error = withCode(reason)
+    this.#error = error
+    const reservation = this.#reservation
+    this.#reservation = undefined
+    this.#owner?.onLost(this, error)
+    reservation?.onLost(error)
+  }
+
+  #onReady(): void {
+    this.#inFlight -= 1
+    if (this.#inFlight === 0 && (this.#isReleased || this.#reservation === undefined)) this.#onIdle()
+  }
+
+  #onIdle(): void {
+    if (this.#error !== undefined) return
+    this.#reservation = undefined
+    if (this.client.getTransactionStatus() === 'I') this.#owner?.onIdle(this)
+    else this.destroy(connectionError('CONNECTION_CLOSED', 'A transaction was left open'))
+  }
+
+  #watch({ answerMs, isAlive, onSilentServer }: Watch): void {
+    const { stream } = this.client.connection
+    const quiet = { sinceMs: monotonicMs(), bytesRead: 0, silences: 0 }
+    let isAsking = false
+    const look = async () => {
+      if (this.#inFlight === 0 || quiet.bytesRead !== bytesReadOf(stream)) {
+        Object.assign(quiet, { sinceMs: monotonicMs(), bytesRead: bytesReadOf(stream), silences: 0 })
+      }
+      if (isAsking || monotonicMs() - quiet.sinceMs < answerMs) return
+      isAsking = true
+      const isServerAlive = await isAlive()
+      isAsking = false
+      if (this.#error !== undefined || quiet.bytesRead !== bytesReadOf(stream)) return
+      quiet.sinceMs = monotonicMs()
+      quiet.silences += 1
+      if (!isServerAlive) onSilentServer()
+      else if (quiet.silences === SILENCES_MAX)
+        this.destroy(connectionError('ETIMEDOUT', 'The session does not answer'))
+    }
+    const timer = setInterval(look, answerMs / LOOKS).unref()
+    this.client.once('end', () => clearInterval(timer))
+  }
+}
+
+const bytesReadOf = (stream: object): number => ('bytesRead' in stream ? Number(stream.bytesRead) : 0)

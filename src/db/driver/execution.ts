@@ -1,0 +1,154 @@
+import { type Connection, Query } from 'pg'
+import { withCode } from './connection-error.ts'
+import type { DatabaseSession } from './database-session.ts'
+import { addOrigin } from './origin.ts'
+import type { Column, PreparedStatement } from './prepared-statements.ts'
+import { RowList } from './row-list.ts'
+import { toCamelCase, type Written } from './sql-template.ts'
+import type { Rows, Statement } from './statement.ts'
+import { parserOf } from './values.ts'
+
+type Fields = { fields: { name: string; dataTypeID: number }[] }
+
+/** A pipelining client of `pg` takes no other class. Its methods are those that pg-cursor and pg-copy-streams have, too. */
+const PgQuery: new (text: string) => object = Query
+
+/** Errors of a prepared statement that is not there, or does not fit its tables any more: it is prepared again. */
+const OUTDATED = ['FetchPreparedStatement', 'RevalidateCachedQuery', 'transformAssignedExpr']
+
+const routineOf = (error: Error): string => ('routine' in error ? String(error.routine) : '')
+
+/** One execution of a statement, as a query of `pg`: what is sent for it, and what becomes of the answers. */
+export class Execution extends PgQuery {
+  readonly #statement: Statement<readonly unknown[]>
+  readonly #written: Written
+  readonly #resolve: (rows: RowList) => void
+  readonly #reject: (error: Error) => void
+  #session: DatabaseSession | undefined
+  #prepared: PreparedStatement | undefined
+  #isReused = false
+  #columns: Column[] = []
+  #rows = new RowList()
+  /** Why the first attempt failed, and its statement was prepared again. */
+  #firstError: Error | undefined
+  /** Why a row could not be read. */
+  #rowError: Error | undefined
+
+  /** @throws what `serialize` throws */
+  constructor(
+    statement: Statement<readonly unknown[]>,
+    resolve: (rows: RowList) => void,
+    reject: (error: Error) => void,
+  ) {
+    const written = statement.write()
+    super(written.text)
+    this.#statement = statement
+    this.#written = written
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  start(session: DatabaseSession): void {
+    this.#session = session
+    session.execute(this)
+  }
+
+  fail(error: Error): void {
+    this.#reject(addOrigin(error, this.#statement.strings))
+  }
+
+  submit(connection: Connection): null {
+    this.#session?.corkForNow()
+    if (this.#statement.mode === 'simple') connection.query(this.#written.text)
+    else this.#submitExtended(connection)
+    return null
+  }
+
+  #submitExtended(connection: Connection): void {
+    const name = this.#statement.mode === 'prepared' ? this.#prepare(connection) : this.#parse(connection, '')
+    connection.bind({ statement: name, values: this.#written.values }, true)
+    connection.execute(null, true)
+    connection.sync()
+  }
+
+  #prepare(connection: Connection): string {
+    const { text, types } = this.#written
+    const statements = this.#session?.statements
+    const existing = statements?.find(text, types)
+    this.#isReused = existing !== undefined && existing.state !== 'unsure'
+    this.#prepared = existing ?? statements?.add(text, types)
+    const name = this.#prepared?.name ?? ''
+    if (this.#isReused || this.#prepared === undefined) return name
+    if (existing !== undefined) connection.close({ type: 'S', name }, true)
+    this.#prepared.state = 'sent'
+    return this.#parse(connection, name)
+  }
+
+  #parse(connection: Connection, name: string): string {
+    const { text, types } = this.#written
+    connection.parse({ name, text, types: types.map(String) }, true)
+    connection.describe({ type: 'S', name }, true)
+    return name
+  }
+
+  handleRowDescription({ fields }: Fields): void {
+    this.#columns = fields.map(({ name, dataTypeID }) => ({ name: toCamelCase(name), parse: parserOf(dataTypeID) }))
+    if (this.#prepared !== undefined) {
+      this.#prepared.columns = this.#columns
+      this.#prepared.state = 'ready'
+    }
+    // Of several statements in one text, the rows of the last are the result.
+    this.#rows = new RowList()
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    const columns = this.#prepared === undefined ? this.#columns : this.#prepared.columns
+    const row: Record<string, unknown> = {}
+    try {
+      for (let i = 0; i < fields.length; i += 1) {
+        const [text, column] = [fields[i], columns[i]]
+        if (column === undefined) throw new Error('A row has more columns than its statement')
+        row[column.name] = typeof text !== 'string' || column.parse === undefined ? text : column.parse(text)
+      }
+    } catch (error) {
+      this.#rowError ??= error instanceof Error ? error : new Error(String(error))
+    }
+    this.#rows.push(row)
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    if (this.#prepared?.state === 'sent') this.#prepared.state = 'ready'
+    this.#rows.complete(text)
+  }
+
+  handleEmptyQuery(): void {}
+
+  handleReadyForQuery(): void {
+    if (this.#rowError === undefined) this.#resolve(this.#rows)
+    else this.fail(this.#rowError)
+  }
+
+  handleError(reason: Error): void {
+    const error = withCode(reason)
+    const isOutdated = this.#isReused && OUTDATED.includes(routineOf(error))
+    if (this.#prepared !== undefined && (isOutdated || this.#prepared.state === 'sent')) this.#prepared.state = 'unsure'
+    if (isOutdated && this.#firstError === undefined) this.#retry(error)
+    else this.fail(this.#firstError ?? error)
+  }
+
+  #retry(error: Error): void {
+    this.#firstError = error
+    this.#rows = new RowList()
+    this.#session?.execute(this)
+  }
+}
+
+/** Runs a statement: rejects at once when it can't be written. */
+export const run = <T extends readonly unknown[]>(
+  statement: Statement<T>,
+  send: (execution: Execution) => void,
+): Promise<Rows<T>> =>
+  new Promise((resolve, reject) => {
+    // The type of the rows is the claim of the statement's author.
+    send(new Execution(statement, resolve as unknown as (rows: RowList) => void, reject))
+  })

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { escapeIdentifier } from 'pg'
+import { connectionError } from './connection-error.ts'
+import { run } from './execution.ts'
+import type { Servers } from './servers.ts'
+import { type Runner, Statement } from './statement.ts'
+
+/** Between two attempts to listen again. */
+const RETRY_MS = 500
+
+export type Listening = { unlisten(): Promise<void> }
+
+export type ListenOptions = {
+  channel: string
+  onNotice(payload: string): void
+  /** Called each time that listening begins: notices of the time before are lost. */
+  onListening(): void
+  /** Ends it. */
+  closing: AbortSignal
+}
+
+/**
+ * Listens on a connection of its own. Rejects when the first attempt fails. A connection that is lost later is replaced until
+ * `unlisten`, also by one to another host.
+ */
+export async function listenOn(servers: Servers, options: ListenOptions): Promise<Listening> {
+  const ending = new AbortController()
+  const closing = AbortSignal.any([ending.signal, options.closing])
+  const first = await subscribe(servers, { ...options, closing })
+  void keep(servers, { ...options, closing }, first)
+  return { unlisten: async () => ending.abort() }
+}
+
+type Subscription = { lost: Promise<void> }
+
+async function keep(servers: Servers, options: ListenOptions, first: Subscription): Promise<void> {
+  const { closing } = options
+  await first.lost
+  while (!closing.aborted) {
+    const next = await subscribe(servers, options).catch(() => undefined)
+    await (next === undefined ? pause(RETRY_MS, undefined, { signal: closing }).catch(() => {}) : next.lost)
+  }
+}
+
+async function subscribe(
+  servers: Servers,
+  { channel, onNotice, onListening, closing }: ListenOptions,
+): Promise<Subscription> {
+  const session = await servers.connect(closing)
+  const lost = new Promise<void>((resolve) => {
+    session.belongTo({ onLost: () => resolve(), onIdle: () => {} })
+  })
+  session.client.on('notification', ({ payload = '' }) => {
+    if (!closing.aborted) onNotice(payload)
+  })
+  const end = () => session.destroy(connectionError('CONNECTION_ENDED', 'Listening has ended'))
+  closing.addEventListener('abort', end)
+  void lost.then(() => closing.removeEventListener('abort', end))
+  if (closing.aborted) end()
+  const runner: Runner = { run: (statement) => run(statement, (execution) => execution.start(session)) }
+  await new Statement([`listen ${escapeIdentifier(channel)}`], [], runner, 'simple')
+  onListening()
+  return { lost }
+}

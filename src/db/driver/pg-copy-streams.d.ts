@@ -1,0 +1,15 @@
+declare module 'pg-copy-streams' {
+  import type { Readable, Writable } from 'node:stream'
+  import type { Connection } from 'pg'
+
+  /** A client of `pg` calls these while it runs the stream as a query. */
+  interface CopyQuery {
+    submit(connection: Connection): void
+    handleError(error: Error): void
+    handleCommandComplete(message: { text: string }): void
+    handleReadyForQuery(): void
+    handleCopyInResponse?(connection: Connection): void
+  }
+  export function from(text: string): Writable & CopyQuery
+  export function to(text: string): Readable & CopyQuery
+}

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+
+export type Column = { name: string; parse: ((text: string) => unknown) | undefined }
+
+/**
+ * A statement that the server has planned for one connection. `sent`: the server has not answered yet. `unsure`: its first
+ * execution failed, so the server may not know it.
+ */
+export type PreparedStatement = { readonly name: string; columns: Column[]; state: 'sent' | 'ready' | 'unsure' }
+
+/** The prepared statements of one connection, by the types of their parameters and their text. */
+export class PreparedStatements {
+  readonly #byTypes = new Map<string, Map<string, PreparedStatement>>()
+  /** Behind a pooler, connections of several processes share a session of the server. */
+  readonly #prefix = randomBytes(6).toString('base64url')
+  #count = 0
+
+  /** The statement, and whether the server knows it already. */
+  find(text: string, types: readonly number[]): PreparedStatement | undefined {
+    return this.#byTypes.get(types.join())?.get(text)
+  }
+
+  add(text: string, types: readonly number[]): PreparedStatement {
+    const prepared: PreparedStatement = { name: `${this.#prefix}${this.#count}`, columns: [], state: 'sent' }
+    this.#count += 1
+    const key = types.join()
+    const ofTypes = this.#byTypes.get(key) ?? new Map<string, PreparedStatement>()
+    this.#byTypes.set(key, ofTypes.set(text, prepared))
+    return prepared
+  }
+}

@@ -1,0 +1,163 @@
+import { Client } from 'pg'
+import { answersProbe, type ServerAddress } from '../probe.ts'
+import type { DatabaseAddress, Host } from './address.ts'
+import { connectionError, withCode } from './connection-error.ts'
+import { DatabaseSession, type Watch } from './database-session.ts'
+
+/** Until a host counts as not reachable, with the login. */
+const CONNECT_TIMEOUT_MS = 3_000
+/** Until an idle connection is probed, for whether its machine is still there. */
+const KEEP_ALIVE_MS = 5_000
+/** How much of `answerTimeoutMs` is left for the question whether the server still answers others. */
+const PROBE_SHARE = 0.4
+/** The answer of a server without TLS. */
+const NO_TLS = 'N'.charCodeAt(0)
+
+export type ServerOptions = {
+  address: DatabaseAddress
+  /** Settings of each session. */
+  settings: Record<string, string>
+  /** How long a silent server is waited for. Undefined: without a limit. */
+  answerTimeoutMs: number | undefined
+  onNotice: (message: string) => void
+}
+
+/** A client of `pg` that sends the settings of its session with the login. */
+class SettingClient extends Client {
+  settings: Record<string, string> = {}
+
+  getStartupConf(): Record<string, string | undefined> {
+    return { user: this.user, database: this.database, ...this.settings }
+  }
+}
+
+/** The servers of an address. New connections begin with the host that answered last. */
+export class Servers {
+  readonly #options: ServerOptions
+  readonly #sessions = new Map<DatabaseSession, number>()
+  #preferred = 0
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+  }
+
+  get #hosts(): Host[] {
+    return this.#options.address.hosts
+  }
+
+  get count(): number {
+    return this.#hosts.length
+  }
+
+  /**
+   * Opens a session. Tries each host once, and rejects with the error of the last.
+   *
+   * @param closing ends the attempt
+   */
+  async connect(closing: AbortSignal): Promise<DatabaseSession> {
+    const first = this.#preferred
+    let failure = connectionError('CONNECTION_DESTROYED', 'The pool is closed')
+    for (let i = 0; i < this.count && !closing.aborted; i += 1) {
+      const index = (first + i) % this.count
+      try {
+        const session = await this.#open(index, closing)
+        this.#preferred = index
+        return session
+      } catch (error) {
+        if (!(error instanceof Error)) throw error
+        failure = withCode(error)
+      }
+    }
+    throw failure
+  }
+
+  /** A host does not answer at all: its connections are lost, and new ones begin with another host. */
+  #leave(host: number): void {
+    if (this.#preferred === host) this.#preferred = (host + 1) % this.count
+    const error = connectionError('ETIMEDOUT', 'The server does not answer')
+    for (const [session, its] of [...this.#sessions]) if (its === host) session.destroy(error)
+  }
+
+  async #open(index: number, closing: AbortSignal): Promise<DatabaseSession> {
+    const { tls } = this.#options.address
+    if (tls !== 'prefer') return this.#openWith(index, tls, closing)
+    try {
+      return await this.#openWith(index, { rejectUnauthorized: false }, closing)
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'TLS_NOT_SUPPORTED') {
+        return this.#openWith(index, false, closing)
+      }
+      throw error
+    }
+  }
+
+  async #openWith(
+    index: number,
+    ssl: Exclude<DatabaseAddress['tls'], 'prefer'>,
+    closing: AbortSignal,
+  ): Promise<DatabaseSession> {
+    const { address, settings, onNotice } = this.#options
+    const { user, password, database } = address
+    const client = new SettingClient({
+      ...this.#hosts[index],
+      ...{ user, password, database, ssl, pipeline: true },
+      ...{ keepAlive: true, keepAliveInitialDelayMillis: KEEP_ALIVE_MS },
+    })
+    client.settings = settings
+    client.on('error', () => {})
+    client.on('notice', ({ message }) => onNotice(String(message)))
+    let hasTls = true
+    if (ssl !== false)
+      client.connection.stream.once('data', ([answer]) => {
+        hasTls = answer !== NO_TLS
+      })
+    const end = (error: Error) => client.connection.stream.destroy(error)
+    const timeout = connectionError('CONNECT_TIMEOUT', `${client.host}:${client.port} does not answer`)
+    const timer = setTimeout(end, CONNECT_TIMEOUT_MS, timeout)
+    const onClosing = () => end(connectionError('CONNECTION_DESTROYED', 'The pool is closed'))
+    closing.addEventListener('abort', onClosing)
+    try {
+      await client.connect()
+      await this.#expectAttributes(client)
+      return this.#createSession(client, index)
+    } catch (error) {
+      client.connection.stream.destroy()
+      throw hasTls ? error : connectionError('TLS_NOT_SUPPORTED', 'The server does not support TLS', error)
+    } finally {
+      clearTimeout(timer)
+      closing.removeEventListener('abort', onClosing)
+    }
+  }
+
+  /** Of several hosts, one is used that `target_session_attrs` asks for. */
+  async #expectAttributes(client: Client): Promise<void> {
+    const { attributes } = this.#options.address
+    if (attributes === 'any') return
+    const { rows } = await client.query<{ isStandby: boolean; isReadOnly: boolean }>(
+      `select pg_is_in_recovery() as "isStandby", current_setting('transaction_read_only')::boolean as "isReadOnly"`,
+    )
+    const [server] = rows
+    const isReadOnly = server?.isReadOnly === true
+    const isStandby = server?.isStandby === true
+    const fits = { 'read-write': !isReadOnly, 'read-only': isReadOnly, primary: !isStandby, standby: isStandby }
+    if (!fits[attributes]) throw connectionError('CONNECTION_DESTROYED', `The server is not ${attributes}`)
+  }
+
+  #createSession(client: Client, index: number): DatabaseSession {
+    const session = new DatabaseSession(client, this.#watchOf(client, index))
+    this.#sessions.set(session, index)
+    client.once('end', () => this.#sessions.delete(session))
+    return session
+  }
+
+  #watchOf({ host, port }: Client, index: number): Watch | undefined {
+    const { answerTimeoutMs } = this.#options
+    if (answerTimeoutMs === undefined) return undefined
+    const place: ServerAddress = host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port }
+    return {
+      answerMs: answerTimeoutMs * (1 - PROBE_SHARE),
+      isAlive: () => answersProbe(place, answerTimeoutMs * PROBE_SHARE),
+      onSilentServer: () => this.#leave(index),
+    }
+  }
+}

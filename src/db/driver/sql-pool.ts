@@ -1,0 +1,63 @@
+import { run } from './execution.ts'
+import { type Listening, listenOn } from './listen-on.ts'
+import { SessionPool } from './pool.ts'
+import { type ServerOptions, Servers } from './servers.ts'
+import { createSql, type Sql, type Transaction } from './sql.ts'
+import type { Gate, Runner } from './statement.ts'
+import { type BeginOptions, runTransaction } from './transaction.ts'
+
+type Work<T> = (tx: Transaction) => T | PromiseLike<T>
+
+export type Pool = Sql & {
+  readonly options: { readonly max: number }
+  begin<T>(work: Work<T>): Promise<T>
+  begin<T>(options: string, work: Work<T>, more?: BeginOptions): Promise<T>
+  /** Listens on a connection of its own; `onListening` is called each time that listening begins. */
+  listen(channel: string, onNotice: (payload: string) => void, onListening?: () => void): Promise<Listening>
+  /** The same connections, with a gate before each statement and transaction. */
+  gated(gate: () => Gate | undefined): Pool
+  /** Accepts no more work and waits for what runs; after `timeout` seconds it ends that, too. */
+  end(options?: { timeout?: number }): Promise<void>
+}
+
+export type PoolOptions = ServerOptions & { max: number }
+
+/** Opens a pool: a connection is made when it is needed. */
+export function openSqlPool(options: PoolOptions): Pool {
+  const servers = new Servers(options)
+  return createPool(new SessionPool(servers, options.max), servers, options.max, new AbortController())
+}
+
+function createPool(
+  sessions: SessionPool,
+  servers: Servers,
+  max: number,
+  closing: AbortController,
+  gate?: () => Gate | undefined,
+): Pool {
+  const runner: Runner = {
+    run: (statement) => run(statement, (execution) => sessions.add(execution)),
+    ...(gate && { gate }),
+  }
+  const start = <T>(options: string, work: Work<T>, more: BeginOptions): Promise<T> =>
+    new Promise((resolve, reject) => {
+      sessions.add({ start: (session) => resolve(runTransaction(session, options, work, more)), fail: reject })
+    })
+  function begin<T>(first: string | Work<T>, second?: Work<T>, more: BeginOptions = {}): Promise<T> {
+    const [options, work] = typeof first === 'string' ? [first.replaceAll(/[^a-z ]/gi, ''), second] : ['', first]
+    if (work === undefined) throw new TypeError('A transaction needs its work')
+    const run = () => start(options, work, more)
+    return gate?.()?.(run) ?? run()
+  }
+  return Object.assign(createSql(runner), {
+    options: { max },
+    begin,
+    listen: (channel: string, onNotice: (payload: string) => void, onListening: () => void = () => {}) =>
+      listenOn(servers, { channel, onNotice, onListening, closing: closing.signal }),
+    gated: (own: () => Gate | undefined) => createPool(sessions, servers, max, closing, own),
+    end: ({ timeout }: { timeout?: number } = {}) => {
+      closing.abort()
+      return sessions.end(timeout)
+    },
+  })
+}

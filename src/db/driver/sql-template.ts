@@ -1,0 +1,84 @@
+import { escapeIdentifier } from 'pg'
+import { serialize, typeOf, type Value } from './values.ts'
+
+/** A tagged template: a statement, or a fragment of one. */
+export class SqlTemplate {
+  readonly strings: readonly string[]
+  readonly values: readonly TemplateValue[]
+  constructor(strings: readonly string[], values: readonly TemplateValue[]) {
+    this.strings = strings
+    this.values = values
+  }
+}
+
+/** The name of a table or column, or several, which stand in a statement as they are. */
+export class Identifier {
+  readonly text: string
+  constructor(names: string | readonly string[]) {
+    this.text = typeof names === 'string' ? escapeIdentifier(names) : names.map(escapeIdentifier).join(',')
+  }
+}
+
+/** The columns and values of rows behind `insert into <table>`; names of members are those of columns in camelCase. */
+export class InsertedRows {
+  readonly rows: readonly InsertedRow[]
+  constructor(rows: readonly InsertedRow[]) {
+    this.rows = rows
+  }
+}
+export type InsertedRow = { readonly [column: string]: Value }
+
+export type TemplateValue = Value | SqlTemplate | readonly SqlTemplate[] | Identifier | InsertedRows
+
+/** A statement as it is sent. */
+export type Written = { text: string; values: (string | Buffer | null)[]; types: number[] }
+
+/**
+ * Writes a template with its fragments as one text, with its values as parameters.
+ *
+ * @throws what `serialize` throws
+ */
+export function write(template: SqlTemplate): Written {
+  const written: Written = { text: '', values: [], types: [] }
+  written.text = textOf(template, written)
+  return written
+}
+
+function textOf({ strings, values }: SqlTemplate, written: Written): string {
+  let text = strings[0] ?? ''
+  for (let i = 0; i < values.length; i += 1) {
+    text += partOf(values[i] as TemplateValue, written) + strings[i + 1]
+  }
+  return text
+}
+
+function partOf(value: TemplateValue, written: Written): string {
+  if (typeof value === 'object' && value !== null) {
+    if (value instanceof SqlTemplate) return textOf(value, written)
+    if (value instanceof Identifier) return value.text
+    if (value instanceof InsertedRows) return insertedText(value.rows, written)
+    if (isFragments(value)) return value.map((fragment) => textOf(fragment, written)).join(' ')
+  }
+  return parameter(value as Value, written)
+}
+
+const isFragments = (value: object): value is readonly SqlTemplate[] =>
+  Array.isArray(value) && value[0] instanceof SqlTemplate
+
+function parameter(value: Value, { values, types }: Written): string {
+  types.push(typeOf(value))
+  return `$${values.push(serialize(value))}`
+}
+
+function insertedText(rows: readonly InsertedRow[], written: Written): string {
+  const members = Object.keys(rows[0] ?? {})
+  const columns = members.map((member) => escapeIdentifier(toSnakeCase(member)))
+  const lines = rows.map((row) => `(${members.map((member) => parameter(row[member] as Value, written)).join(',')})`)
+  return `(${columns.join(',')}) values ${lines.join(',')}`
+}
+
+const toSnakeCase = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** `created_at` as `createdAt`. */
+export const toCamelCase = (name: string): string =>
+  name.replaceAll(/(?<=.)_(.)/g, (_, letter: string) => letter.toUpperCase())
