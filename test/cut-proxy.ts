@@ -22,8 +22,11 @@ export async function startCutProxy(
   let repliesToPass = Number.POSITIVE_INFINITY
   let roundTrips = 0
 
-  const proxy = createServer((client) => {
+  const proxy = createServer({ allowHalfOpen: true }, (client) => {
     client.on('error', () => {})
+    client.on('end', () => {
+      if (!deaf.has(client)) client.end()
+    })
     if (mode === 'refused') return void client.destroy()
     const server = createConnection(`${folder}/.s.PGSQL.5432`)
     server.on('error', () => {})

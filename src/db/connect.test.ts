@@ -172,13 +172,24 @@ describe('a server that cannot be reached', () => {
     await expectWhole(pool)
   })
 
-  test('is told when it hangs up while the connection is prepared', async () => {
+  test('fails the statement that waits when it hangs up while the connection is set up', async () => {
     const { proxy, pool } = await cuttable({ max: 1 })
     for (const bytes of [0, 20, 300]) {
       proxy.cutAfter(bytes)
       await expectDown(pool`select 1`)
     }
     proxy.cutAfter(Number.POSITIVE_INFINITY)
+    await expectWhole(pool)
+  })
+
+  test('fails the statement that waits when it hangs up while it is asked whether it is the primary', async () => {
+    const proxy = await startCutProxy(url)
+    const pool = connect(`${proxy.url}?target_session_attrs=primary`, { max: 1 })
+    onTestFinished(() => pool.end({ timeout: 0 }))
+    // The first two answers are those to the start and to the question.
+    proxy.cutAtReply(2)
+    await expectDown(pool`select 1`)
+    expect(proxy.hasCut()).toBe(true)
     await expectWhole(pool)
   })
 
@@ -251,6 +262,13 @@ describe('a server that cannot be reached', () => {
     // Each connection is asked once: one that still waited for the first host would fail.
     await Promise.all(Array.from({ length: 3 * MAX }, () => pool`select pg_sleep(0.05)`))
     await expectWhole(pool)
+  })
+
+  test('keeps no pool from closing when it says nothing', async () => {
+    const { proxy, pool } = await cuttable()
+    await Promise.all(Array.from({ length: MAX }, () => pool`select pg_sleep(0.05)`))
+    proxy.become('silent')
+    await pool.end()
   })
 
   test('keeps no pool from closing', async () => {

@@ -49,3 +49,14 @@ test('a copy that fails in the middle leaves nothing', async () => {
   await expect(copyDatabase(db, target)).rejects.toThrow('violates check constraint "none"')
   expect(await target`select from companies`).toHaveLength(0)
 })
+
+test('a copy whose target refuses a row before all rows are read fails, and both databases go on', async () => {
+  const { db } = await createTestDatabase()
+  // More than the sockets between the two databases hold.
+  await db`insert into companies (name) select repeat(n::text, 2000) from generate_series(1, 20_000) n`
+  const target = await emptyTarget()
+  await target`alter table companies add constraint none check (false)`
+  await expect(copyDatabase(db, target)).rejects.toThrow('violates check constraint "none"')
+  expect(await target`select from companies`).toHaveLength(0)
+  expect(await db`select count(*)::int from companies`).toEqual([{ count: 20_000 }])
+})

@@ -9,10 +9,16 @@ const PgQuery: new (text: string) => object = Query
 /** Runs a stream of pg-copy-streams on a pipelining client, which takes no other class than its own. */
 export class CopyExecution extends PgQuery {
   readonly #stream: CopyStream
+  #isAnswered = false
 
   constructor(stream: CopyStream) {
     super('')
     this.#stream = stream
+  }
+
+  /** Its reader has stopped before the end, so the server waits for ever. */
+  get isAbandoned(): boolean {
+    return !this.#isAnswered && this.#stream.destroyed && 'read' in this.#stream
   }
 
   submit(connection: Connection): null {
@@ -25,6 +31,7 @@ export class CopyExecution extends PgQuery {
   }
 
   handleCommandComplete(message: { text: string }): void {
+    this.#isAnswered = true
     this.#stream.handleCommandComplete(message)
   }
 
@@ -33,6 +40,7 @@ export class CopyExecution extends PgQuery {
   }
 
   handleError(error: Error): void {
+    this.#isAnswered = true
     this.#stream.handleError(withCode(error))
   }
 }

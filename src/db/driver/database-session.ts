@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { Client, Submittable } from 'pg'
 import { monotonicMs } from '../../clock.ts'
 import { connectionError, withCode } from './connection-error.ts'
@@ -64,7 +65,8 @@ export class DatabaseSession {
 
   belongTo(owner: SessionOwner): void {
     this.#owner = owner
-    if (this.client.connection.stream.destroyed)
+    if (this.#error !== undefined) owner.onLost(this, this.#error)
+    else if (this.client.connection.stream.destroyed)
       this.destroy(connectionError('CONNECTION_CLOSED', 'The connection is lost'))
   }
 
@@ -100,10 +102,13 @@ export class DatabaseSession {
     })
   }
 
-  /** Ends a session that is idle; resolves when its socket is closed. */
+  /** Ends a session that is idle; resolves when its socket is closed, whether or not the server answers. */
   async close(): Promise<void> {
     this.#lose(connectionError('CONNECTION_ENDED', 'The connection is closed'))
-    await this.client.end()
+    const ended = this.client.end()
+    const { stream } = this.client.connection
+    if (stream instanceof Socket) stream.destroySoon()
+    await ended
   }
 
   /** Ends it whatever runs on it. */

@@ -1,15 +1,21 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
-import { connect } from '../connect.ts'
+import { until } from '../../../test/faults/wait.ts'
+import { holdOpen } from '../../../test/held-locks.ts'
+import { connect, type Db } from '../connect.ts'
 
 const { db, url } = await createTestDatabase()
 await db`create table notes (words text)`
 
-function open() {
-  const sql = connect(url, { max: 2, applicationName: 'driver' })
+function open({ max = 2 } = {}) {
+  const sql = connect(url, { max, applicationName: 'driver' })
   onTestFinished(() => sql.end({ timeout: 0 }))
   return sql
 }
+
+const sessions = () => db`
+  select from pg_stat_activity where application_name = 'driver' and datname = current_database()
+`
 
 const terminate = () => db`
   select pg_terminate_backend(pid) from pg_stat_activity
@@ -139,4 +145,112 @@ test('a null within an array is null, and the text NULL is text', async () => {
       [null, 2],
     ],
   })
+})
+
+test('a value that cannot be sent keeps the commit behind it from being sent', async () => {
+  const sql = open()
+  const work = sql.begin(
+    '',
+    (tx) =>
+      Promise.all([
+        tx`insert into notes values ('lost')`,
+        tx`select ${new Date(Number.NaN)}::timestamptz`,
+        tx.commit(),
+      ]),
+    { pipelined: true },
+  )
+  await expect(work).rejects.toThrow(RangeError)
+  expect(await sql`select words from notes`).toEqual([])
+})
+
+test('a statement with more parameters than the protocol can count fails alone', async () => {
+  const sql = open()
+  const values = Array.from({ length: 65_536 }, () => sql`${1}::integer,`)
+  const [many, next] = await Promise.allSettled([sql`select ${values} 1`, sql`select 2 as n`])
+  expect(many).toMatchObject({ reason: { message: 'A statement has at most 65535 parameters' } })
+  expect(next).toEqual({ status: 'fulfilled', value: [{ n: 2 }] })
+})
+
+test('a statement that is cancelled in a pipelined transaction takes it back, and its session goes on', async () => {
+  const sql = open({ max: 1 })
+  const [before] = await sql`select pg_backend_pid() as pid`
+  const work = sql.begin(
+    '',
+    (tx) => Promise.all([tx`insert into notes values ('lost')`, tx`select pg_sleep(60)`, tx.commit()]),
+    { pipelined: true },
+  )
+  const failed = expect(work).rejects.toMatchObject({ code: '57014' })
+  await until('it sleeps', async () => {
+    const [row] = await db`
+      select pg_cancel_backend(pid) from pg_stat_activity where pid = ${before!.pid} and wait_event = 'PgSleep'
+    `
+    return row !== undefined
+  })
+  await failed
+  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select pg_backend_pid() as pid`).toEqual([before])
+})
+
+describe('a prepared statement that its table has outgrown', () => {
+  /** A pool of one connection, which has prepared the statement before the table changed. */
+  async function outgrown() {
+    const sql = open({ max: 1 })
+    await db`drop table if exists lists`
+    await db`create table lists (name text)`
+    const insert = (tx: Db) => tx`insert into lists values ('kept') returning *`
+    await insert(sql)
+    await db`alter table lists add column size integer`
+    await db`delete from lists`
+    return { sql, insert }
+  }
+
+  test('is prepared again', async () => {
+    const { sql, insert } = await outgrown()
+    expect(await insert(sql)).toEqual([{ name: 'kept', size: null }])
+    expect(await insert(sql)).toEqual([{ name: 'kept', size: null }])
+  })
+
+  test('fails its transaction, and is not repeated behind the commit', async () => {
+    const { sql, insert } = await outgrown()
+    const work = sql.begin('', (tx) => Promise.all([tx`select 1`, insert(tx), tx.commit()]), { pipelined: true })
+    await expect(work).rejects.toThrow('cached plan must not change result type')
+    expect(await db`select from lists`).toHaveLength(0)
+    await sql.begin(insert)
+    expect(await db`select from lists`).toHaveLength(1)
+  })
+
+  test('is not repeated within the transaction behind it', async () => {
+    const { sql, insert } = await outgrown()
+    const inserted = insert(sql).execute()
+    const rolledBack = sql.begin(async (tx) => {
+      await tx`select 1`
+      throw new Error('rolled back')
+    })
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    expect(await inserted).toHaveLength(1)
+    expect(await db`select from lists`).toHaveLength(1)
+  })
+})
+
+test('a statement that waits for a connection runs before those that come later', async () => {
+  const sql = open({ max: 1 })
+  const release = await holdOpen(db, 'select pg_advisory_xact_lock(17)')
+  const write = (words: string) => sql`insert into notes values (${words})`.execute()
+  await sql`select 1`
+  const first = sql`select 1`.execute()
+  const locked = sql`select pg_advisory_xact_lock(17)`.execute()
+  const others = Array.from({ length: 98 }, () => sql`select 2`.execute())
+  const waiting = write('first')
+  await first
+  const later = write('second')
+  await release()
+  await Promise.all([locked, ...others, waiting, later])
+  expect(await sql`select words from notes`).toEqual([{ words: 'first' }, { words: 'second' }])
+  await sql`delete from notes`
+})
+
+test('a listener that cannot begin keeps no connection', async () => {
+  const sql = open()
+  await expect(sql.listen('', () => {})).rejects.toThrow('zero-length delimited identifier')
+  await until('its connection is closed', async () => (await sessions()).length === 0)
 })

@@ -24,21 +24,26 @@ export class Execution extends PgQuery {
   readonly #written: Written
   readonly #resolve: (rows: RowList) => void
   readonly #reject: (error: Error) => void
+  readonly #retry: ((execution: Execution) => void) | undefined
   #session: DatabaseSession | undefined
   #prepared: PreparedStatement | undefined
   #isReused = false
   #columns: Column[] = []
   #rows = new RowList()
-  /** Why the first attempt failed, and its statement was prepared again. */
+  /** Why the first attempt failed, if there is a second one. */
   #firstError: Error | undefined
   /** Why a row could not be read. */
   #rowError: Error | undefined
 
-  /** @throws what `serialize` throws */
+  /**
+   * @param retry sends it again when its prepared statement is outdated. Absent: it fails
+   * @throws what `serialize` throws
+   */
   constructor(
     statement: Statement<readonly unknown[]>,
     resolve: (rows: RowList) => void,
     reject: (error: Error) => void,
+    retry?: (execution: Execution) => void,
   ) {
     const written = statement.write()
     super(written.text)
@@ -46,6 +51,7 @@ export class Execution extends PgQuery {
     this.#written = written
     this.#resolve = resolve
     this.#reject = reject
+    this.#retry = retry
   }
 
   start(session: DatabaseSession): void {
@@ -54,7 +60,7 @@ export class Execution extends PgQuery {
   }
 
   fail(error: Error): void {
-    this.#reject(addOrigin(error, this.#statement.strings))
+    this.#reject(addOrigin(this.#firstError ?? error, this.#statement.strings))
   }
 
   submit(connection: Connection): null {
@@ -65,7 +71,9 @@ export class Execution extends PgQuery {
   }
 
   #submitExtended(connection: Connection): void {
-    const name = this.#statement.mode === 'prepared' ? this.#prepare(connection) : this.#parse(connection, '')
+    // Any session can run a second attempt: it uses no prepared statement.
+    const isPrepared = this.#statement.mode === 'prepared' && this.#firstError === undefined
+    const name = isPrepared ? this.#prepare(connection) : this.#parse(connection, '')
     connection.bind({ statement: name, values: this.#written.values }, true)
     connection.execute(null, true)
     connection.sync()
@@ -132,23 +140,29 @@ export class Execution extends PgQuery {
     const error = withCode(reason)
     const isOutdated = this.#isReused && OUTDATED.includes(routineOf(error))
     if (this.#prepared !== undefined && (isOutdated || this.#prepared.state === 'sent')) this.#prepared.state = 'unsure'
-    if (isOutdated && this.#firstError === undefined) this.#retry(error)
-    else this.fail(this.#firstError ?? error)
-  }
-
-  #retry(error: Error): void {
-    this.#firstError = error
-    this.#rows = new RowList()
-    this.#session?.execute(this)
+    if (isOutdated && this.#retry !== undefined) {
+      this.#firstError = error
+      this.#prepared = undefined
+      this.#isReused = false
+      this.#rows = new RowList()
+      this.#retry(this)
+    } else this.fail(error)
   }
 }
 
-/** Runs a statement: rejects at once when it can't be written. */
-export const run = <T extends readonly unknown[]>(
+/**
+ * Runs a statement.
+ *
+ * @param retry sends it again when its prepared statement is outdated
+ * @throws what `serialize` throws: then nothing is sent
+ */
+export function run<T extends readonly unknown[]>(
   statement: Statement<T>,
   send: (execution: Execution) => void,
-): Promise<Rows<T>> =>
-  new Promise((resolve, reject) => {
-    // The type of the rows is the claim of the statement's author.
-    send(new Execution(statement, resolve as unknown as (rows: RowList) => void, reject))
-  })
+  retry?: (execution: Execution) => void,
+): Promise<Rows<T>> {
+  const { promise, resolve, reject } = Promise.withResolvers<Rows<T>>()
+  // The type of the rows is the claim of the statement's author.
+  send(new Execution(statement, resolve as unknown as (rows: RowList) => void, reject, retry))
+  return promise
+}

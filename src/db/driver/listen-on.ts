@@ -58,7 +58,12 @@ async function subscribe(
   void lost.then(() => closing.removeEventListener('abort', end))
   if (closing.aborted) end()
   const runner: Runner = { run: (statement) => run(statement, (execution) => execution.start(session)) }
-  await new Statement([`listen ${escapeIdentifier(channel)}`], [], runner, 'simple')
+  try {
+    await new Statement([`listen ${escapeIdentifier(channel)}`], [], runner, 'simple')
+  } catch (error) {
+    end()
+    throw error
+  }
   onListening()
   return { lost }
 }

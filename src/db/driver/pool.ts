@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { monotonicMs } from '../../clock.ts'
 import { connectionError } from './connection-error.ts'
-import type { DatabaseSession, SessionOwner } from './database-session.ts'
+import { DatabaseSession, type SessionOwner } from './database-session.ts'
 import type { Servers } from './servers.ts'
 
 /** Statements that wait for answers on one connection. */
@@ -40,7 +40,8 @@ export class SessionPool implements SessionOwner {
   }
 
   add(work: Work): void {
-    const session = this.#ended === undefined ? this.#choose() : undefined
+    // Work that waits comes first: it gets the next connection that is idle.
+    const session = this.#waiting.length === 0 ? this.#choose() : undefined
     if (this.#ended !== undefined) work.fail(connectionError('CONNECTION_ENDED', 'The pool is closed'))
     else if (session !== undefined) work.start(session)
     else {
@@ -73,25 +74,32 @@ export class SessionPool implements SessionOwner {
     const attempt = Symbol()
     this.#attempts += 1
     this.#awaited.add(attempt)
+    const opened = await this.#connect()
+    this.#attempts -= 1
+    const isAwaited = this.#awaited.delete(attempt)
+    if (opened instanceof DatabaseSession) return this.#join(opened)
+    if (isAwaited) this.#onUnreachable(opened)
+    this.#openIfRoom()
+    this.#checkDrained()
+  }
+
+  async #connect(): Promise<DatabaseSession | Error> {
+    const { signal } = this.#destroying
     try {
       const delayMs = this.#retryAtMs - monotonicMs()
-      const { signal } = this.#destroying
       if (delayMs > 0) await pause(delayMs, undefined, { signal })
-      const session = await this.#servers.connect(signal)
-      this.#attempts -= 1
-      this.#awaited.delete(attempt)
-      this.#failures = 0
-      this.#retryAtMs = 0
-      this.#sessions.add(session)
-      session.belongTo(this)
-      this.onIdle(session)
+      return await this.#servers.connect(signal)
     } catch (error) {
-      this.#attempts -= 1
-      const reason = error instanceof Error ? error : new Error(String(error))
-      if (this.#awaited.delete(attempt)) this.#onUnreachable(reason)
-      this.#openIfRoom()
-      this.#checkDrained()
+      return error instanceof Error ? error : new Error(String(error))
     }
+  }
+
+  #join(session: DatabaseSession): void {
+    this.#failures = 0
+    this.#retryAtMs = 0
+    this.#sessions.add(session)
+    session.belongTo(this)
+    this.onIdle(session)
   }
 
   #onUnreachable(error: Error): void {
@@ -110,7 +118,7 @@ export class SessionPool implements SessionOwner {
   }
 
   #serve(session: DatabaseSession): void {
-    let share = Math.ceil(this.#waiting.length / (this.#attempts + 1))
+    let share = Math.min(Math.ceil(this.#waiting.length / (this.#attempts + 1)), PIPELINE_MAX)
     while (share > 0 && !session.isReserved) {
       this.#waiting.shift()?.start(session)
       share -= 1

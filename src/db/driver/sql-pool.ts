@@ -1,6 +1,6 @@
 import { run } from './execution.ts'
 import { type Listening, listenOn } from './listen-on.ts'
-import { SessionPool } from './pool.ts'
+import { SessionPool, type Work as SessionWork } from './pool.ts'
 import { type ServerOptions, Servers } from './servers.ts'
 import { createSql, type Sql, type Transaction } from './sql.ts'
 import type { Gate, Runner } from './statement.ts'
@@ -35,8 +35,9 @@ function createPool(
   closing: AbortController,
   gate?: () => Gate | undefined,
 ): Pool {
+  const send = (work: SessionWork) => sessions.add(work)
   const runner: Runner = {
-    run: (statement) => run(statement, (execution) => sessions.add(execution)),
+    run: (statement) => run(statement, send, send),
     ...(gate && { gate }),
   }
   const start = <T>(options: string, work: Work<T>, more: BeginOptions): Promise<T> =>

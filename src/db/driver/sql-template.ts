@@ -33,14 +33,20 @@ export type TemplateValue = Value | SqlTemplate | readonly SqlTemplate[] | Ident
 /** A statement as it is sent. */
 export type Written = { text: string; values: (string | Buffer | null)[]; types: number[] }
 
+/** The protocol counts them in two bytes. */
+const PARAMETERS_MAX = 65_535
+
 /**
  * Writes a template with its fragments as one text, with its values as parameters.
  *
- * @throws what `serialize` throws
+ * @throws what `serialize` throws, RangeError when there are too many parameters
  */
 export function write(template: SqlTemplate): Written {
   const written: Written = { text: '', values: [], types: [] }
   written.text = textOf(template, written)
+  if (written.values.length > PARAMETERS_MAX) {
+    throw new RangeError(`A statement has at most ${PARAMETERS_MAX} parameters`)
+  }
   return written
 }
 

@@ -12,6 +12,7 @@ export type Gate = <T>(start: () => Promise<T>) => Promise<T>
 
 /** Runs the statements of a `db`: the pool, or a transaction. */
 export type Runner = {
+  /** @throws what `serialize` throws: then nothing is sent */
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>>
   /** The gate that a statement waits at: asked where the statement is written, not where it is awaited. */
   gate?(): Gate | undefined
@@ -43,10 +44,6 @@ export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTempl
     return write(this)
   }
 
-  get isStarted(): boolean {
-    return this.#outcome !== undefined
-  }
-
   /** Runs it without waiting for its rows. */
   execute(): this {
     this.#start()
@@ -71,7 +68,15 @@ export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTempl
   }
 
   #start(): Promise<Rows<T>> {
-    this.#outcome ??= this.#gate === undefined ? this.#runner.run(this) : this.#gate(() => this.#runner.run(this))
+    this.#outcome ??= this.#gate === undefined ? this.#run() : this.#gate(() => this.#run())
     return this.#outcome
+  }
+
+  #run(): Promise<Rows<T>> {
+    try {
+      return this.#runner.run(this)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 }

@@ -15,19 +15,23 @@ export type BeginOptions = {
 
 const ABORTED = '25P02'
 
+const command = (text: string, runner: Runner): Statement => new Statement([text], [], runner, 'simple')
+
 /** A transaction, which ends with its session. */
 class Reservation implements Runner {
   readonly #session: DatabaseSession
   #lost: Error | undefined
-  #hasEnded = false
+  /** The outcome of `commit` or `rollback`, once it is sent. */
+  #end: Promise<unknown> | undefined
+  #copy: CopyExecution | undefined
+  #hasFailed = false
+  #isReleased = false
   #savepoints = 0
   readonly #loss = Promise.withResolvers<never>()
-  readonly commit: Statement
 
   constructor(session: DatabaseSession) {
     this.#session = session
     this.#loss.promise.catch(() => {})
-    this.commit = this.#last('commit')
     session.reserve(this)
   }
 
@@ -41,7 +45,7 @@ class Reservation implements Runner {
 
   onLost(error: Error): void {
     this.#lost ??= error
-    this.#loss.reject(this.#lost)
+    if (!this.#hasFailed) this.#loss.reject(this.#lost)
   }
 
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
@@ -53,36 +57,35 @@ class Reservation implements Runner {
   copy<T extends CopyStream>(stream: T): T {
     const refusal = this.#refusal()
     if (refusal !== undefined) throw refusal
-    this.#session.execute(new CopyExecution(stream))
+    this.#copy = new CopyExecution(stream)
+    this.#session.execute(this.#copy)
     return stream
   }
 
   #refusal(): Error | undefined {
-    // By now the session may be another's.
-    return (
-      this.#lost ?? (this.#hasEnded ? connectionError('TRANSACTION_ENDED', 'The transaction has ended') : undefined)
-    )
+    if (this.#lost !== undefined) return this.#lost
+    // The session may already serve other work.
+    const hasEnded = this.#isReleased || this.#end !== undefined
+    return hasEnded ? connectionError('TRANSACTION_ENDED', 'The transaction has ended') : undefined
   }
 
-  /** A statement behind which nothing is sent. */
-  #last(text: string): Statement {
-    const runner: Runner = {
-      run: (statement) => {
-        const outcome = this.run(statement)
-        this.#hasEnded = true
-        return outcome
-      },
-    }
-    return new Statement([text], [], runner, 'simple')
+  /** Runs `commit` or `rollback`: nothing is sent after it. */
+  end<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
+    const outcome = this.run(statement)
+    this.#end ??= outcome
+    return outcome
   }
 
-  /** Ends a transaction that has failed, unless its end has been sent. */
+  /** Ends a transaction that has failed, unless its end is already sent. A loss of the session is then no further failure. */
   async rollBack(): Promise<void> {
-    if (!this.isLost) await (this.commit.isStarted ? this.commit : this.#last('rollback')).catch(() => {})
+    if (this.isLost) return
+    this.#hasFailed = true
+    if (this.#copy?.isAbandoned) this.#session.destroy(connectionError('CONNECTION_CLOSED', 'A copy was abandoned'))
+    else await (this.#end ?? this.end(command('rollback', this))).catch(() => {})
   }
 
   release(): void {
-    this.#hasEnded = true
+    this.#isReleased = true
     this.#session.release()
   }
 
@@ -95,18 +98,38 @@ class Reservation implements Runner {
 /** Runs the statements of a transaction or savepoint, which fails with its first failed statement, awaited or not. */
 class Scope implements Runner {
   readonly #transaction: Reservation
+  readonly commit: Statement
   #failure: { error: unknown } | undefined
 
-  constructor(transaction: Reservation) {
+  /** @param outer of a savepoint: the scope of its transaction */
+  constructor(transaction: Reservation, outer?: Scope) {
     this.#transaction = transaction
+    this.commit = outer?.commit ?? this.#createCommit()
+  }
+
+  /** It is refused when a statement before it could not be sent: the server does not know that this one failed. */
+  #createCommit(): Statement {
+    const runner: Runner = {
+      run: (statement) => {
+        this.throwFailure()
+        return this.#transaction.end(statement)
+      },
+    }
+    return command('commit', runner)
   }
 
   run<T extends readonly unknown[]>(statement: Statement<T>): Promise<Rows<T>> {
-    const outcome = this.#transaction.run(statement)
-    outcome.catch((error: unknown) => {
+    const onFailure = (error: unknown) => {
       this.#failure ??= { error }
-    })
-    return outcome
+    }
+    try {
+      const outcome = this.#transaction.run(statement)
+      outcome.catch(onFailure)
+      return outcome
+    } catch (error) {
+      onFailure(error)
+      throw error
+    }
   }
 
   throwFailure(): void {
@@ -128,20 +151,19 @@ class Scope implements Runner {
   #createSql(): Transaction {
     const transaction = this.#transaction
     const savepoint = <T>(work: (tx: Transaction) => T | PromiseLike<T>) => this.#savepoint(work)
-    const commit = () => transaction.commit
+    const commit = () => this.commit
     const copy = <T extends CopyStream>(stream: T) => transaction.copy(stream)
     return Object.assign(createSql(this), { savepoint, commit, copy })
   }
 
   async #savepoint<T>(work: (tx: Transaction) => T | PromiseLike<T>): Promise<T> {
     const name = this.#transaction.nextSavepoint()
-    const send = (text: string) => new Statement([text], [], this, 'simple')
-    await send(`savepoint ${name}`)
-    const inner = new Scope(this.#transaction)
+    await command(`savepoint ${name}`, this)
+    const inner = new Scope(this.#transaction, this)
     try {
       return await inner.do(work)
     } catch (error) {
-      if (!this.#transaction.isLost) await send(`rollback to ${name}`)
+      if (!this.#transaction.isLost) await command(`rollback to ${name}`, this)
       throw inner.causeOf(error)
     }
   }
@@ -158,7 +180,7 @@ export async function runTransaction<T>(
   { pipelined = false }: BeginOptions,
 ): Promise<T> {
   const transaction = new Reservation(session)
-  const begun = transaction.run(new Statement([`begin ${options}`], [], transaction, 'simple'))
+  const begun = transaction.run(command(`begin ${options}`, transaction))
   try {
     if (pipelined) begun.catch((error) => transaction.onLost(error))
     else await begun
@@ -172,7 +194,7 @@ async function perform<T>(transaction: Reservation, work: (tx: Transaction) => T
   const scope = new Scope(transaction)
   try {
     const result = await scope.do(work)
-    await transaction.commit
+    await scope.commit
     // A statement that nothing waited for has failed before the commit that was sent behind it.
     scope.throwFailure()
     return result
