@@ -1,9 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { fillTables, findLost, readRows } from '../../test/baseline.ts'
+import { startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
+import { holdOpen, untilBlocked } from '../../test/held-locks.ts'
 import { createRoles } from '../../test/roles.ts'
 import { connect } from './connect.ts'
 import { copyDatabase } from './copy-database.ts'
+import { isDatabaseDown } from './failure.ts'
 import { migrate } from './migrate.ts'
 
 /** The database of an owner who is no superuser, as deploy/roles.sql creates it, with the tables and nothing in them. */
@@ -60,3 +63,31 @@ test('a copy whose target refuses a row before all rows are read fails, and both
   expect(await target`select from companies`).toHaveLength(0)
   expect(await db`select count(*)::int from companies`).toEqual([{ count: 20_000 }])
 })
+
+test.each([
+  ['begins', 'create trigger stop before insert on companies execute function stop()'],
+  ['ends', 'create trigger stop after insert on companies execute function stop()'],
+])('a copy whose target is lost while the copy of a table %s fails', async (_, trigger) => {
+  const { db } = await createTestDatabase()
+  await db`insert into companies (name) values ('Copied')`
+  const { db: target, url } = await createTestDatabase()
+  await target`
+    create function stop() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(17); return null; end'
+  `
+  await target.unsafe(trigger)
+  await holdOpen(target, 'select pg_advisory_xact_lock(17)')
+  const proxy = await startCutProxy(url)
+  const lost = connect(proxy.url, { max: 1, applicationName: 'copier' })
+  onTestFinished(() => lost.end({ timeout: 0 }))
+  const copying = failureOf(copyDatabase(db, lost))
+  await untilBlocked(target, 'copier')
+  proxy.cut('rst')
+  expect(isDatabaseDown(await copying)).toBe(true)
+  expect(await db`select name from companies`).toEqual([{ name: 'Copied' }])
+})
+
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => expect.fail('succeeded'),
+    (error: unknown) => error,
+  )
