@@ -162,7 +162,7 @@ test('the server ends what lasts longer than a session allows, and that counts a
 })
 
 describe('a server that cannot be reached', () => {
-  test('fails who waits, and its return is noticed', async () => {
+  test('fails the work that waits, and its return is noticed', async () => {
     const { proxy, pool } = await cuttable()
     await pool`select 1`
     proxy.become('refused')
@@ -193,7 +193,7 @@ describe('a server that cannot be reached', () => {
     await expectWhole(pool)
   })
 
-  test('is told by the refusal of the last of several hosts', async () => {
+  test('fails with the error of the last of several hosts', async () => {
     const hosts = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`)
     const pool = connect(url.replace(/@.*\//, `@${hosts.join(',')}/`).replace(/\?.*/, ''), { max: 1 })
     await expectDown(pool`select 1`)

@@ -33,15 +33,18 @@ export function readAddress(url: string): DatabaseAddress {
   const parameters = new URLSearchParams(query)
   const tls = takeTls(parameters) ?? false
   const attributes = take(parameters, 'target_session_attrs') ?? 'any'
-  if (!isAttributes(attributes)) throw new StartError(`target_session_attrs ${attributes} is not supported`)
+  if (!isAttributes(attributes)) {
+    const names = SESSION_ATTRIBUTES.join(', ')
+    throw new StartError(`target_session_attrs in DATABASE_URL must be one of ${names}, not ${attributes}`)
+  }
   const folder = take(parameters, 'host')
   const hosts = places.split(',').map(readHost)
-  const [name, password] = user.split(/:(.*)/s).map(decodeURIComponent)
+  const [name, password] = user.split(/:(.*)/s).map(decode)
   return {
     hosts: folder === undefined ? hosts : [{ ...hosts[0], host: folder }],
     user: name || undefined,
     password: password || undefined,
-    database: decodeURIComponent(path.slice(1)) || undefined,
+    database: decode(path.slice(1)) || undefined,
     tls,
     attributes,
     settings: Object.fromEntries(parameters),
@@ -54,11 +57,19 @@ function take(parameters: URLSearchParams, name: string): string | undefined {
   return value
 }
 
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new StartError('DATABASE_URL has a % that no two hexadecimal digits follow: write % as %25')
+  }
+}
+
 const isAttributes = (text: string): text is SessionAttributes => SESSION_ATTRIBUTES.some((name) => name === text)
 
 /** `host:port`; an address of IPv6 is in brackets. */
 function readHost(place: string): Host {
-  const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(decodeURIComponent(place)) ?? []
+  const [, host = '', port] = /^(.*?)(?::(\d+))?$/.exec(decode(place)) ?? []
   const name = host.replaceAll(/^\[|\]$/g, '')
   return { ...(name !== '' && { host: name }), ...(port !== undefined && { port: Number(port) }) }
 }

@@ -6,18 +6,18 @@ import { PreparedStatements } from './prepared-statements.ts'
 
 /** Connections that are older are replaced when they are idle. */
 const LIFETIME_MS = 60 * 60 * 1000
-/** How often a silent session is waited for anew while its server answers others. */
+/** A session that stays silent for so many waits is closed, although its server answers others. */
 const SILENCES_MAX = 5
-/** Into how many looks the wait for a silent server is divided. */
-const LOOKS = 4
+/** How many checks for silence are made during one wait. */
+const CHECKS = 4
 
-/** How a silent server is noticed. */
+/** How a silent server is detected. */
 export type Watch = {
-  /** How long a statement waits for an answer before the server is asked. */
+  /** How long a statement waits for an answer before the server is probed. */
   answerMs: number
   /** Whether the server of the session answers others. */
   isAlive(): Promise<boolean>
-  /** It does not answer at all: its other sessions are as dead. */
+  /** The server does not answer at all: all of its sessions are lost. */
   onSilentServer(): void
 }
 
@@ -142,24 +142,23 @@ export class DatabaseSession {
 
   #watch({ answerMs, isAlive, onSilentServer }: Watch): void {
     const { stream } = this.client.connection
-    const quiet = { sinceMs: monotonicMs(), bytesRead: 0, silences: 0 }
-    let isAsking = false
-    const look = async () => {
-      if (this.#inFlight === 0 || quiet.bytesRead !== bytesReadOf(stream)) {
-        Object.assign(quiet, { sinceMs: monotonicMs(), bytesRead: bytesReadOf(stream), silences: 0 })
+    const silence = { sinceMs: monotonicMs(), bytesRead: 0, count: 0 }
+    let isProbing = false
+    const check = async () => {
+      if (this.#inFlight === 0 || silence.bytesRead !== bytesReadOf(stream)) {
+        Object.assign(silence, { sinceMs: monotonicMs(), bytesRead: bytesReadOf(stream), count: 0 })
       }
-      if (isAsking || monotonicMs() - quiet.sinceMs < answerMs) return
-      isAsking = true
+      if (isProbing || monotonicMs() - silence.sinceMs < answerMs) return
+      isProbing = true
       const isServerAlive = await isAlive()
-      isAsking = false
-      if (this.#error !== undefined || quiet.bytesRead !== bytesReadOf(stream)) return
-      quiet.sinceMs = monotonicMs()
-      quiet.silences += 1
+      isProbing = false
+      if (this.#error !== undefined || silence.bytesRead !== bytesReadOf(stream)) return
+      silence.sinceMs = monotonicMs()
+      silence.count += 1
       if (!isServerAlive) onSilentServer()
-      else if (quiet.silences === SILENCES_MAX)
-        this.destroy(connectionError('ETIMEDOUT', 'The session does not answer'))
+      else if (silence.count === SILENCES_MAX) this.destroy(connectionError('ETIMEDOUT', 'The session does not answer'))
     }
-    const timer = setInterval(look, answerMs / LOOKS).unref()
+    const timer = setInterval(check, answerMs / CHECKS).unref()
     this.client.once('end', () => clearInterval(timer))
   }
 }

@@ -18,7 +18,7 @@ const OUTDATED = ['FetchPreparedStatement', 'RevalidateCachedQuery', 'transformA
 
 const routineOf = (error: Error): string => ('routine' in error ? String(error.routine) : '')
 
-/** One execution of a statement, as a query of `pg`: what is sent for it, and what becomes of the answers. */
+/** One execution of a statement, as a query of `pg`: sends its messages and handles the answers. */
 export class Execution extends PgQuery {
   readonly #statement: Statement<readonly unknown[]>
   readonly #written: Written

@@ -5,7 +5,7 @@ import { run } from './execution.ts'
 import type { Servers } from './servers.ts'
 import { type Runner, Statement } from './statement.ts'
 
-/** Between two attempts to listen again. */
+/** The pause between two attempts to listen again. */
 const RETRY_MS = 500
 
 export type Listening = { unlisten(): Promise<void> }
@@ -15,7 +15,7 @@ export type ListenOptions = {
   onNotice(payload: string): void
   /** Called each time that listening begins: notices of the time before are lost. */
   onListening(): void
-  /** Ends it. */
+  /** Ends the listening. */
   closing: AbortSignal
 }
 

@@ -6,7 +6,7 @@ import type { Servers } from './servers.ts'
 
 /** Statements that wait for answers on one connection. */
 const PIPELINE_MAX = 100
-/** The wait after failed attempts to connect grows to this. */
+/** The longest pause after failed attempts to connect. */
 const RETRY_MAX_MS = 1_000
 
 /** A statement, which shares its session, or a transaction, which reserves it when it starts. */
@@ -26,7 +26,7 @@ export class SessionPool implements SessionOwner {
   readonly #closings = new Set<Promise<void>>()
   readonly #waiting: Work[] = []
   #attempts = 0
-  /** Attempts that work waits for: all but those that were under way when another one failed and all work with it. */
+  /** The attempts that work waits for. When all waiting work fails with one attempt, the others are no longer among them. */
   #awaited = new Set<symbol>()
   #failures = 0
   #retryAtMs = 0

@@ -4,11 +4,11 @@ import type { DatabaseAddress, Host } from './address.ts'
 import { connectionError, withCode } from './connection-error.ts'
 import { DatabaseSession, type Watch } from './database-session.ts'
 
-/** Until a host counts as not reachable, with the login. */
+/** How long a host has to accept the connection and the login. */
 const CONNECT_TIMEOUT_MS = 3_000
-/** Until an idle connection is probed, for whether its machine is still there. */
+/** The idle time after which TCP checks whether the other machine is still there. */
 const KEEP_ALIVE_MS = 5_000
-/** How much of `answerTimeoutMs` is left for the question whether the server still answers others. */
+/** The share of `answerTimeoutMs` for the probe whether the server still answers others. */
 const PROBE_SHARE = 0.4
 /** The answer of a server without TLS. */
 const NO_TLS = 'N'.charCodeAt(0)
@@ -72,10 +72,10 @@ export class Servers {
   }
 
   /** A host does not answer at all: its connections are lost, and new ones begin with another host. */
-  #leave(host: number): void {
+  #abandonHost(host: number): void {
     if (this.#preferred === host) this.#preferred = (host + 1) % this.count
     const error = connectionError('ETIMEDOUT', 'The server does not answer')
-    for (const [session, its] of [...this.#sessions]) if (its === host) session.destroy(error)
+    for (const [session, index] of [...this.#sessions]) if (index === host) session.destroy(error)
   }
 
   async #open(index: number, closing: AbortSignal): Promise<DatabaseSession> {
@@ -157,7 +157,7 @@ export class Servers {
     return {
       answerMs: answerTimeoutMs * (1 - PROBE_SHARE),
       isAlive: () => answersProbe(place, answerTimeoutMs * PROBE_SHARE),
-      onSilentServer: () => this.#leave(index),
+      onSilentServer: () => this.#abandonHost(index),
     }
   }
 }

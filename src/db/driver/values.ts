@@ -78,7 +78,7 @@ export function typeOf(value: Value): number {
 /**
  * A parameter as it is sent: text, or the bytes of a `bytea`.
  *
- * @throws RangeError for an invalid date, TypeError for what is no value of the database
+ * @throws RangeError for an invalid date, TypeError for a value without a type of the database
  */
 export function serialize(value: Value): string | Buffer | null {
   if (value === null || typeof value === 'string') return value

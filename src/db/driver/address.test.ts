@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { readAddress } from './address.ts'
+
+const BASE = { user: undefined, password: undefined, database: undefined, tls: false, attributes: 'any', settings: {} }
+
+test.each([
+  ['postgres://', { hosts: [{}] }],
+  ['postgresql://db/x', { hosts: [{ host: 'db' }], database: 'x' }],
+  [
+    'postgres://u%40x:p%3A:%2F@a:1,[::1]:2/x%20y?target_session_attrs=primary',
+    {
+      hosts: [
+        { host: 'a', port: 1 },
+        { host: '::1', port: 2 },
+      ],
+      user: 'u@x',
+      password: 'p::/',
+      database: 'x y',
+      attributes: 'primary',
+    },
+  ],
+  ['postgres://u@:5433/x?host=/run/pg', { hosts: [{ host: '/run/pg', port: 5433 }], user: 'u', database: 'x' }],
+  ['postgres://%2Frun%2Fpg/x', { hosts: [{ host: '/run/pg' }], database: 'x' }],
+  ['postgres://db/x?search_path=a', { hosts: [{ host: 'db' }], database: 'x', settings: { search_path: 'a' } }],
+  ['postgres://db/x?sslmode=require', { hosts: [{ host: 'db' }], database: 'x', tls: { rejectUnauthorized: false } }],
+])('reads %s', (url, expected) => {
+  expect(readAddress(url)).toEqual({ ...BASE, ...expected })
+})
+
+test.each([
+  ['mysql://db/x', 'must begin with postgres://'],
+  [
+    'postgres://db/x?target_session_attrs=prefer-standby',
+    'must be one of any, read-write, read-only, primary, standby',
+  ],
+  ['postgres://u:50%@db/x', 'write % as %25'],
+])('refuses %s', (url, message) => {
+  expect(() => readAddress(url)).toThrow(message)
+})
