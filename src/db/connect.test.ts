@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../../bench/free-port.ts'
 import { type Cut, startCutProxy } from '../../test/cut-proxy.ts'
@@ -72,6 +72,8 @@ describe.each(losses)('a connection that %s', (_, lose) => {
     await Promise.all(Array.from({ length: MAX }, () => pool`select pg_sleep(0.05)`))
     await lose(proxy)
     await sleep(100)
+    // On a busy machine the timer comes before events of sockets that are due in the same turn.
+    await nextTurn()
     await expectWhole(pool)
   })
 
