@@ -4,7 +4,7 @@ import type { DatabaseSession } from './database-session.ts'
 import { addOrigin } from './origin.ts'
 import type { Column, PreparedStatement } from './prepared-statements.ts'
 import { RowList } from './row-list.ts'
-import { toCamelCase, type Written } from './sql-template.ts'
+import { type Encoded, toCamelCase } from './sql-template.ts'
 import type { Rows, Statement } from './statement.ts'
 import { parserOf } from './values.ts'
 
@@ -21,7 +21,7 @@ const routineOf = (error: Error): string => ('routine' in error ? String(error.r
 /** One execution of a statement, as a query of `pg`: sends its messages and handles the answers. */
 export class Execution extends PgQuery {
   readonly #statement: Statement<readonly unknown[]>
-  readonly #written: Written
+  readonly #encoded: Encoded
   readonly #resolve: (rows: RowList) => void
   readonly #reject: (error: Error) => void
   readonly #retry: ((execution: Execution) => void) | undefined
@@ -45,10 +45,10 @@ export class Execution extends PgQuery {
     reject: (error: Error) => void,
     retry?: (execution: Execution) => void,
   ) {
-    const written = statement.write()
-    super(written.text)
+    const encoded = statement.write()
+    super(encoded.text)
     this.#statement = statement
-    this.#written = written
+    this.#encoded = encoded
     this.#resolve = resolve
     this.#reject = reject
     this.#retry = retry
@@ -65,7 +65,7 @@ export class Execution extends PgQuery {
 
   submit(connection: Connection): null {
     this.#session?.corkForNow()
-    if (this.#statement.mode === 'simple') connection.query(this.#written.text)
+    if (this.#statement.mode === 'simple') connection.query(this.#encoded.text)
     else this.#submitExtended(connection)
     return null
   }
@@ -74,13 +74,13 @@ export class Execution extends PgQuery {
     // Any session can run a second attempt: it uses no prepared statement.
     const isPrepared = this.#statement.mode === 'prepared' && this.#firstError === undefined
     const name = isPrepared ? this.#prepare(connection) : this.#parse(connection, '')
-    connection.bind({ statement: name, values: this.#written.values }, true)
+    connection.bind({ statement: name, values: this.#encoded.values }, true)
     connection.execute(null, true)
     connection.sync()
   }
 
   #prepare(connection: Connection): string {
-    const { text, types } = this.#written
+    const { text, types } = this.#encoded
     const statements = this.#session?.statements
     const existing = statements?.find(text, types)
     this.#isReused = existing !== undefined && existing.state !== 'unsure'
@@ -93,7 +93,7 @@ export class Execution extends PgQuery {
   }
 
   #parse(connection: Connection, name: string): string {
-    const { text, types } = this.#written
+    const { text, types } = this.#encoded
     connection.parse({ name, text, types: types.map(String) }, true)
     connection.describe({ type: 'S', name }, true)
     return name

@@ -31,7 +31,7 @@ export type InsertedRow = { readonly [column: string]: Value }
 export type TemplateValue = Value | SqlTemplate | readonly SqlTemplate[] | Identifier | InsertedRows
 
 /** A statement as it is sent. */
-export type Written = { text: string; values: (string | Buffer | null)[]; types: number[] }
+export type Encoded = { text: string; values: (string | Buffer | null)[]; types: number[] }
 
 /** The protocol counts them in two bytes. */
 const PARAMETERS_MAX = 65_535
@@ -41,45 +41,45 @@ const PARAMETERS_MAX = 65_535
  *
  * @throws what `serialize` throws, RangeError when there are too many parameters
  */
-export function write(template: SqlTemplate): Written {
-  const written: Written = { text: '', values: [], types: [] }
-  written.text = textOf(template, written)
-  if (written.values.length > PARAMETERS_MAX) {
+export function write(template: SqlTemplate): Encoded {
+  const encoded: Encoded = { text: '', values: [], types: [] }
+  encoded.text = textOf(template, encoded)
+  if (encoded.values.length > PARAMETERS_MAX) {
     throw new RangeError(`A statement has at most ${PARAMETERS_MAX} parameters`)
   }
-  return written
+  return encoded
 }
 
-function textOf({ strings, values }: SqlTemplate, written: Written): string {
+function textOf({ strings, values }: SqlTemplate, encoded: Encoded): string {
   let text = strings[0] ?? ''
   for (let i = 0; i < values.length; i += 1) {
-    text += partOf(values[i] as TemplateValue, written) + strings[i + 1]
+    text += partOf(values[i] as TemplateValue, encoded) + strings[i + 1]
   }
   return text
 }
 
-function partOf(value: TemplateValue, written: Written): string {
+function partOf(value: TemplateValue, encoded: Encoded): string {
   if (typeof value === 'object' && value !== null) {
-    if (value instanceof SqlTemplate) return textOf(value, written)
+    if (value instanceof SqlTemplate) return textOf(value, encoded)
     if (value instanceof Identifier) return value.text
-    if (value instanceof InsertedRows) return insertedText(value.rows, written)
-    if (isFragments(value)) return value.map((fragment) => textOf(fragment, written)).join(' ')
+    if (value instanceof InsertedRows) return insertedText(value.rows, encoded)
+    if (isFragments(value)) return value.map((fragment) => textOf(fragment, encoded)).join(' ')
   }
-  return parameter(value as Value, written)
+  return parameter(value as Value, encoded)
 }
 
 const isFragments = (value: object): value is readonly SqlTemplate[] =>
   Array.isArray(value) && value[0] instanceof SqlTemplate
 
-function parameter(value: Value, { values, types }: Written): string {
+function parameter(value: Value, { values, types }: Encoded): string {
   types.push(typeOf(value))
   return `$${values.push(serialize(value))}`
 }
 
-function insertedText(rows: readonly InsertedRow[], written: Written): string {
+function insertedText(rows: readonly InsertedRow[], encoded: Encoded): string {
   const members = Object.keys(rows[0] ?? {})
   const columns = members.map((member) => escapeIdentifier(toSnakeCase(member)))
-  const lines = rows.map((row) => `(${members.map((member) => parameter(row[member] as Value, written)).join(',')})`)
+  const lines = rows.map((row) => `(${members.map((member) => parameter(row[member] as Value, encoded)).join(',')})`)
   return `(${columns.join(',')}) values ${lines.join(',')}`
 }
 

@@ -1,6 +1,6 @@
 import type { CopyStream } from './copy.ts'
 import { noteOrigin } from './origin.ts'
-import { Identifier, type InsertedRow, InsertedRows, type TemplateValue, type Written } from './sql-template.ts'
+import { type Encoded, Identifier, type InsertedRow, InsertedRows, type TemplateValue } from './sql-template.ts'
 import { type AnyRow, type Mode, type Runner, Statement } from './statement.ts'
 import { JsonParameter, type JsonValue, serialize, typeOf, type Value } from './values.ts'
 
@@ -42,7 +42,7 @@ class TextStatement<T extends readonly unknown[]> extends Statement<T> {
     this.#parameters = parameters
   }
 
-  override write(): Written {
+  override write(): Encoded {
     const [text = ''] = this.strings
     return { text, values: this.#parameters.map(serialize), types: this.#parameters.map(typeOf) }
   }

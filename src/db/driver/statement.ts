@@ -1,4 +1,4 @@
-import { SqlTemplate, type TemplateValue, type Written, write } from './sql-template.ts'
+import { type Encoded, SqlTemplate, type TemplateValue, write } from './sql-template.ts'
 
 // Tests read columns without naming their types.
 // biome-ignore lint/suspicious/noExplicitAny: a row whose columns nothing names
@@ -40,7 +40,7 @@ export class Statement<T extends readonly unknown[] = AnyRow[]> extends SqlTempl
   }
 
   /** @throws what `serialize` throws */
-  write(): Written {
+  write(): Encoded {
     return write(this)
   }
 
