@@ -85,7 +85,7 @@ async function rowsOf({ stage, own }: World): Promise<Rows> {
   return { company: JSON.parse(row.company), key: JSON.parse(row.key), contact: JSON.parse(row.contact) }
 }
 
-/** What must stay as it is: rows of the other companies, and the files beside the service's data. */
+/** The rows of the other companies and the files beside the service's data, which must not change. */
 async function stateOf({ stage, own, foreign }: World): Promise<{ rows: string; files: string }> {
   const [rows] = await stage.db<[{ companies: string; keys: string; contacts: string; templates: string }]>`
     select

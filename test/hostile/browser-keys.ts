@@ -15,7 +15,7 @@ type Shop = { page: Json; narrow: Json; asPage: Ask; asNarrow: Ask; asServer: As
 type Ask = (method: string, path: string, body?: unknown, type?: string, from?: Client) => Promise<Answer>
 type Victim = { email: string; phone: string }
 
-/** What a visitor of a page can try with its key: other routes, long arrays, contacts of others, forged proofs, the limit. */
+/** Tries the key of a page as any visitor can: other routes, long arrays, contacts of others, forged proofs, the limit. */
 export async function attackBrowserKeys(world: World, client: Client, contract: Contract, tally: Tally): Promise<void> {
   const shop = await createShop(world, client, tally, 1_000_000)
   await askElsewhere(contract, shop, tally)

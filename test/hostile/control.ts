@@ -78,6 +78,12 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'healthy calls refused',
+    file: 'src/http/connection-limit.ts',
+    text: 'oldestUnused ?? longestIdle ?? newcomer',
+    replacement: 'newcomer',
+  },
+  {
+    raises: 'healthy calls refused',
     file: 'src/http/body-ledger.ts',
     text: 'if (makeRoom(body, candidates())) continue',
     replacement: '',

@@ -16,7 +16,7 @@ const SECRET = 'the-app-secret-of-the-number'
 /** Forged bodies come from there while they are measured: one address may post 16 MiB that are refused. */
 const FORGER_ADDRESSES = ['127.0.0.8', '127.0.0.10', '127.0.0.11']
 
-/** What one forged body may cost the service, in times that parsing it costs here: it is not parsed. */
+/** The highest cost of a forged body, which is not parsed, as a multiple of what parsing it costs here. */
 const MOST_PARSES = 1
 /** Messages of a bulk body that are recorded before one of another company; the body has 4,900. */
 const MOST_BEFORE = 1_500
@@ -116,8 +116,8 @@ async function forgeBulk(client: Client, bodies: readonly Forged[], tally: Tally
 }
 
 /**
- * What the service spends on forged bodies, as a multiple of what parsing them costs here. Its other work can only add to
- * that, so the cheapest of some rounds counts.
+ * Compares the processor time of the service for forged bodies with that of parsing them here. Other work of the service can
+ * only add to it, so the cheapest round counts.
  */
 async function measureForged({ stage }: World, signed: string, tally: Tally): Promise<void> {
   const bodies = forgedBodies(signed)

@@ -1,4 +1,4 @@
-/** The program of a thread that calls the service as a healthy company does, one call after the other, until it is stopped. */
+/** The program of a worker that calls the service as a healthy company does, one call after the other, until it is stopped. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createClient } from './client.ts'

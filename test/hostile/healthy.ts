@@ -35,14 +35,14 @@ export async function underAttack(
 
 async function whileCalling({ stage, healthyToken }: World, work: () => Promise<unknown>): Promise<HealthyReport> {
   const workerData: HealthyTask = { url: stage.url, token: healthyToken, localAddress: LOCAL_ADDRESS }
-  const thread = new Worker(new URL('./healthy-calls.ts', import.meta.url), { workerData })
-  const reported = once(thread, 'message')
+  const worker = new Worker(new URL('./healthy-calls.ts', import.meta.url), { workerData })
+  const reported = once(worker, 'message')
   try {
     await work()
   } finally {
-    thread.postMessage('stop')
+    worker.postMessage('stop')
   }
   const [report]: HealthyReport[] = await reported
-  if (report === undefined) throw new Error('The thread of the healthy calls ended without a report')
+  if (report === undefined) throw new Error('The worker of the healthy calls ended without a report')
   return report
 }

@@ -11,17 +11,19 @@ import { HANG_MS, untilFound } from './until-found.ts'
 import { type Company, inboundText, OPEN_FILES, type World } from './world.ts'
 
 const WEBHOOK = '/public/v1/webhooks/whatsapp'
+const CONTACTS = '/public/v1/contacts'
 const JSON_TYPE = { 'content-type': 'application/json' }
 const MIB = 1024 * 1024
 /** Four bodies of this size leave less than a healthy body of what one address, or one company, may have in flight. */
 const ALMOST_WHOLE = 4 * MIB - 32
 const PAUSE_MS = 200
+const LEAST_CALLS = 20
 /** A new client beside the attack, whose connections are not open yet. */
 const NEWCOMER_ADDRESS = '127.0.0.12'
 
 /**
- * Healthy calls while bodies are held open, from the provider's address and with a browser key of the same company, until
- * the service has ended each of these bodies.
+ * Healthy calls while bodies are held open, from the provider's address and with a browser key of the same company. A body
+ * that the service ends is sent again, until it has ended all of the first ones and each call was made some times.
  */
 export async function holdBodies(
   { stage, own, foreign }: World,
@@ -30,21 +32,43 @@ export async function holdBodies(
   tally: Tally,
 ): Promise<void> {
   const browser = [`Authorization: Bearer ${own.keys.ContactsUpsert}`]
-  const hold = (count: number, bytes: number, path: string, headers: string[] = []) =>
-    Array.from({ length: count }, () => holdBody(stage.url, address, bytes, path, headers))
-  const sockets = [
-    ...hold(40, 1, WEBHOOK),
-    ...hold(4, ALMOST_WHOLE, WEBHOOK),
-    ...hold(8, 1, '/public/v1/contacts', browser),
-    ...hold(4, ALMOST_WHOLE, '/public/v1/contacts', browser),
-  ]
-  let held = sockets.length
-  for (const socket of sockets) socket.once('close', () => held--)
+  const held = new Set<Socket>()
+  let isOver = false
+  let firstHeld = 0
+  const hold = (bytes: number, path: string, headers: string[] = [], isFirst = true): void => {
+    const socket = holdBody(stage.url, address, bytes, path, headers)
+    held.add(socket)
+    if (isFirst) firstHeld++
+    socket.once('close', () => {
+      held.delete(socket)
+      if (isFirst) firstHeld--
+      if (!isOver) hold(bytes, path, headers, false)
+    })
+  }
+  for (let n = 0; n < 40; n++) hold(1, WEBHOOK)
+  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, WEBHOOK)
+  for (let n = 0; n < 8; n++) hold(1, CONTACTS, browser)
+  for (let n = 0; n < 4; n++) hold(ALMOST_WHOLE, CONTACTS, browser)
 
+  const startedAt = performance.now()
+  const hangs = () => performance.now() - startedAt > HANG_MS
+  const calls = Object.entries(healthyCalls(provider, own, foreign)).map(async ([name, call]) => {
+    for (let n = 0; (n < LEAST_CALLS || firstHeld > 0) && !hangs(); n++, await sleep(PAUSE_MS)) {
+      await countRefused(tally, name, call)
+    }
+  })
+  await Promise.all(calls)
+  if (firstHeld > 0) tally.add('connections without an answer', `${firstHeld} held bodies`)
+  isOver = true
+  for (const socket of held) socket.destroy()
+}
+
+/** An event of the provider, and writes of contacts with keys of servers. */
+function healthyCalls(provider: Client, own: Company, foreign: Company): Record<string, () => Promise<Answer>> {
   const contact = (company: Company) =>
     provider.send({
       method: 'post',
-      path: '/public/v1/contacts',
+      path: CONTACTS,
       headers: { ...JSON_TYPE, authorization: `Bearer ${company.keys.all}` },
       body: JSON.stringify({ email: `${randomBytes(6).toString('hex')}@example.com` }),
     })
@@ -52,15 +76,7 @@ export async function holdBodies(
     const message = inboundText(own.phoneNumberId, '393331234567', 'healthy', `wamid.${randomBytes(9).toString('hex')}`)
     return provider.send({ method: 'post', path: WEBHOOK, headers: JSON_TYPE, body: JSON.stringify(message) })
   }
-  const calls = { event, 'write of the same company': () => contact(own), 'write of another': () => contact(foreign) }
-  for (const startedAt = performance.now(); held > 0; await sleep(PAUSE_MS)) {
-    for (const [name, call] of Object.entries(calls)) await countRefused(tally, name, call)
-    if (performance.now() - startedAt > HANG_MS) {
-      tally.add('connections without an answer', `${held} held bodies`)
-      break
-    }
-  }
-  for (const socket of sockets) socket.destroy()
+  return { event, 'write of the same company': () => contact(own), 'write of another': () => contact(foreign) }
 }
 
 /** Holds a body until it is answered. */
@@ -89,8 +105,10 @@ export async function holdConnections({ stage, own }: World, address: string, ta
       newcomer.send({ method: 'get', path: '/public/v1/me', headers }),
     )
   }
-  await newcomer.close()
   for (const socket of sockets) socket.destroy()
+  // Until the service has noticed that the connections have ended.
+  await untilFound(() => newcomer.send({ method: 'get', path: '/healthz' }).catch(() => undefined))
+  await newcomer.close()
   const isWarned = await untilFound(async () => (await countWarnings(stage.folder)) > warningsBefore || undefined)
   if (!isWarned) tally.add('log lines or rows beyond the bound', 'no warning of full connections')
 }
