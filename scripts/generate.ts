@@ -1,5 +1,5 @@
-// Writes what is generated from the code and the migrations: openapi.json, the types of the client and of the console, the
-// examples for curl and Postman, and schema.sql. With --check, says whether they are up to date.
+// Writes what is generated from the code and the migrations: openapi.json, the types and methods of the client, and
+// schema.sql. With --check, says whether they are up to date.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -20,8 +20,6 @@ import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { clientSources } from './client-operations.ts'
 import { consoleTypes } from './console-types.ts'
-import { curlExamples } from './curl-examples.ts'
-import { postmanCollection } from './postman-collection.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')
@@ -53,8 +51,6 @@ try {
     'client/src/generated/operations.ts': client.operations,
     'client/src/generated/schemas.ts': client.schemas,
     'console/api.ts': consoleTypes(openapi.json()),
-    'examples/curl.sh': curlExamples(openapi.json()),
-    'examples/parley.postman_collection.json': postmanCollection(openapi.json()),
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)
