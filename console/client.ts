@@ -1,11 +1,6 @@
-import createClient from 'openapi-fetch'
-import type { paths } from './api.ts'
+import { Operations } from '../client/src/generated/operations.ts'
+import { type ApiRequest, type RequestOptions, toFetch } from '../client/src/request.ts'
 import { API_PREFIX } from './scope.ts'
-
-/** The company's API. */
-export const api = createClient<paths>({ baseUrl: API_PREFIX })
-/** The operator's API. */
-export const adminApi = createClient<paths>({ baseUrl: '/console/api' })
 
 /** An answer that is no success, or no answer at all (status 0). */
 export class ApiError extends Error {
@@ -17,37 +12,58 @@ export class ApiError extends Error {
   readonly retryAfter: number | null
   readonly fields: readonly { path: string; message: string }[]
 
-  constructor(message: string, given: Partial<ApiError> = {}) {
+  constructor(message: string, details: Partial<ApiError> = {}) {
     super(message)
-    this.status = given.status ?? 0
-    this.code = given.code ?? ''
-    this.requestId = given.requestId ?? null
-    this.retryAfter = given.retryAfter ?? null
-    this.fields = given.fields ?? []
+    this.status = details.status ?? 0
+    this.code = details.code ?? ''
+    this.requestId = details.requestId ?? null
+    this.retryAfter = details.retryAfter ?? null
+    this.fields = details.fields ?? []
   }
 }
 
-type Result<Data> = { data?: Data; error?: unknown; response: Response }
-
-/** Told when a request is answered 401: the session has ended. */
+/** Called when a request is answered 401: the session has ended. */
 let onSignedOut: () => void = () => {}
 export const whenSignedOut = (act: () => void): void => {
   onSignedOut = act
 }
 
-/**
- * The data of an answer.
- *
- * @throws ApiError when the request failed or was not answered
- */
-export async function read<Data>(request: Promise<Result<Data>>): Promise<Data> {
-  const result = await request.catch(() => undefined)
-  if (result === undefined) throw new ApiError('', { code: 'offline' })
-  const { data, error, response } = result
-  if (response.ok && data !== undefined) return data
-  if (response.status === 401) onSignedOut()
-  throw errorOf(error, response)
+/** A company of the installation, as an operator sees it (`GET /admin/v1/companies`). */
+export type Company = { id: number; name: string; rateLimitPerMinute: number; createdAt: string }
+
+/** The API for the session of this page. A method throws ApiError when its request fails or is not answered. */
+class Api extends Operations {
+  /** The companies of the installation. Takes the session of an operator. */
+  listCompanies(): Promise<Company[]> {
+    return this.#fetch('/console/api', { method: 'GET', path: '/admin/v1/companies' }).then(jsonOf<Company[]>)
+  }
+
+  protected call<Answer>(request: ApiRequest, options?: RequestOptions): Promise<Answer> {
+    return this.open(request, options).then(jsonOf<Answer>)
+  }
+
+  protected open(request: ApiRequest, options?: RequestOptions): Promise<Response> {
+    return this.#fetch(API_PREFIX, request, options)
+  }
+
+  async #fetch(prefix: string, request: ApiRequest, { signal, idempotencyKey }: RequestOptions = {}) {
+    const headers = new Headers(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey })
+    const { url, init } = toFetch(prefix, request, headers)
+    const response = await fetch(url, { ...init, ...(signal && { signal }) }).catch(() => undefined)
+    if (response === undefined) throw new ApiError('', { code: 'offline' })
+    if (response.ok) return response
+    if (response.status === 401) onSignedOut()
+    throw errorOf(await response.json().catch(() => undefined), response)
+  }
 }
+
+export const api = new Api()
+
+/** A body that breaks off or is no JSON, of a proxy for example, counts as no answer. */
+const jsonOf = <Answer>(response: Response): Promise<Answer> =>
+  response.json().catch(() => {
+    throw new ApiError('', { code: 'offline' })
+  })
 
 /** The three shapes of errors (spec: Errors): coded, text and message. */
 export function errorOf(body: unknown, response: Response): ApiError {

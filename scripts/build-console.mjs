@@ -1,4 +1,4 @@
-// Builds the console (console/dist) when its sources, openapi.json or the lock file changed since the last build.
+// Builds the console (console/dist) when its sources, those of the client or the lock file changed since the last build.
 // Runs on whatever Node the machine has. Vite runs on the Node 24 of the packages, or, where no install script fetched it
 // (npm ci --ignore-scripts), on that of the machine.
 import { createHash } from 'node:crypto'
@@ -37,12 +37,12 @@ function runVite() {
 }
 
 function stampOfSources() {
-  const sources = readdirSync(join(root, 'console'), { recursive: true })
-    .map((name) => join('console', name))
+  const sources = ['console', join('client', 'src')]
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true }).map((name) => join(folder, name)))
     .filter((name) => !name.startsWith(join('console', 'dist')) && statSync(join(root, name)).isFile())
     .sort()
   const hash = createHash('sha256')
-  for (const name of [...sources, 'openapi.json', 'package-lock.json']) {
+  for (const name of [...sources, 'package-lock.json']) {
     hash.update(`${name}\0`).update(readFileSync(join(root, name)))
   }
   return hash.digest('hex')

@@ -19,7 +19,6 @@ import { createCipher } from '../src/secrets/secrets.ts'
 import { createMailer } from '../src/wiring/adapters.ts'
 import { createDeps } from '../src/wiring/deps.ts'
 import { clientSources } from './client-operations.ts'
-import { consoleTypes } from './console-types.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const key = randomBytes(32).toString('base64')
@@ -50,7 +49,6 @@ try {
     'openapi.json': `${layOut(openapi.json(), 3)}\n`,
     'client/src/generated/operations.ts': client.operations,
     'client/src/generated/schemas.ts': client.schemas,
-    'console/api.ts': consoleTypes(openapi.json()),
     'schema.sql': await describeSchema(db),
   }
   for (const [name, text] of Object.entries(files)) await write(name, text)

@@ -18,11 +18,11 @@ function build({ carriesNode }: { carriesNode: boolean }): string {
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const bin = join(folder, 'node_modules', '.bin')
   const vite = join(folder, 'node_modules', 'vite', 'bin')
-  for (const path of [bin, vite, join(folder, 'console', 'dist')]) {
+  for (const path of [bin, vite, join(folder, 'console', 'dist'), join(folder, 'client', 'src')]) {
     mkdirSync(path, { recursive: true })
   }
   cpSync(SCRIPTS, join(folder, 'scripts'), { recursive: true })
-  for (const name of ['openapi.json', 'package-lock.json']) writeFileSync(join(folder, name), '{}')
+  writeFileSync(join(folder, 'package-lock.json'), '{}')
   writeFileSync(join(vite, 'vite.js'), VITE)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   if (carriesNode) {

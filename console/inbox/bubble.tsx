@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import type { Message } from '../api.ts'
+import type { Message } from '../../client/src/generated/schemas.ts'
 import { classes } from '../parts/classes.ts'
 import { Icon } from '../parts/icon.tsx'
 import { time, utc } from '../texts/format.ts'

@@ -1,6 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type KeyboardEvent, lazy, Suspense, useEffect, useRef, useState } from 'react'
-import type { Conversation } from '../api.ts'
+import type { Conversation } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import { Button } from '../parts/button.tsx'
@@ -135,7 +135,6 @@ function useAnsweringSignal(chatId: number): () => void {
     if (now < nextAt.current) return
     nextAt.current = now + ANSWERING_EVERY_MS
     // A hint to others: when it is lost, nothing is.
-    const params = { path: { chatId } }
-    api.POST('/public/v1/whatsapp/conversations/{chatId}/answering', { params }).catch(() => {})
+    api.showAnswering({ chatId }).catch(() => {})
   }
 }

@@ -1,7 +1,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import type { Contact, Conversation } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Contact, Conversation } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -18,8 +18,7 @@ import { nameOf } from './conversation-row.tsx'
 const contactQuery = (id: number) =>
   queryOptions({
     queryKey: ['contact', id],
-    queryFn: async ({ signal }) =>
-      (await read(api.GET('/public/v1/contacts/{id}', { params: { path: { id } }, signal }))).data,
+    queryFn: async ({ signal }) => (await api.getContact({ id }, { signal })).data,
   })
 
 /** The customer, the number of the business, and the assignee. */

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
-import type { Conversation, ConversationChange } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Conversation, ConversationChange } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -116,10 +116,7 @@ const aboutOf = ({ contact, sender, groupId }: Conversation): string =>
 export function useChange({ chatId }: Conversation) {
   const client = useQueryClient()
   const { mutate, error } = useMutation({
-    mutationFn: async (body: ConversationChange) => {
-      const params = { path: { chatId } }
-      return (await read(api.PATCH('/public/v1/whatsapp/conversations/{chatId}', { params, body }))).data
-    },
+    mutationFn: async (body: ConversationChange) => (await api.updateConversation({ chatId }, body)).data,
     onSuccess: (record) => applyConversation(client, record),
   })
   return { change: mutate, error }

@@ -1,6 +1,6 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
-import type { Conversation } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Conversation } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import type { InboxSearch } from '../routes.tsx'
 
 /** The filters of a list as the API takes them. */
@@ -35,9 +35,9 @@ export const filteredQuery = (filter: Filter) =>
   infiniteQueryOptions({
     queryKey: ['conversations', filter],
     queryFn: async ({ pageParam: before, signal }): Promise<FilteredPage> => {
-      const query = { ...filter, ...(before !== '' && { before }), pageSize: FILTERED_ROWS }
-      const answer = await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))
-      return { data: answer.data, next: answer.pagination.nextCursor }
+      const params = { ...filter, ...(before !== '' && { before }), pageSize: FILTERED_ROWS }
+      const { data, pagination } = await api.listConversations(params, { signal })
+      return { data, next: pagination.nextCursor }
     },
     initialPageParam: '',
     getNextPageParam: ({ next }) => next,
@@ -46,10 +46,8 @@ export const filteredQuery = (filter: Filter) =>
 /** Open conversations with unread messages, one page of them: the number beside the screen's name. */
 export const unreadQuery = queryOptions({
   queryKey: ['unread'],
-  queryFn: async ({ signal }) => {
-    const query = { status: 'open', unread: true, pageSize: FILTERED_ROWS } as const
-    return (await read(api.GET('/public/v1/whatsapp/conversations', { params: { query }, signal }))).data
-  },
+  queryFn: async ({ signal }) =>
+    (await api.listConversations({ status: 'open', unread: true, pageSize: FILTERED_ROWS }, { signal })).data,
 })
 
 export type NumberedPage = { data: Conversation[]; pagination: { totalRecords: number | null } }
@@ -58,16 +56,13 @@ export type NumberedPage = { data: Conversation[]; pagination: { totalRecords: n
 export const numberedQuery = (page: number) =>
   queryOptions({
     queryKey: ['conversation-pages', page],
-    queryFn: async ({ signal }): Promise<NumberedPage> =>
-      read(api.GET('/public/v1/whatsapp/conversations', { params: { query: { page, pageSize: PAGE_ROWS } }, signal })),
+    queryFn: ({ signal }): Promise<NumberedPage> => api.listConversations({ page, pageSize: PAGE_ROWS }, { signal }),
   })
 
 export const conversationQuery = (chatId: number) =>
   queryOptions({
     queryKey: ['conversation', chatId],
-    queryFn: async ({ signal }) =>
-      (await read(api.GET('/public/v1/whatsapp/conversations/{chatId}', { params: { path: { chatId } }, signal })))
-        .data,
+    queryFn: async ({ signal }) => (await api.getConversation({ chatId }, { signal })).data,
   })
 
 /** Whether a record belongs to a filtered list; undefined when only the server can say. */

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import type { Conversation } from '../api.ts'
+import type { Conversation } from '../../client/src/generated/schemas.ts'
 import { Avatar } from '../parts/avatar.tsx'
 import { classes } from '../parts/classes.ts'
 import { moment, utc } from '../texts/format.ts'

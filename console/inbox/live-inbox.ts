@@ -1,5 +1,5 @@
 import type { QueryClient } from '@tanstack/react-query'
-import type { Conversation, Message } from '../api.ts'
+import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { invalidateSoon } from '../queries.ts'
 import {
   type ConversationPages,

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import type { Message } from '../api.ts'
+import type { Message } from '../../client/src/generated/schemas.ts'
 import { Button } from '../parts/button.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { text } from '../texts/text.ts'

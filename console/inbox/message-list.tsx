@@ -1,6 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import type { Conversation, Message } from '../api.ts'
+import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
 import { day, isSameDay } from '../texts/format.ts'

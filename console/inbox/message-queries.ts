@@ -1,6 +1,6 @@
 import { type InfiniteData, infiniteQueryOptions } from '@tanstack/react-query'
-import type { Message } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Message } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 
 const PAGE_MESSAGES = 50
 
@@ -11,9 +11,8 @@ export const messagesQuery = (chatId: number) =>
   infiniteQueryOptions({
     queryKey: ['messages', chatId],
     queryFn: async ({ pageParam: before, signal }) => {
-      const query = { pageSize: PAGE_MESSAGES, ...(before !== '' && { before }) }
-      const params = { path: { chatId }, query }
-      return (await read(api.GET('/public/v1/whatsapp/conversations/{chatId}/messages', { params, signal }))).data
+      const params = { chatId, pageSize: PAGE_MESSAGES, ...(before !== '' && { before }) }
+      return (await api.listMessages(params, { signal })).data
     },
     initialPageParam: '',
     getNextPageParam: (page) => (page.length < PAGE_MESSAGES ? undefined : page.at(-1)?.id.toString()),

@@ -1,15 +1,16 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
-import { api, read } from '../client.ts'
+import { api } from '../client.ts'
 
 const PAGE_ROWS = 100
+
+type SenderPage = Awaited<ReturnType<typeof api.listSenders>>
 
 const numbersQuery = queryOptions({
   queryKey: ['numbers'],
   queryFn: async ({ signal }) => {
     const numbers: { channelId: number; phoneNumber: string }[] = []
     for (let page: number | null = 1; page !== null; ) {
-      const query: { page: number; pageSize: number } = { page, pageSize: PAGE_ROWS }
-      const answer = await read(api.GET('/public/v1/templates/whatsapp/senders', { params: { query }, signal }))
+      const answer: SenderPage = await api.listSenders({ page, pageSize: PAGE_ROWS }, { signal })
       numbers.push(...answer.items)
       page = answer.pagination.nextPage
     }

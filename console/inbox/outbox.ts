@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
-import type { Message, MessageContent } from '../api.ts'
-import { ApiError, api, read } from '../client.ts'
+import type { Message, MessageContent } from '../../client/src/generated/schemas.ts'
+import { ApiError, api } from '../client.ts'
 import { faultText } from '../parts/failure-text.ts'
 import { queryClient } from '../queries.ts'
 import { SCOPE } from '../scope.ts'
@@ -83,8 +83,7 @@ export function resumeOutbox(): void {
 async function attempt(message: Outgoing, retryMs: number): Promise<void> {
   const { key, chatId, content } = message
   try {
-    const params = { path: { chatId }, header: { 'Idempotency-Key': key } }
-    await read(api.POST('/public/v1/whatsapp/conversations/{chatId}/messages', { params, body: content }))
+    await api.sendMessage({ chatId }, content, { idempotencyKey: key })
     await finish(message)
   } catch (error) {
     const fault = error instanceof ApiError ? error : new ApiError('')

@@ -1,4 +1,9 @@
-import type { MessageContent, Template, TemplateComponent, TemplateParameter } from '../api.ts'
+import type {
+  MessageContent,
+  Template,
+  TemplateComponent,
+  TemplateParameter,
+} from '../../client/src/generated/schemas.ts'
 
 /** A value that a template needs. */
 export type Slot = {

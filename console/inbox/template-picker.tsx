@@ -1,7 +1,7 @@
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useRef, useState } from 'react'
-import type { Conversation, Template } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Conversation, Template } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -19,7 +19,7 @@ import css from './template-picker.module.css'
 
 const templatesQuery = queryOptions({
   queryKey: ['templates'],
-  queryFn: async ({ signal }) => (await read(api.GET('/public/v1/templates/whatsapp', { signal }))).data,
+  queryFn: async ({ signal }) => (await api.listWhatsAppTemplates({ signal })).data,
 })
 
 /** Chooses an approved template, fills it, shows how it looks, and sends it. */

@@ -1,4 +1,4 @@
-import type { Message } from '../api.ts'
+import type { Message } from '../../client/src/generated/schemas.ts'
 import { classes } from '../parts/classes.ts'
 import { Icon, type IconName } from '../parts/icon.tsx'
 import { text } from '../texts/text.ts'

@@ -1,5 +1,5 @@
 import { useEffect, useReducer } from 'react'
-import type { Conversation } from '../api.ts'
+import type { Conversation } from '../../client/src/generated/schemas.ts'
 
 /** Whether free text may be sent. `ignored`: this service leaves the window to the provider. */
 export type WindowState =

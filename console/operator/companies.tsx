@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { adminApi, read } from '../client.ts'
+import { api } from '../client.ts'
 import { Button } from '../parts/button.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Failure } from '../parts/failure.tsx'
@@ -12,7 +12,7 @@ import css from './companies.module.css'
 
 /** The companies of the installation: the operator chooses the one to act for. */
 export function Companies() {
-  const query = { queryKey: ['companies'], queryFn: () => read(adminApi.GET('/admin/v1/companies')) }
+  const query = { queryKey: ['companies'], queryFn: () => api.listCompanies() }
   const { data, error, refetch } = useQuery(query)
   return (
     <Screen title={text.companies.title}>

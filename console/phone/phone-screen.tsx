@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { api, read } from '../client.ts'
+import { api } from '../client.ts'
 import { Composer } from '../inbox/composer.tsx'
 import { nameOf } from '../inbox/conversation-row.tsx'
 import { MessageList } from '../inbox/message-list.tsx'
@@ -38,10 +38,7 @@ export function PhoneScreen() {
 function Business() {
   const { data: record } = useQuery({
     queryKey: ['conversation-pages', 'phone'],
-    queryFn: async ({ signal }) => {
-      const params = { query: { pageSize: 100 } }
-      return read(api.GET('/public/v1/whatsapp/conversations', { params, signal }))
-    },
+    queryFn: ({ signal }) => api.listConversations({ pageSize: 100 }, { signal }),
     select: ({ data }) => data.find(({ contact }) => contact.phone === CUSTOMER),
     refetchInterval: ({ state }) =>
       state.data?.data.some(({ contact }) => contact.phone === CUSTOMER) ? false : 1_000,

@@ -1,4 +1,4 @@
-import type { DeliveryDetails } from '../api.ts'
+import type { DeliveryDetails } from '../../client/src/generated/schemas.ts'
 import { Badge, type Tone } from '../parts/badge.tsx'
 import { duration, full, timeWithSeconds, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'

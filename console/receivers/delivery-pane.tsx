@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef } from 'react'
-import type { DeliveryDetails } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { DeliveryDetails } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -103,13 +103,11 @@ function Head({ receiverId, details }: { receiverId: number; details: DeliveryDe
 function useRedeliver(receiverId: number, { delivery: { id }, attempts }: DeliveryDetails) {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: () => {
-      const path = { id: receiverId, logId: attempts[0]?.id ?? 0 }
-      const header = { 'Idempotency-Key': `redeliver-${id}-${attempts.length}` }
-      return read(
-        api.POST('/public/v1/webhooks/registrations/{id}/logs/{logId}/redeliver', { params: { path, header } }),
-      )
-    },
+    mutationFn: () =>
+      api.redeliver(
+        { id: receiverId, logId: attempts[0]?.id ?? 0 },
+        { idempotencyKey: `redeliver-${id}-${attempts.length}` },
+      ),
     onSuccess: () => client.invalidateQueries({ queryKey: ['deliveries', receiverId] }),
   })
 }

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useId, useState } from 'react'
-import type { Registration } from '../api.ts'
-import { ApiError, api, read } from '../client.ts'
+import type { Registration } from '../../client/src/generated/schemas.ts'
+import { ApiError, api } from '../client.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
@@ -125,12 +125,8 @@ function store(
   key: string,
 ): Promise<Registration> {
   const body = { name: name.trim(), url: url.trim(), events: [...events], ...(secret !== '' && { secret }) }
-  if (receiver) {
-    const params = { path: { id: receiver.id } }
-    return read(api.PUT('/public/v1/webhooks/registrations/{id}', { params, body }))
-  }
-  const params = { header: { 'Idempotency-Key': `${key}-${fingerprint(JSON.stringify(body))}` } }
-  return read(api.POST('/public/v1/webhooks/registrations', { params, body }))
+  if (receiver) return api.updateRegistration({ id: receiver.id }, body)
+  return api.createRegistration(body, { idempotencyKey: `${key}-${fingerprint(JSON.stringify(body))}` })
 }
 
 /** Another body needs another key: the service refuses a key that comes back with something else. */

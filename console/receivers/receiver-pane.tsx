@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { Registration } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { Registration } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
 import { classes } from '../parts/classes.ts'
@@ -102,8 +102,7 @@ function Head({ receiver, onTest, isTesting }: HeadProps) {
 function useStatus(id: number) {
   const client = useQueryClient()
   return useMutation({
-    mutationFn: (status: Registration['status']) =>
-      read(api.PUT('/public/v1/webhooks/registrations/{id}', { params: { path: { id } }, body: { status } })),
+    mutationFn: (status: Registration['status']) => api.updateRegistration({ id }, { status }),
     onSuccess: () => client.invalidateQueries({ queryKey: receiversQuery.queryKey }),
   })
 }
@@ -112,7 +111,7 @@ function RemoveDialog({ receiver: { id, name }, onClose }: { receiver: Registrat
   const client = useQueryClient()
   const leave = useLeave()
   const { mutate, error, isPending } = useMutation({
-    mutationFn: () => read(api.DELETE('/public/v1/webhooks/registrations/{id}', { params: { path: { id } } })),
+    mutationFn: () => api.removeRegistration({ id }),
     onSuccess: async () => {
       await leave()
       await client.invalidateQueries({ queryKey: receiversQuery.queryKey })

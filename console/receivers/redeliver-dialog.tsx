@@ -1,14 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
-import { api, read } from '../client.ts'
+import { api } from '../client.ts'
 import { announce } from '../parts/announcer.tsx'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { faultText } from '../parts/failure-text.ts'
 import { text } from '../texts/text.ts'
 import { sinceOf } from './receiver-queries.ts'
-
-const ADDRESS = '/public/v1/webhooks/registrations/{id}/redeliver'
 
 type Props = { receiverId: number; hours: number; isOnlyDead: boolean; onClose: () => void }
 
@@ -17,11 +15,10 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
   const client = useQueryClient()
   const [range] = useState(() => ({ since: sinceOf(hours), until: new Date().toISOString() }))
   const [key] = useState(() => crypto.randomUUID())
-  const path = { id: receiverId }
   const body = { ...range, onlyDeadLettered: isOnlyDead }
   const counted = useQuery({
     queryKey: ['redelivery', receiverId, body],
-    queryFn: () => read(api.POST(ADDRESS, { params: { path }, body: { ...body, dryRun: true } })),
+    queryFn: () => api.redeliverRange({ id: receiverId }, { ...body, dryRun: true }),
     staleTime: Number.POSITIVE_INFINITY,
   })
   const {
@@ -30,7 +27,7 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
     error,
     isPending,
   } = useMutation({
-    mutationFn: () => read(api.POST(ADDRESS, { params: { path, header: { 'Idempotency-Key': key } }, body })),
+    mutationFn: () => api.redeliverRange({ id: receiverId }, body, { idempotencyKey: key }),
     onSuccess: ({ count }) => {
       announce(text.deliveries.redeliverDone(count))
       void client.invalidateQueries({ queryKey: ['deliveries', receiverId] })

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
-import type { TestDelivery } from '../api.ts'
-import { api, read } from '../client.ts'
+import type { TestDelivery } from '../../client/src/generated/schemas.ts'
+import { api } from '../client.ts'
 import { Badge } from '../parts/badge.tsx'
 import { IconButton } from '../parts/button.tsx'
 import { faultText } from '../parts/failure-text.ts'
@@ -19,10 +19,7 @@ type Test = {
 /** Sends one sample to the receiver. */
 export function useTest(id: number): Test {
   const { mutate, isPending, data, error, reset } = useMutation({
-    mutationFn: async () => {
-      const params = { path: { id }, header: { 'Idempotency-Key': crypto.randomUUID() } }
-      return (await read(api.POST('/public/v1/webhooks/registrations/{id}/test', { params }))).data
-    },
+    mutationFn: async () => (await api.testRegistration({ id }, { idempotencyKey: crypto.randomUUID() })).data,
   })
   return { run: mutate, isRunning: isPending, result: data, error, forget: reset }
 }

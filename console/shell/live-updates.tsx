@@ -1,6 +1,6 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { Conversation, Message } from '../api.ts'
+import type { Conversation, Message } from '../../client/src/generated/schemas.ts'
 import { showAnswering } from '../inbox/answering.ts'
 import { applyConversation, applyMessage } from '../inbox/live-inbox.ts'
 import { followLive, type LiveEvent, type LiveState } from '../live.ts'

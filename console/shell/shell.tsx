@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useState, useSyncExternalStore } from 'react'
-import { adminApi, read } from '../client.ts'
+import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import type { LiveState } from '../live.ts'
 import { Announcer } from '../parts/announcer.tsx'
@@ -70,7 +70,7 @@ function Strip({ state, isOnline }: { state: LiveState | undefined; isOnline: bo
 function ActingBanner({ companyId }: { companyId: number }) {
   const { data: companies } = useQuery({
     queryKey: ['companies'],
-    queryFn: () => read(adminApi.GET('/admin/v1/companies')),
+    queryFn: () => api.listCompanies(),
   })
   const name = companies?.find(({ id }) => id === companyId)?.name ?? text.acting.thisCompany(companyId)
   return (

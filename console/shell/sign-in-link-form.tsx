@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { api, read } from '../client.ts'
+import { api } from '../client.ts'
 import { Button } from '../parts/button.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { faultText } from '../parts/failure-text.ts'
@@ -17,7 +17,7 @@ export function SignInLinkForm() {
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('agent')
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () => read(api.POST('/public/v1/console/sign-in-links', { body: { name: name.trim(), role } })),
+    mutationFn: () => api.createSignInLink({ name: name.trim(), role }),
     onSuccess: () => setName(''),
   })
   const submit = (event: FormEvent) => {
