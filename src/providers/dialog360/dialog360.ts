@@ -1,12 +1,11 @@
 import type { Dispatcher } from 'undici'
 import { isObject } from '../events/json-member.ts'
-import { type Call, exchange } from '../exchange.ts'
 import { fetchMedia } from '../fetch-media.ts'
-import { failed, idOf, objectsIn, type Reading, readAnswer, readSendAnswer, readValue } from '../graph-answer.ts'
+import { failed, idOf, objectsIn, readValue } from '../graph-answer.ts'
 import { failure, text } from '../graph-error.ts'
 import { toGraphMessage } from '../graph-message.ts'
-import { toMediaForm, UPLOAD_TIMEOUT_MS } from '../media-form.ts'
 import type { Fetched, MediaOutcome, Provider, ProviderError, ProviderTemplate, SenderAccess } from '../provider.ts'
+import { createProviderApi, isMediaId } from '../provider-api.ts'
 import { readNumber, readTemplateRecord } from './dialog360-record.ts'
 
 const PUBLIC_ADDRESS = 'https://waba-v2.360dialog.io'
@@ -22,44 +21,24 @@ export type Dialog360Options = { dispatcher: Dispatcher; timeoutMs: number }
 
 /** 360dialog: Meta's bodies under other paths, the number named by its key alone. */
 export function createDialog360Provider(options: Dialog360Options): Provider {
-  const { dispatcher, timeoutMs } = options
-  const get = async (access: SenderAccess, path: string) =>
-    readAnswer(
-      await exchange(dispatcher, {
-        method: 'GET',
-        url: addressOf(access, path),
-        headers: credential(access),
-        timeoutMs,
-      }),
-      READING,
-    )
-
-  const post = (access: SenderAccess, path: string, contentType: string, call: Pick<Call, 'body' | 'timeoutMs'>) =>
-    exchange(dispatcher, {
-      method: 'POST',
-      url: addressOf(access, path),
-      headers: { ...credential(access), 'content-type': contentType },
-      ...call,
-    })
-
+  const api = createProviderApi(options, { addressOf, credentialOf, reading: { readOwnError } })
   return {
     toWire: toGraphMessage,
-    send: async (access, body) =>
-      readSendAnswer(await post(access, 'messages', 'application/json', { body, timeoutMs }), READING),
-    listTemplates: (access) => listTemplates((path) => get(access, path)),
+    send: (access, body) => api.send(access, 'messages', body),
+    listTemplates: (access) => listTemplates((path) => api.get(access, path)),
     listNumbers: async (access) =>
-      readValue(await get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),
-    uploadMedia: async (access, file) => {
-      const { contentType, body } = await toMediaForm({ messaging_product: 'whatsapp' }, file)
-      const answer = await post(access, 'media', contentType, { body, timeoutMs: UPLOAD_TIMEOUT_MS })
-      return readValue(readAnswer(answer, READING), ({ id }) => idOf(id) ?? undefined)
-    },
+      readValue(await api.get(access, `health_status?fields=${NUMBER_FIELDS}`), (body) => [readNumber(body)]),
+    uploadMedia: async (access, file) =>
+      readValue(
+        await api.upload(access, 'media', file, { messaging_product: 'whatsapp' }),
+        ({ id }) => idOf(id) ?? undefined,
+      ),
     fetchMedia: async (access, mediaId, signal): Promise<MediaOutcome> => {
-      if (!/^[A-Za-z0-9_-]{1,256}$/.test(mediaId)) return { kind: 'gone' }
+      if (!isMediaId(mediaId)) return { kind: 'gone' }
       const request = {
         ...options,
         address: addressOf(access, mediaId),
-        headers: credential(access),
+        headers: credentialOf(access),
         resolveDownload: (url: URL) => swapHost(url, access),
         waitSeconds: MEDIA_BLOCK_SECONDS,
       }
@@ -76,18 +55,16 @@ export function createDialog360Provider(options: Dialog360Options): Provider {
 
 const addressOf = (access: SenderAccess, path: string): string => `${access.apiBaseUrl ?? PUBLIC_ADDRESS}/${path}`
 
-const credential = (access: SenderAccess) => ({ 'd360-api-key': access.accessToken })
+const credentialOf = (access: SenderAccess) => ({ 'd360-api-key': access.accessToken })
 
 /** 360dialog's own layer writes its errors as text, or in the way of its older API. */
 function readOwnError(body: Record<string, unknown>): ProviderError | undefined {
-  const words = text(body.error)
-  if (words !== null) return failure(words)
+  const message = text(body.error)
+  if (message !== null) return failure(message)
   const { meta } = body
   if (!isObject(meta) || meta.success !== false) return undefined
   return failure(text(meta.developer_message) ?? 'The provider refused without a reason')
 }
-
-const READING: Reading = { readOwnError }
 
 /** Pages are counted by offset. A page without a template is the last one, whatever the total says. */
 async function listTemplates(

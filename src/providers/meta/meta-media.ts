@@ -1,4 +1,5 @@
 import type { SenderAccess } from '../provider.ts'
+import { isMediaId } from '../provider-api.ts'
 
 /** Hosts that Meta hands media out from; the credential goes nowhere else. */
 const HOSTS = new Set(['graph.facebook.com', 'lookaside.fbsbx.com'])
@@ -13,8 +14,6 @@ export function ownAddress(url: URL, access: SenderAccess): URL | undefined {
 
 const isMetaHost = (host: string): boolean => HOSTS.has(host) || HOST_ENDINGS.some((ending) => host.endsWith(ending))
 
-/** The path that tells about media; undefined for what cannot be a media id and would name another path. */
+/** The path of the description of a medium; undefined for an id that would name another path. */
 export const mediaPath = (access: SenderAccess, mediaId: string): string | undefined =>
-  /^[A-Za-z0-9_-]{1,256}$/.test(mediaId)
-    ? `${mediaId}?${new URLSearchParams({ phone_number_id: access.phoneNumberId })}`
-    : undefined
+  isMediaId(mediaId) ? `${mediaId}?${new URLSearchParams({ phone_number_id: access.phoneNumberId })}` : undefined

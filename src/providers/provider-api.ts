@@ -1,0 +1,55 @@
+import type { Dispatcher } from 'undici'
+import { exchange } from './exchange.ts'
+import { type Reading, readAnswer, readSendAnswer } from './graph-answer.ts'
+import { toMediaForm, UPLOAD_TIMEOUT_MS } from './media-form.ts'
+import type { Fetched, MediaFile, SenderAccess, SendOutcome } from './provider.ts'
+
+/** What a provider's API does in its own way. */
+export type ApiConventions = {
+  addressOf: (access: SenderAccess, path: string) => string
+  /** The headers with the credential. */
+  credentialOf: (access: SenderAccess) => Record<string, string>
+  reading?: Reading
+}
+
+/** The requests that every provider takes, as Meta's or nearly so. */
+export type ProviderApi = {
+  get: (access: SenderAccess, path: string) => Promise<Fetched<Record<string, unknown>>>
+  send: (access: SenderAccess, path: string, body: string) => Promise<SendOutcome>
+  upload: (
+    access: SenderAccess,
+    path: string,
+    file: MediaFile,
+    fields: Record<string, string>,
+  ) => Promise<Fetched<Record<string, unknown>>>
+}
+
+export function createProviderApi(
+  { dispatcher, timeoutMs }: { dispatcher: Dispatcher; timeoutMs: number },
+  { addressOf, credentialOf, reading = {} }: ApiConventions,
+): ProviderApi {
+  const post = (access: SenderAccess, path: string, contentType: string, body: string | Buffer, limitMs: number) =>
+    exchange(dispatcher, {
+      method: 'POST',
+      url: addressOf(access, path),
+      headers: { ...credentialOf(access), 'content-type': contentType },
+      body,
+      timeoutMs: limitMs,
+    })
+
+  return {
+    get: async (access, path) => {
+      const [url, headers] = [addressOf(access, path), credentialOf(access)]
+      return readAnswer(await exchange(dispatcher, { method: 'GET', url, headers, timeoutMs }), reading)
+    },
+    send: async (access, path, body) =>
+      readSendAnswer(await post(access, path, 'application/json', body, timeoutMs), reading),
+    upload: async (access, path, file, fields) => {
+      const { contentType, body } = await toMediaForm(fields, file)
+      return readAnswer(await post(access, path, contentType, body, UPLOAD_TIMEOUT_MS), reading)
+    },
+  }
+}
+
+/** Whether an id can be a segment of a path; any other names no medium. */
+export const isMediaId = (id: string): boolean => /^[A-Za-z0-9_-]{1,256}$/.test(id)
