@@ -1,16 +1,47 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Db, Pool } from '../src/db/connect.ts'
-import { describeSchema } from '../src/db/schema-store.ts'
-import { readSqlObjects } from '../src/db/sql-object.ts'
+import type { SchemaSource } from '../src/db/migrate.ts'
 
-export const BASELINES = fileURLToPath(new URL('fixtures/baselines/', import.meta.url))
+/**
+ * Every released version: its last migration, and the SHA-256 of all its migrations, which are never edited. The folder
+ * `fixtures/releases/<version>` has its views and its functions that depend on a table, which later migrations meet.
+ */
+export const RELEASES = [
+  {
+    version: '0.1.0',
+    lastMigration: '0005_email.sql',
+    digest: '50589f56fca0c4f100ce6bbc2726b4bc7e87a9e75c6648e2237ef498cb963a25',
+  },
+]
+export type Release = (typeof RELEASES)[number]
+
 export const MIGRATIONS = fileURLToPath(new URL('../migrations/', import.meta.url))
 export const OBJECTS = fileURLToPath(new URL('../src/', import.meta.url))
+const RELEASED_OBJECTS = fileURLToPath(new URL('fixtures/releases/', import.meta.url))
 /** Tables that `migrate` writes itself. */
 const LEDGERS = ['migrations', 'sql_objects']
 const ROWS = 3
+
+const migrationsOf = ({ lastMigration }: Release): string[] =>
+  readdirSync(MIGRATIONS)
+    .filter((name) => name.endsWith('.sql') && name <= lastMigration)
+    .sort()
+
+/** The migrations of a release as they are today. */
+export function digestOf(release: Release): string {
+  const hash = createHash('sha256')
+  for (const name of migrationsOf(release)) hash.update(readFileSync(join(MIGRATIONS, name)))
+  return hash.digest('hex')
+}
+
+/** The schema of a released version; its migrations are copied to a folder. */
+export function schemaOf(release: Release, folder: string): SchemaSource {
+  for (const name of migrationsOf(release)) cpSync(join(MIGRATIONS, name), join(folder, name))
+  return { migrations: folder, objects: join(RELEASED_OBJECTS, release.version) }
+}
 
 type Column = {
   name: string
@@ -74,33 +105,6 @@ function sampleOf({ type, allowed, isPartitionKey }: Column, n: number): unknown
   if (type === 'date') return `2026-01-0${n}`
   if (type.startsWith('timestamp')) return `2026-01-0${n}T00:00:00Z`
   return type.includes('int') ? n : String(n)
-}
-
-/**
- * A filled database as one SQL text that makes it again in an empty one: the migrations and functions of today with their
- * ledgers, then the rows of every table.
- */
-export async function dumpBaseline(db: Pool): Promise<string> {
-  const blocks = (await describeSchema(db)).split('\n\n')
-  const ledgers = blocks.filter((block) => LEDGERS.some((name) => block.startsWith(`create table ${name} (`)))
-  const names = (await readdir(MIGRATIONS)).filter((name) => name.endsWith('.sql')).sort()
-  const migrations = await Promise.all(names.map((name) => readFile(join(MIGRATIONS, name), 'utf8')))
-  const objects = (await readSqlObjects(OBJECTS)).map(({ text }) => text)
-  const settings = ['set local check_function_bodies = off;', 'set local session_replication_role = replica;']
-  const partitions = await samplePartitions(db)
-  return [...settings, ...ledgers, ...migrations, ...objects, ...partitions, ...(await dumpRows(db)), ''].join('\n\n')
-}
-
-async function dumpRows(db: Db): Promise<string[]> {
-  const statements: string[] = []
-  for (const [table, rows] of await readRows(db)) {
-    const columns = await listColumns(db, table)
-    statements.push(`${insertion(table, columns, `[${rows.join(',\n')}]`)};`)
-    for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
-      statements.push(`select setval(pg_get_serial_sequence('${table}', '${name}'), max(${name})) from ${table};`)
-    }
-  }
-  return statements
 }
 
 function insertion(table: string, columns: Column[], json: string): string {
