@@ -1,4 +1,4 @@
-import { readFileSync, statSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect, test } from 'vitest'
@@ -100,10 +100,6 @@ test('every operation tells what it answers under a host name that does not serv
     return isAddressed && !codesOf({ ...operation }).includes('"not_found"')
   })
   expect(silent.map(({ name }) => name)).toEqual([])
-})
-
-test('the document is smaller than 260 kB', () => {
-  expect(statSync(file).size).toBeLessThan(260_000)
 })
 
 test('the records and errors are named shapes, which the operations refer to', () => {

@@ -87,7 +87,7 @@ function nameOf({ content, headers = {} }: Response): string | undefined {
   const schema = content?.['application/json']?.schema
   const ref = isRecord(schema) && typeof schema.$ref === 'string' ? schema.$ref : undefined
   if (ref === undefined) return undefined
-  const prefix = 'Idempotent-Replayed' in headers ? 'Keyed' : ''
+  const prefix = 'Idempotent-Replayed' in headers ? 'Idempotent' : ''
   return `${prefix}${ref.slice(ref.lastIndexOf('/') + 1)}`
 }
 

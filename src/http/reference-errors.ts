@@ -109,5 +109,5 @@ const withCodes = (codes: readonly ErrorCode[]): TSchema =>
 /** The kind in a name of the reference, such as `SessionWindowClosed` or `Text400`. */
 export function errorName(kind: ErrorKind): string {
   if (kind === 'message') return 'NoRecord'
-  return pascal(kind.replace(' ', '_').replace('idempotency_', ''))
+  return pascal(kind.replace(' ', '_'))
 }

@@ -86,7 +86,7 @@ export const COMMON_COMPONENTS = {
   parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
 }
 
-/** A response with more kinds of errors is named after the first operation that answers it. */
+/** A response is named after the kinds of errors in it, or, with more of them, after the first operation that answers it. */
 const MOST_KINDS_NAMED = 3
 
 /** Kinds that many operations answer: where an operation has kinds of its own, only those get an example. */
@@ -99,25 +99,6 @@ const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
   'validation_error',
   'service_unavailable',
 ])
-
-/** The kinds that most operations answer with a status: their response is named after the status, as short as can be. */
-const USUAL: Record<number, string> = {
-  400: 'BadRequest',
-  401: 'Text401',
-  403: 'Forbidden',
-  404: 'NoRecordOrNotFound',
-  408: 'RequestTimeout',
-  409: 'KeyInUse',
-  413: 'PayloadTooLarge',
-  415: 'UnsupportedMediaType',
-  422: 'ValidationError',
-  429: 'RateLimitExceeded',
-  500: 'InternalError',
-  503: 'ServiceUnavailable',
-}
-
-/** The kinds of most POSTs, which take an Idempotency-Key. */
-const KEYED = 'KeyReusedOrValidationError'
 
 /** The responses of errors, by the kinds in them. */
 export type SharedErrors = Map<string, { name: string; response: Response }>
@@ -195,11 +176,8 @@ function errorResponses(
   )
 }
 
-function nameOf(kindNames: string, status: number, kinds: number, operationId: string): string {
-  if (kindNames === USUAL[status]) return `E${status}`
-  if (kindNames === KEYED) return `E${status}Keyed`
-  return kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
-}
+const nameOf = (kindNames: string, status: number, kinds: number, operationId: string): string =>
+  kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
 
 function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
   const own = kinds.filter((kind) => !COMMON_KINDS.has(kind))
