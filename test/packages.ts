@@ -3,9 +3,18 @@ import { existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { registryAccess } from '../scripts/registry-access.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+const VARIABLE = /^(npm_config_(cafile|registry|https?_proxy|proxy)|NODE_EXTRA_CA_CERTS|https?_proxy|no_proxy)$/i
+
+/** The variables of the environment that say how this machine reaches the npm registry. */
+const registryAccess = (): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) =>
+      value !== undefined && VARIABLE.test(name) ? [[name, value]] : [],
+    ),
+  )
 
 /**
  * The environment of npm on a new machine: it reaches the registry as this one does, and its cache knows the packages of this
