@@ -12,8 +12,8 @@ import { useSession } from '../shell/session-context.ts'
 import { date, utc } from '../texts/format.ts'
 import { text } from '../texts/text.ts'
 import css from './contact-pane.module.css'
-import { useChange } from './conversation-pane.tsx'
 import { nameOf } from './conversation-row.tsx'
+import { useChange } from './use-change.ts'
 
 const contactQuery = (id: number) =>
   queryOptions({

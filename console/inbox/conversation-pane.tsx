@@ -1,8 +1,7 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
 import type { Conversation, ConversationChange } from '../../client/src/generated/schemas.ts'
-import { api } from '../client.ts'
 import { useKeys } from '../keys.ts'
 import { Badge } from '../parts/badge.tsx'
 import { Button, IconButton } from '../parts/button.tsx'
@@ -17,8 +16,8 @@ import css from './conversation-pane.module.css'
 import { conversationQuery } from './conversation-queries.ts'
 import { nameOf } from './conversation-row.tsx'
 import { ConversationSkeleton } from './conversation-skeleton.tsx'
-import { applyConversation } from './live-inbox.ts'
 import { MessageList } from './message-list.tsx'
+import { useChange } from './use-change.ts'
 
 /** One conversation: its state, its messages, the answer, and the contact. */
 export function ConversationPane({ chatId }: { chatId: number }) {
@@ -111,16 +110,6 @@ const aboutOf = ({ contact, sender, groupId }: Conversation): string =>
   [contact.name !== null && contact.phone !== null ? text.phoneNumber(contact.phone) : groupId, sender.phoneName]
     .filter((part) => part !== null && part !== '')
     .join(' · ')
-
-/** Changes the conversation, and shows the answer everywhere. */
-export function useChange({ chatId }: Conversation) {
-  const client = useQueryClient()
-  const { mutate, error } = useMutation({
-    mutationFn: async (body: ConversationChange) => (await api.updateConversation({ chatId }, body)).data,
-    onSuccess: (record) => applyConversation(client, record),
-  })
-  return { change: mutate, error }
-}
 
 /** A conversation that is open in a visible window is read. */
 function useRead({ unreadMessages }: Conversation, change: (body: ConversationChange) => void): void {

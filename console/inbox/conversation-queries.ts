@@ -1,7 +1,7 @@
 import { type InfiniteData, infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import type { Conversation } from '../../client/src/generated/schemas.ts'
 import { api } from '../client.ts'
-import type { InboxSearch } from '../routes.tsx'
+import type { InboxSearch } from '../search.ts'
 
 /** The filters of a list as the API takes them. */
 export type Filter = {

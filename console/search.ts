@@ -1,0 +1,55 @@
+/** The search parameters of every address: the company that an operator acts for. */
+export type Scope = { as?: number }
+/** The filters of the inbox. */
+export type InboxSearch = {
+  status?: 'open' | 'closed' | 'snoozed' | 'all'
+  channelId?: number
+  unread?: true
+  mine?: true
+  search?: string
+}
+/** The filters of a receiver's deliveries, and the delivery that is open. */
+export type ReceiverSearch = {
+  status?: 'pending' | 'delivered' | 'dead'
+  hours?: number
+  delivery?: number
+  view?: 'headers' | 'answer'
+}
+
+type Input = Record<string, unknown>
+
+export const readScope = (search: Input): Scope => definedOnly({ as: idOf(search.as) })
+
+export const readInboxSearch = (search: Input): InboxSearch =>
+  definedOnly({
+    status: oneOf(search.status, ['open', 'closed', 'snoozed', 'all']),
+    channelId: idOf(search.channelId),
+    unread: search.unread === true ? true : undefined,
+    mine: search.mine === true ? true : undefined,
+    search: textOf(search.search),
+  })
+
+export const readReceiverSearch = (search: Input): ReceiverSearch =>
+  definedOnly({
+    status: oneOf(search.status, ['pending', 'delivered', 'dead']),
+    hours: idOf(search.hours),
+    delivery: idOf(search.delivery),
+    view: oneOf(search.view, ['headers', 'answer']),
+  })
+
+const idOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined
+
+const textOf = (value: unknown): string | undefined => {
+  const text = typeof value === 'number' ? String(value) : value
+  return typeof text === 'string' && text !== '' ? text : undefined
+}
+
+function oneOf<Choice extends string>(value: unknown, choices: readonly Choice[]): Choice | undefined {
+  return choices.find((choice) => choice === value)
+}
+
+/** Without the members that are undefined, so that they do not appear in the address. */
+function definedOnly<Search extends object>(search: { [Key in keyof Search]: Search[Key] | undefined }): Search {
+  return JSON.parse(JSON.stringify(search))
+}
