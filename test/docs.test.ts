@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
@@ -72,3 +72,18 @@ const headingsOf = (page: string): string[] =>
       .replaceAll(/[^\w\s-]/g, '')
       .replaceAll(' ', '-'),
   )
+
+describe('the changelog merges by union, which brings removed lines back', () => {
+  const text = read('CHANGELOG.md')
+  const entriesOf = (part: string): string[] => part.split('\n').filter((line) => line.startsWith('- '))
+
+  test('no entry stands twice', () => {
+    const entries = entriesOf(text).map((line) => line.slice(0, 60))
+    expect(entries.filter((entry, index) => entries.indexOf(entry) < index)).toEqual([])
+  })
+
+  test('each entry stands under a topic', () => {
+    const sections = text.split(/^## /m).slice(1)
+    expect(sections.flatMap((section) => entriesOf(section.split(/^### /m)[0] ?? ''))).toEqual([])
+  })
+})
