@@ -35,7 +35,7 @@ const RETRY_AFTER_SECONDS = 1
 /**
  * Shares one call among many items: items that arrive in one turn of the event loop go together, at once while fewer
  * than `maxRunning` batches are in flight, else in the next batch. A single item waits for no other; under load the
- * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies when `companyOf` is given.
+ * cost per item falls. The queue is bounded (batch-queue.ts) and fair to companies with `companyOf`.
  *
  * When the database refuses the data of a batch of several, its items run one by one, so that a bad item fails alone.
  * After a deadlock or a serialisation failure the batch is repeated up to three times. Every other error is every item's.
@@ -63,7 +63,7 @@ export function createBatcher<Item, Result>(options: BatcherOptions<Item, Result
     }
   }
 
-  /** Starts the next batch before the results of this one are handed out: their callers' own work takes time. */
+  /** Starts the next batch before the results of this one reach the callers, whose own work takes time. */
   const run = async (batch: Waiting<Item, Result>[]): Promise<void> => {
     const items = batch.map(({ item }) => item)
     const outcomes = await outcomesOf(options, items)

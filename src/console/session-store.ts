@@ -38,7 +38,7 @@ const ofCompany = (db: Db, companyId: number | null) =>
   companyId === null ? db`company_id is null` : db`company_id = ${companyId}`
 
 /**
- * Creates a session for a grant, or for the link with the given code, which is used up in the same statement. Returns its
+ * Creates a session for a grant, or for the link with this code, which the same statement invalidates. Returns its
  * company; undefined when there is neither.
  */
 export async function insertSession(

@@ -44,7 +44,7 @@ export const SESSION_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transact
 /** The browser that signs in: its `User-Agent`, the cookies that it sent, and whether its user agreed to replace a session. */
 type Browser = { agent: string; cookies?: string | undefined; mayReplace?: boolean | undefined }
 
-/** The sessions of the console: how they begin, are found and end. */
+/** The sessions of the console: how they start, are found and end. */
 export type ConsoleSessions = Sessions & {
   /**
    * Signs in with an API key, the operator's token or the code of a link, which is used up. Returns the session and the
@@ -113,8 +113,8 @@ export function createSessions({ config, db, clock, apiKeys }: Deps): ConsoleSes
     isLive: async (header) => (await findPresent(header)) !== undefined,
     findCompany: (companyId) => companies.get(companyId, () => findCompanyState(db, companyId)),
     end: async (companyId, id) => {
-      const known = typeof id === 'number' ? id : parseId(id)
-      if (known === undefined || !(await endSession(companyId, known))) throw sessionNotFound()
+      const sessionId = typeof id === 'number' ? id : parseId(id)
+      if (sessionId === undefined || !(await endSession(companyId, sessionId))) throw sessionNotFound()
     },
     list: async (companyId, before, limit) =>
       (await selectSessions(db, companyId, operatorId, before, limit)).map(toSession),
@@ -163,7 +163,7 @@ function createSignIn({
   }
 }
 
-/** A link comes from another person, who could otherwise move a signed-in user to another company unnoticed. */
+/** Another person made the link, and could otherwise move a signed-in user to another company unnoticed. */
 async function refuseToReplace(db: Db, { name, company }: Session, code: Buffer): Promise<void> {
   const link = await findLink(db, code)
   if (link === undefined) return

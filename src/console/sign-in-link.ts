@@ -66,9 +66,11 @@ const staysInConsole = (path: string): boolean =>
 function choosePermissions(own: readonly Permission[], asked: readonly string[] | undefined): Permission[] {
   const allowed = SESSION_PERMISSIONS.filter((one) => own.includes(one))
   if (asked === undefined) return allowed
-  const wanted = asked.map((word) => allowed.find((one) => one.toLowerCase() === word.toLowerCase()))
+  const requested = asked.map((name) => allowed.find((one) => one.toLowerCase() === name.toLowerCase()))
   const message = `must be one of ${allowed.join(', ')}`
-  const faults = wanted.flatMap((one, index) => (one === undefined ? [{ path: `permissions[${index}]`, message }] : []))
+  const faults = requested.flatMap((one, index) =>
+    one === undefined ? [{ path: `permissions[${index}]`, message }] : [],
+  )
   if (faults.length > 0) throw validationError(faults)
-  return allowed.filter((one) => wanted.includes(one))
+  return allowed.filter((one) => requested.includes(one))
 }

@@ -15,7 +15,7 @@ export const CustomFieldBodyShape = Type.Object(
   {
     key: Type.String({
       maxLength: 64,
-      description: 'The key, which is made upper case: a letter, then letters, digits and _.',
+      description: 'The key, which is stored in upper case: a letter, then letters, digits and _.',
     }),
     displayName: Type.String({ maxLength: 200, description: 'The label to show.' }),
     type: CustomFieldTypeShape,

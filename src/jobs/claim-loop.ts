@@ -58,7 +58,7 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
       nextDueInMs = LONGEST_POLL_MS,
     } = await claim(deps, kind, batches, afterLane)
     afterLane = lastLane
-    // Then each lane has given all that its cap allows: more comes with a wake-up or when a batch ends.
+    // Each lane is at its cap: a wake-up or the end of a batch brings more.
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
     // A lane may hold more than it had room for only where a whole batch was taken.
     wantsRoom = sawFull || jobs.length >= (kind.narrow?.batch ?? kind.batch ?? 1)

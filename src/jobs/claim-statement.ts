@@ -237,7 +237,7 @@ const pickBatches = `
       limit $2::integer
     )`
 
-/** Locks the jobs of the picked batches and leases them; an id may be known in two companies, in different lanes. */
+/** Locks the jobs of the picked batches and leases them; two companies may have jobs of the same id, in different lanes. */
 const leaseJobs = (table: JobTable): string => `
     locked as materialized (
       select job.id, job.lane, picked.claim_id, picked.is_removed

@@ -17,7 +17,7 @@ const MOST_LANES = 10_000
 const MOST_COUNTED = 10_000
 
 /**
- * The state of kinds of job, in the order given, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and
+ * The state of kinds of job, in the order of `kinds`, cheap with a million jobs: the oldest is the oldest of the lanes' heads, and
  * no more than 10,000 jobs are counted.
  */
 export async function jobStats(db: Db, kinds: readonly string[], table: JobTable = JOBS): Promise<JobStat[]> {
@@ -35,8 +35,8 @@ export async function jobStats(db: Db, kinds: readonly string[], table: JobTable
 const statStatement = perTable(
   (table) => `
     with recursive head as (
-      select wanted.kind, ''::text collate "C" as lane, null::timestamptz as due_at, 0 as step
-      from unnest($1::text[]) as wanted (kind)
+      select requested.kind, ''::text collate "C" as lane, null::timestamptz as due_at, 0 as step
+      from unnest($1::text[]) as requested (kind)
       union all
       select head.kind, next.lane, next.due_at, head.step + 1
       from head
@@ -59,30 +59,30 @@ const statStatement = perTable(
       select head.kind, head.lane, head.due_at from head where head.due_at <= now()
     )
     select
-      wanted.kind,
+      requested.kind,
       (
         select count(*)
         from (
           select
           from due_lane
           cross join lateral (${table.ranks.map((rank) => `(${dueOfRank(table, rank)})`).join(' union all ')}) as one
-          where due_lane.kind = wanted.kind
+          where due_lane.kind = requested.kind
           limit $3::integer
         ) as counted
       ) as due,
       (
         select count(*)
         from ${table.name} job
-        where ${table.isOfKind('wanted.kind')} and job.lease_until is not null and job.claim_id <> '${NO_WORKER}' and ${isWithin(table)}
+        where ${table.isOfKind('requested.kind')} and job.lease_until is not null and job.claim_id <> '${NO_WORKER}' and ${isWithin(table)}
       ) as in_flight,
       coalesce(
-        (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = wanted.kind), 0
+        (select extract(epoch from now() - min(due_lane.due_at)) from due_lane where due_lane.kind = requested.kind), 0
       )::double precision as oldest_due_age_seconds,
       (
-        select count(*) from ${table.name} job where ${table.isOfKind('wanted.kind')} and job.failed_at is not null
+        select count(*) from ${table.name} job where ${table.isOfKind('requested.kind')} and job.failed_at is not null
       ) as failed
-    from unnest($1::text[]) with ordinality as wanted (kind, place)
-    order by wanted.place
+    from unnest($1::text[]) with ordinality as requested (kind, place)
+    order by requested.place
   `,
 )
 

@@ -2,7 +2,7 @@ import { isLeased, type JobTable, NO_WORKER, perTable } from './job-table.ts'
 
 /**
  * The jobs $1 that the claims $2, one for each, still hold; $3, $4: the first and last partition. The pair names one row:
- * an id may be known in several companies, a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
+ * several companies may have jobs of the same id; a claim is of one. Two arrays and not JSON: see docs/decisions/0008-rows-as-json.md.
  */
 const isHeld = (table: JobTable): string => `
   job.id = any ($1::bigint[]) and ${isWithin(table)}
@@ -26,9 +26,9 @@ export const returnStatement = perTable(
  */
 export const rescheduleStatement = perTable(
   (table) => `
-    with given as materialized (
+    with input as materialized (
       select *
-      from jsonb_to_recordset($1::jsonb) as given (
+      from jsonb_to_recordset($1::jsonb) as input (
         id bigint, claim_id uuid, due_at timestamptz, wait_ms double precision, counts boolean, error text, hold boolean,
         fail boolean
       )
@@ -45,23 +45,23 @@ export const rescheduleStatement = perTable(
         coalesce(later.error, job.last_error)
       from (
         select
-          coalesce(given.due_at, clock_timestamp() + coalesce(given.wait_ms, 0) * interval '1 ms') as due_at,
-          given.counts, given.error, given.fail, given.hold and not given.fail as is_held
-        from given
-        where (given.id, given.claim_id) = (job.id, job.claim_id)
+          coalesce(input.due_at, clock_timestamp() + coalesce(input.wait_ms, 0) * interval '1 ms') as due_at,
+          input.counts, input.error, input.fail, input.hold and not input.fail as is_held
+        from input
+        where (input.id, input.claim_id) = (job.id, job.claim_id)
         limit 1
       ) as later
     )
-    -- The list of ids bounds what a plan reads that was made while the table was empty.
-    where job.id = any (array(select given.id from given)) and ${table.isWithin('$2::integer', '$3::integer')}
-      and exists (select from given where (given.id, given.claim_id) = (job.id, job.claim_id))
+    -- The list of ids bounds what a plan reads that was built while the table was empty.
+    where job.id = any (array(select input.id from input)) and ${table.isWithin('$2::integer', '$3::integer')}
+      and exists (select from input where (input.id, input.claim_id) = (job.id, job.claim_id))
     returning job.id
   `,
 )
 
 /**
  * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a company that has
- * been removed; claimJobs ends the latter once they are given back. A job that its handler completes in a transaction at
+ * been removed; claimJobs ends the latter once they are input back. A job that its handler completes in a transaction at
  * this moment is neither waited for nor returned, nor is one that is finished.
  */
 export const renewStatement = perTable(
@@ -135,7 +135,7 @@ export const failedStatement = perTable(
   `,
 )
 
-/** Starts the failed job $2 of the company $1 anew, due now. */
+/** Starts the failed job $2 of the company $1 again, due now. */
 export const reviveStatement = perTable(
   (table) => `
     update ${table.name} job

@@ -25,7 +25,7 @@ const LONGEST_ERROR = 500
 
 /**
  * Enqueues jobs within the caller's transaction and returns how many are new. A subject marked `once` that has a job
- * is skipped, unless that job has failed: then it starts anew. Sends no notification: call `worker.wake(kind)` after the
+ * is skipped, unless that job has failed: then it starts again. Sends no notification: call `worker.wake(kind)` after the
  * commit.
  */
 export async function enqueueJobs(db: Db, jobs: readonly NewJob[]): Promise<number> {
@@ -139,7 +139,7 @@ export async function listFailedJobs(
   return await db.unsafe<FailedJob[]>(failedStatement(table), [kind, limit])
 }
 
-/** Starts a failed job anew, due now; false when the company has none with this id. */
+/** Starts a failed job again, due now; false when the company has none with this id. */
 export async function retryJob(db: Db, companyId: number | null, id: number, table: JobTable = JOBS): Promise<boolean> {
   const { count } = await db.unsafe(reviveStatement(table), [companyId, id])
   return count > 0

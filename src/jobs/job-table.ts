@@ -79,8 +79,8 @@ export const NO_WORKER = '00000000-0000-0000-0000-000000000000'
 export function perTable(build: (table: JobTable) => string): (table: JobTable) => string {
   const built = new Map<JobTable, string>()
   return (table) => {
-    const known = built.get(table) ?? build(table)
-    built.set(table, known)
-    return known
+    const statement = built.get(table) ?? build(table)
+    built.set(table, statement)
+    return statement
   }
 }

@@ -18,7 +18,7 @@ export type NewJob = {
 /** The right to finish a job: worth nothing once the lease ran out and another took the job. */
 export type Claim = { id: number; claimId: string }
 
-/** A job in the hands of a worker. */
+/** A job that a worker holds the lease of. */
 export type Job = Claim & {
   kind: string
   lane: string

@@ -35,7 +35,7 @@ export type Leases = {
 
 type LeaseDeps = { db: Db; log: { warn(fields: object, message: string): void }; leaseMs: number }
 
-/** Work whose lease is lost, or could not be renewed before it expired, is told to end by its signal: another may have it. */
+/** Work whose lease is lost, or could not be renewed before it expired, is aborted by its signal: another worker may have it. */
 export function createLeases({ db, log, leaseMs }: LeaseDeps): Leases {
   const renewEveryMs = renewalMs(leaseMs)
   const batches = createUnorderedList<LeasedBatch>()

@@ -76,13 +76,13 @@ function toResult(kind: JobKind, jobs: Job[], outcomes: Outcome | readonly Outco
 
 function outcomeFor(outcomes: Outcome | readonly Outcome[], index: number): Outcome {
   const outcome = 'outcome' in outcomes ? outcomes : outcomes[index]
-  if (outcome === undefined) throw new Error('The handler gave fewer outcomes than it was given jobs')
+  if (outcome === undefined) throw new Error('The handler returned fewer outcomes than it received jobs')
   return outcome
 }
 
 function fail({ log, random }: RunDeps, kind: JobKind, job: Job, signal: AbortSignal, error: unknown): BatchResult {
   const { id, claimId, lane, companyId, subjectId } = job
-  // A job that was told to end has not failed.
+  // A job that was aborted has not failed.
   if (signal.aborted) return { complete: [], reschedule: [], release: [{ id, claimId }] }
   const { maxAttempts, backoff, ordered } = limitsOf(kind)
   const failures = job.attempts + 1

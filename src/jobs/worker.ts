@@ -13,7 +13,7 @@ import { type RunDeps, runBatch } from './run.ts'
 const DRAIN_MS = 10_000
 /** For the claims under way when the worker stops. */
 const CLAIM_MS = 2_000
-/** For handlers to end after their signal was given, before their jobs go to others. */
+/** For handlers to end after their signal is aborted, before their jobs are released to others. */
 const GRACE_MS = 500
 
 export type WorkerDeps = {
@@ -22,7 +22,7 @@ export type WorkerDeps = {
   log: RunDeps['log'] & { warn(fields: object, message: string): void }
   /** From 0 to 1; for jitter. */
   random?: () => number
-  /** How long a lease lasts after its last renewal; 15 s unless it is given. */
+  /** How long a lease lasts after its last renewal; 15 s by default. */
   leaseMs?: number
 }
 
@@ -36,7 +36,7 @@ export type Worker = {
   acceptDirect(kind: string): DirectDispatch | undefined
   dispatch(jobs: readonly Job[], accepted: DirectDispatch): void
   /**
-   * Claims nothing more and waits for the work in flight. Work that has not ended after `deadlineMs` is told so by its
+   * Claims nothing more and waits for the work in flight. Work that has not ended after `deadlineMs` is aborted by its
    * signal, and its jobs are released for other workers at once.
    */
   stop(deadlineMs?: number): Promise<void>
@@ -68,7 +68,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
     loops.get(kind.kind)?.roomFreed()
   }
 
-  /** A claim may come back after the worker was told to stop: its jobs are not started. */
+  /** A claim may return after the stop of the worker: its jobs are not started. */
   const take = (kind: JobKind, jobs: Job[], leasedAtMs: number): void => {
     const batch = leases.hold(kind, jobs, leasedAtMs)
     count(kind, 1)
@@ -113,7 +113,7 @@ type Draining = Pick<WorkerDeps, 'db' | 'log'> & {
   giveUp: () => void
 }
 
-/** Ends the claims, waits for the batches in flight, tells those that are left to end, and returns what has not ended. */
+/** Ends the claims, waits for the batches in flight, aborts those that are left, and returns what has not ended. */
 async function drain(worker: Draining, deadlineMs: number): Promise<void> {
   const { leases, loops, giveUp } = worker
   const deadlineAtMs = monotonicMs() + deadlineMs

@@ -1,6 +1,6 @@
 /** Changes of a company that are sent in a second. */
 const PER_SECOND = 1_000
-/** Changes beyond this rate with which a flood begins, and of which no more are counted. */
+/** Changes beyond this rate with which a flood starts, and of which no more are counted. */
 const MAX_EXCESS = 500
 /** A flood ends when no more of them are left. */
 const CALM_EXCESS = 100

@@ -38,7 +38,7 @@ export type Readers = Record<Exclude<Topic, 'answering'>, ReadRecords> & {
 export type Hub = {
   /** Adds a stream; resolves with its removal when changes from now on reach it. */
   open(stream: Stream): Promise<() => void>
-  /** Tells all streams that the process stops, and stops listening. */
+  /** Sends all streams that the process stops, and stops listening. */
   close(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
   const listener = createListener(db, { onChanges: spread, onGap: resetAll })
   let isPolling = false
   const poll = async () => {
-    if (!listener.isDeaf || isPolling) return
+    if (!listener.isDisconnected || isPolling) return
     isPolling = true
     await Promise.all([...companies.values()].map((company) => pollCompany(db, company))).catch(onFailure)
     isPolling = false
@@ -86,7 +86,7 @@ export function createHub({ db, clock, readers, onFailure }: HubDeps): Hub {
       const company = companies.get(stream.companyId) ?? newCompany(stream.companyId, clock.now())
       companies.set(stream.companyId, company)
       company.streams.add(stream)
-      await listener.begin()
+      await listener.start()
       return () => {
         company.streams.delete(stream)
         if (company.streams.size > 0 || companies.get(company.id) !== company) return

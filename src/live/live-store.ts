@@ -36,8 +36,7 @@ export async function endListening(db: Db, id: string): Promise<void> {
 }
 
 /**
- * Listens on a connection of its own. `onListening` is called each time that listening begins, also after the connection was
- * lost and made again.
+ * Listens on a connection of its own. `onListening` is called each time that listening starts, also after a reconnection.
  */
 export const listen = (
   db: Pool,

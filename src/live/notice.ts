@@ -40,11 +40,11 @@ export function createCollector(): Collector {
 
   const add = (change: LiveChange): void => {
     if (isAll) return
-    const known = companies.get(change.companyId)
-    if (known === 'all') return
-    if (known === undefined && companies.size >= MAX_COMPANIES) isAll = true
+    const existing = companies.get(change.companyId)
+    if (existing === 'all') return
+    if (existing === undefined && companies.size >= MAX_COMPANIES) isAll = true
     else {
-      const collected = known ?? new Map<string, Map<number, string>>()
+      const collected = existing ?? new Map<string, Map<number, string>>()
       companies.set(change.companyId, isFull(collected) ? 'all' : collected)
       const ids = collected.get(change.topic) ?? new Map<number, string>()
       collected.set(change.topic, ids)

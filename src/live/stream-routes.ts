@@ -121,11 +121,15 @@ const TOPICS_OF: Record<SessionRole, readonly Topic[]> = {
  * The topics that a query names, by default all that the caller may read; 403 for one that it may not. A key reads what an
  * admin reads.
  */
-function topicsOf(given: string | undefined, { permissions }: Caller, role: SessionRole = 'admin'): ReadonlySet<Topic> {
+function topicsOf(
+  requested: string | undefined,
+  { permissions }: Caller,
+  role: SessionRole = 'admin',
+): ReadonlySet<Topic> {
   const isPermitted = (topic: Topic) => WITHOUT_WHATSAPP.includes(topic) || permissions.includes('WhatsApp')
   const mayRead = (topic: Topic) => isPermitted(topic) && TOPICS_OF[role].includes(topic)
-  if (given === undefined) return new Set(TOPICS.filter(mayRead))
-  const names = given.split(',').map((name) => name.trim())
+  if (requested === undefined) return new Set(TOPICS.filter(mayRead))
+  const names = requested.split(',').map((name) => name.trim())
   const topics = TOPICS.filter((topic) => names.includes(topic))
   if (names.some((name) => !topics.some((topic) => topic === name))) {
     throw validationError([{ path: 'topics', message: `must be some of ${TOPICS.join(', ')}, with commas` }])

@@ -19,7 +19,7 @@ export type BlobStore = {
   remove(key: string): Promise<void>
 }
 
-/** Cannot be guessed, and names the company, so that a look at the blob store tells whose the bytes are. */
+/** Cannot be guessed, and names the company, so that the blob store shows whose the bytes are. */
 export const newStorageKey = (companyId: number): string => `${companyId}-${randomBytes(32).toString('hex')}`
 
 /** Whether a text is a key of this service: only keys become names of files and objects. */

@@ -82,7 +82,7 @@ async function checkBucket(client: S3Client, { bucket, endpoint }: BucketPlace):
   }
 }
 
-/** The store wants to know the size beforehand, and the provider does not always tell: the bytes rest in a file. */
+/** The store needs the size first, which the provider does not always send: the bytes wait in a file. */
 async function throughFile(
   body: Readable,
   maxBytes: number,

@@ -7,8 +7,8 @@ const LONGEST_NAME = 240
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'video/mp4', 'video/3gpp'])
 
 /** The bare type of what a provider calls the MIME type, without parameters; anything else is of unknown type. */
-export const safeMimeType = (given: string | null): string =>
-  MIME_TYPE.exec(given?.toLowerCase() ?? '')?.[1] ?? UNKNOWN_TYPE
+export const safeMimeType = (reported: string | null): string =>
+  MIME_TYPE.exec(reported?.toLowerCase() ?? '')?.[1] ?? UNKNOWN_TYPE
 
 /** Content-Disposition (RFC 6266): only what cannot run is shown in place, all else is saved. */
 export function contentDisposition(mimeType: string, filename: string | null): string {
@@ -21,8 +21,8 @@ export function contentDisposition(mimeType: string, filename: string | null): s
 }
 
 /** No folders, no control characters, nothing that turns the reading direction and so hides the ending. */
-function safeFilename(given: string | null): string {
-  const base = (given ?? '').toWellFormed().split(/[/\\]/).at(-1) ?? ''
+function safeFilename(reported: string | null): string {
+  const base = (reported ?? '').toWellFormed().split(/[/\\]/).at(-1) ?? ''
   const name = base.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').trim()
   return [...name].slice(0, LONGEST_NAME).join('').replace(/^\.+/, '')
 }

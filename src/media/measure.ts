@@ -11,7 +11,7 @@ export class TooLarge extends Error {
   }
 }
 
-/** Writes a stream to its end and tells what went through. Throws TooLarge as soon as there are more than `maxBytes`. */
+/** Writes a stream to its end and returns what went through. Throws TooLarge as soon as there are more than `maxBytes`. */
 export async function writeMeasured(from: Readable, to: Writable, maxBytes: number): Promise<Measured> {
   const hash = createHash('sha256')
   let sizeBytes = 0

@@ -104,8 +104,8 @@ function headersOf({ mimeType, filename }: StoredMedia): Record<string, string> 
 const cacheControl = (maxAgeSeconds: number): string => `private, max-age=${maxAgeSeconds}, immutable`
 
 function isUnchanged({ headers }: FastifyRequest, etag: string): boolean {
-  const known = headers['if-none-match']
-  return known?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false
+  const condition = headers['if-none-match']
+  return condition?.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag) ?? false
 }
 
 /** A Range is for GET alone, and with If-Range only for the very file that the client began with. */

@@ -13,7 +13,7 @@ export const addressSecretOf = (encryptionKey: string): Buffer =>
 
 /**
  * An address at which a message's media can be read without login until `expiresAt`, rounded up to the full hour so
- * that the same address is given out for an hour and can be cached.
+ * that the same address is returned for an hour and can be cached.
  */
 export function mediaAddress(
   baseUrl: string,

@@ -48,7 +48,7 @@ export type MoveDeps = {
 
 const MIN_PASSPHRASE = 12
 /**
- * After this time no process starts a transaction of a closed company whose caller is told of success: all cache for 3 s which
+ * After this time no process starts a transaction of a closed company whose caller gets a success: all cache for 3 s which
  * companies are closed, a statement waits at most 5 s for a connection, and a request or send whose statements take longer than
  * 3.5 s is answered 503.
  */
@@ -139,7 +139,7 @@ async function writeBlob(store: BlobStore, writer: TransferWriter, blob: string,
 /**
  * Reads a file of `exportCompany` into this installation, wholly or not at all; the company is open afterwards.
  *
- * @throws MoveRefused when the file, the passphrase or the schema does not fit, or the company or one of its numbers is known
+ * @throws MoveRefused when the file, the passphrase or the schema does not fit, or the company or one of its numbers exists already
  */
 export async function importCompany(
   deps: MoveDeps,
@@ -158,7 +158,7 @@ export async function importCompany(
   } catch (error) {
     await removeLeftFiles(deps.db, remove)
     if (error instanceof Error && 'code' in error && error.code === '23505') {
-      throw new MoveRefused(`A key or number of the company is known here already: ${error.message}`)
+      throw new MoveRefused(`A key or number of the company exists here already: ${error.message}`)
     }
     throw error
   }
@@ -167,7 +167,7 @@ export async function importCompany(
 
 type Import = { header: Header; entries: AsyncGenerator<Header | Entry>; transfer: Cipher; mediaSecret: string }
 
-/** Writes the rows and stores the files of a company. Every row gets the company of the header, whatever it names. */
+/** Writes the rows and stores the files of a company. Every row gets the company of the header, whatever company it names. */
 async function insertCompany(
   tx: Db,
   deps: MoveDeps,
@@ -196,7 +196,7 @@ type Authenticator = () => Hmac
 
 /**
  * The keys that the passphrase and the salt of the file make. The header is not authentic yet: nothing but its salt and a
- * secret, which tells whether the passphrase is right, is used.
+ * secret, which shows whether the passphrase is right, is used.
  */
 async function readKeys(file: string, passphrase: string): Promise<{ transfer: Cipher; authenticator: Authenticator }> {
   const entries = readTransferFile(file)
@@ -225,8 +225,8 @@ async function checkTarget(deps: MoveDeps, header: Header, transfer: Cipher): Pr
   if (header.schema !== (await schemaDigest(deps.db))) {
     throw new MoveRefused('The file is of another version of Parley: bring both installations to the same version')
   }
-  const [known] = await deps.db`select 1 from companies where id = ${header.companyId}`
-  if (known) throw new MoveRefused(`Company ${header.companyId} exists here already`)
+  const [existing] = await deps.db`select 1 from companies where id = ${header.companyId}`
+  if (existing) throw new MoveRefused(`Company ${header.companyId} exists here already`)
   const optOutKey = await ensureServiceSecret(deps.db, deps.cipher, 'opt-out key')
   if (header.hasHashedOptOuts && decryptWith(transfer, header.optOutKey) !== optOutKey) {
     throw new MoveRefused(

@@ -63,8 +63,8 @@ export async function listTransactions(db: Db): Promise<string[]> {
 /** A digest of the migrations and SQL objects: equal in installations whose rows fit each other. */
 export async function schemaDigest(db: Db): Promise<string> {
   const [row] = await db<[{ digest: string }]>`
-    select md5(string_agg(known.name || ':' || coalesce(known.checksum, ''), ',' order by known.name)) as digest
-    from (select name, checksum from migrations union all select name, checksum from sql_objects) as known
+    select md5(string_agg(entry.name || ':' || coalesce(entry.checksum, ''), ',' order by entry.name)) as digest
+    from (select name, checksum from migrations union all select name, checksum from sql_objects) as entry
   `
   return row.digest
 }

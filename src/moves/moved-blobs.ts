@@ -14,8 +14,8 @@ type Options = {
 /** Stores the files whose pieces it gets, one after another, without holding a whole one. */
 export function createBlobs(store: BlobStore, { companyId, note }: Options) {
   let open: { body: PassThrough; stored: Promise<unknown> } | undefined
-  const begin = async (blob: string, mimeType: string) => {
-    // The name of a file begins with its company: no file of another one is replaced.
+  const start = async (blob: string, mimeType: string) => {
+    // The name of a file starts with its company: no file of another one is replaced.
     if (!blob.startsWith(`${companyId}-`)) throw new MoveRefused(`The file names ${blob}, which is of another company`)
     await note(blob)
     const body = new PassThrough()
@@ -27,7 +27,7 @@ export function createBlobs(store: BlobStore, { companyId, note }: Options) {
   return {
     /** @throws what the store throws, also between two pieces */
     add: async ({ blob, mimeType, piece }: Extract<Entry, { blob: string }>) => {
-      open ??= await begin(blob, mimeType)
+      open ??= await start(blob, mimeType)
       const { body, stored } = open
       if (piece === '') {
         open = undefined

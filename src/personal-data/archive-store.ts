@@ -10,10 +10,10 @@ export async function readArchivedContact(db: Db, companyId: number, contactId: 
       to_jsonb(contacts) - array['company_id', 'email_key', 'phone_identity', 'search_text', 'erased_at']
       || jsonb_build_object(
         'identities', (
-          select coalesce(jsonb_agg(distinct known.identity), '[]')
+          select coalesce(jsonb_agg(distinct own.identity), '[]')
           from customers customer
-          join customer_identities known
-            on (known.company_id, known.customer_id) = (customer.company_id, customer.id)
+          join customer_identities own
+            on (own.company_id, own.customer_id) = (customer.company_id, customer.id)
           where (customer.company_id, customer.contact_id) = (contacts.company_id, contacts.id)
         )
       )
@@ -38,9 +38,9 @@ export function readConsentRows(
 ) {
   return db<ArchiveRow[]>`
     with name as materialized (
-      select known.identity, form.identity as stored
-      from unnest(${[...identities]}::text[]) as known (identity)
-      cross join unnest(array[known.identity, keyed_hash(${companyId}, known.identity)]) as form (identity)
+      select input.identity, form.identity as stored
+      from unnest(${[...identities]}::text[]) as input (identity)
+      cross join unnest(array[input.identity, keyed_hash(${companyId}, input.identity)]) as form (identity)
     )
     select
       found.id,
@@ -80,9 +80,9 @@ export function readConversationRows(db: Db, companyId: number, ids: readonly nu
       (to_jsonb(conversations) - array['company_id', 'next_message_at'] || jsonb_build_object(
         'phone', customer.phone,
         'identities', (
-          select coalesce(jsonb_agg(known.identity order by known.identity), '[]')
-          from customer_identities known
-          where (known.company_id, known.customer_id) = (customer.company_id, customer.id)
+          select coalesce(jsonb_agg(own.identity order by own.identity), '[]')
+          from customer_identities own
+          where (own.company_id, own.customer_id) = (customer.company_id, customer.id)
         )
       ))::text as row
     from conversations
@@ -141,10 +141,10 @@ export async function readDeliveryRows(
       (to_jsonb(delivery) - array['company_id', 'day', 'lane', 'claim_id', 'lease_until', 'lease_expiries', 'faults'] || jsonb_build_object(
         'attempts', (
           select coalesce(
-            jsonb_agg(to_jsonb(made) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by made.id), '[]'
+            jsonb_agg(to_jsonb(attempt) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by attempt.id), '[]'
           )
-          from delivery_attempts made
-          where (made.company_id, made.delivery_id) = (delivery.company_id, delivery.id)
+          from delivery_attempts attempt
+          where (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
         )
       ))::text as row,
       -- As it was sent: jsonb has no NUL, which a customer may have written.
@@ -228,9 +228,9 @@ export async function readRefusalRows(
         from step
         where exists (
           select
-          from unnest(${[...texts]}::text[]) as known (value)
-          where position(known.value in step.text) > 0
-            or position(known.value in regexp_replace(step.text, '[\\s().+-]', '', 'g')) > 0
+          from unnest(${[...texts]}::text[]) as input (value)
+          where position(input.value in step.text) > 0
+            or position(input.value in regexp_replace(step.text, '[\\s().+-]', '', 'g')) > 0
         )
         order by step.import_id, step.line
       ) as rows,

@@ -37,7 +37,7 @@ export const PERSONAL_DATA = {
   email_templates: 'none',
   emails: 'erased',
   envelopes: 'erased',
-  // Keyed hashes, which tell no one who the person was.
+  // Keyed hashes, from which the person cannot be found.
   erased_keys: 'none',
   // Its subject is encrypted, and deleted when the erasure is complete.
   erasures: 'erased',

@@ -15,8 +15,8 @@ export type Connection = SenderAccess & { provider: ProviderName }
 export type Checked = { number: ProviderNumber | undefined; unreachable: string | null }
 
 /**
- * Asks the provider with the credential that was given. A provider that cannot be reached must not stop a number from
- * being connected; one that refuses does, whatever else was given.
+ * Asks the provider with the credential of the request. A provider that cannot be reached must not stop a number from
+ * being connected; one that refuses does.
  * @throws {AppError} 422 `validation_error` with the provider's code and text, or naming a `phoneNumberId` that it does not list
  */
 export async function checkConnection(deps: ConnectionDeps, connection: Connection): Promise<Checked> {
@@ -24,16 +24,16 @@ export async function checkConnection(deps: ConnectionDeps, connection: Connecti
   if (listed === undefined) return unchecked(deps, 'there is no adapter for it')
   if (listed.kind === 'fetched') {
     const number = listed.value.find(({ phoneNumberId }) => phoneNumberId === connection.phoneNumberId)
-    // A provider that tells a number without its id neither confirms nor denies.
+    // A provider that lists a number without its id neither confirms nor denies.
     if (number === undefined && listed.value.every(({ phoneNumberId }) => phoneNumberId !== null)) throw notListed()
     return { number, unreachable: null }
   }
-  const words = wordsOf(listed.error)
+  const message = wordsOf(listed.error)
   if (listed.isRefused) {
     const path = listed.isDenied || isPermission(listed.error.code) ? 'accessToken' : 'wabaAccountId'
-    throw validationError([{ path, message: `is refused by the provider: ${words}` }])
+    throw validationError([{ path, message: `is refused by the provider: ${message}` }])
   }
-  return unchecked(deps, words)
+  return unchecked(deps, message)
 }
 
 function unchecked(deps: ConnectionDeps, reason: string): Checked {
@@ -48,13 +48,13 @@ const notListed = () =>
 const isPermission = (code: number | null): boolean =>
   code !== null && (code === 3 || code === 10 || (code >= 200 && code <= 299))
 
-/** Name and number as given, else as the provider tells them; 503 when it cannot be reached, 422 when it does not. */
+/** Name and number of the request, else those of the provider; 503 when it cannot be reached, 422 when it does not. */
 export function completeFrom(
   { number, unreachable }: Checked,
-  given: { phoneNumber?: string; phoneName?: string },
+  input: { phoneNumber?: string; phoneName?: string },
 ): { phoneNumber: string; phoneName: string } {
-  const phoneNumber = given.phoneNumber ?? number?.phoneNumber
-  const phoneName = given.phoneName ?? number?.phoneName
+  const phoneNumber = input.phoneNumber ?? number?.phoneNumber
+  const phoneName = input.phoneName ?? number?.phoneName
   if (phoneNumber && phoneName) return { phoneNumber, phoneName }
   if (unreachable !== null) {
     throw serviceUnavailable(
@@ -62,9 +62,9 @@ export function completeFrom(
     )
   }
   const path = phoneNumber ? 'phoneName' : 'phoneNumber'
-  throw validationError([{ path, message: 'must be given: the provider does not tell it' }])
+  throw validationError([{ path, message: 'must be given: the provider does not return it' }])
 }
 
-/** By what the provider's events name the app, when the operator did not say. */
+/** By what the provider's events name the app, when the operator did not name it. */
 export const appIdOf = (deps: ConnectionDeps, connection: Connection): string | null =>
   connection.appId ?? deps.providers[connection.provider]?.appIdOf(connection) ?? null

@@ -39,18 +39,18 @@ export type SenderAdminDeps = ConnectionDeps & {
 }
 
 /**
- * Connects a number to a company, with its name and number read from the provider where they are not given. The first
+ * Connects a number to a company, with its name and number read from the provider where the request has none. The first
  * one is preferred; a later one takes that over when it says so. A number that the same company removed continues: its id,
- * conversations and daily ledger, and its limits unless others are given.
+ * conversations and daily ledger, and its limits unless the request has others.
  * 404 unknown company; 409 when the provider's number id is connected already; 422 names every wrong value, or
- * what the provider refuses, in its words; 503 when it cannot be reached and name and number are not given.
+ * what the provider refuses, with its message; 503 when it cannot be reached and the request has no name and number.
  */
-export async function connectSender(deps: SenderAdminDeps, companyId: number, given: NewSender): Promise<SenderRecord> {
-  const values = await toValues(deps, given)
+export async function connectSender(deps: SenderAdminDeps, companyId: number, input: NewSender): Promise<SenderRecord> {
+  const values = await toValues(deps, input)
   const connected = await change(deps, companyId, async (tx) => {
     const id = await addSender(tx, companyId, values)
     await route(tx, companyId, id, values.phoneNumberId)
-    if (given.isPreferred) await preferSender(tx, companyId, id)
+    if (input.isPreferred) await preferSender(tx, companyId, id)
     else await preferOldestSender(tx, companyId)
     const sender = await getSender(tx, companyId, id)
     await deps.onSenderConnected(tx, companyId, sender)
@@ -72,23 +72,23 @@ export async function getSender(db: Db, companyId: number, senderId: number): Pr
 }
 
 /**
- * Changes what is given; null takes an optional value away. Preferring one ends the preference of the other;
+ * Changes what the input names; null removes an optional value. Preferring one ends the preference of the other;
  * the preferred one cannot be un-preferred by itself (422), because exactly one has to be.
  */
 export async function updateSender(
   deps: SenderAdminDeps,
   companyId: number,
   senderId: number,
-  given: SenderChange,
+  input: SenderChange,
 ): Promise<SenderRecord> {
-  if (given.accessToken !== undefined) await checkCredential(deps, companyId, senderId, given)
+  if (input.accessToken !== undefined) await checkCredential(deps, companyId, senderId, input)
   let isMoved = false
   const sender = await change(deps, companyId, async (tx) => {
     const before = await lockSender(tx, companyId, senderId)
     if (before === undefined) throw senderRecordNotFound()
-    const values = parseChange(before, given, deps.cipher)
+    const values = parseChange(before, input, deps.cipher)
     await updateSenderRow(tx, companyId, senderId, values)
-    if (given.isPreferred) await preferSender(tx, companyId, senderId)
+    if (input.isPreferred) await preferSender(tx, companyId, senderId)
 
     const rerouted = values.phoneNumberId !== before.phoneNumberId
     if (rerouted) {
@@ -98,7 +98,7 @@ export async function updateSender(
     const changed = await getSender(tx, companyId, senderId)
     isMoved = rerouted || values.wabaAccountId !== before.wabaAccountId || values.appId !== before.appId
     if (isMoved) await markConnected(tx, companyId, senderId)
-    const hasNewSecret = given.appSecret !== undefined || given.webhookSecret !== undefined
+    const hasNewSecret = input.appSecret !== undefined || input.webhookSecret !== undefined
     if (isMoved || hasNewSecret) await deps.onSenderConnected(tx, companyId, changed)
     return changed
   })
@@ -115,7 +115,7 @@ export async function removeSender(deps: SenderAdminDeps, companyId: number, sen
   })
 }
 
-/** Disconnects every number of a company that is being removed; tell `onSendersChanged` after the commit. */
+/** Disconnects every number of a company that is being removed; call `onSendersChanged` after the commit. */
 export const removeAllSenders = (tx: Db, companyId: number): Promise<void> => markAllSendersRemoved(tx, companyId)
 
 /** One change of a company's senders at a time, so that exactly one of them is preferred after each. */
@@ -167,20 +167,20 @@ const UNSET = {
 }
 
 /** All that is kept of a new number: checked first, then with its provider's help. */
-async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<SenderValues> {
-  const parsed = { ...UNSET, ...parseInput(given, deps.cipher) }
+async function toValues(deps: SenderAdminDeps, input: NewSender): Promise<SenderValues> {
+  const parsed = { ...UNSET, ...parseInput(input, deps.cipher) }
   const { apiBaseUrl, appId } = parsed
-  const phoneNumberId = given.phoneNumberId.trim()
-  const wabaAccountId = given.wabaAccountId.trim()
-  const connection = { ...given, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
+  const phoneNumberId = input.phoneNumberId.trim()
+  const wabaAccountId = input.wabaAccountId.trim()
+  const connection = { ...input, phoneNumberId, wabaAccountId, apiBaseUrl, appId }
   const checked = await checkConnection(deps, connection)
-  const { phone = '', ...named } = parseInput(completeFrom(checked, given), deps.cipher)
+  const { phone = '', ...named } = parseInput(completeFrom(checked, input), deps.cipher)
   return {
     ...parsed,
-    provider: given.provider,
+    provider: input.provider,
     phoneNumberId,
     wabaAccountId,
-    accessToken: parsed.accessToken ?? deps.cipher.encrypt(given.accessToken),
+    accessToken: parsed.accessToken ?? deps.cipher.encrypt(input.accessToken),
     appId: appIdOf(deps, connection),
     phone,
     phoneNumber: named.phoneNumber ?? '',
@@ -190,15 +190,15 @@ async function toValues(deps: SenderAdminDeps, given: NewSender): Promise<Sender
 }
 
 /** A new credential is tried at the provider before it replaces the old one. */
-async function checkCredential(deps: SenderAdminDeps, companyId: number, senderId: number, given: SenderChange) {
+async function checkCredential(deps: SenderAdminDeps, companyId: number, senderId: number, input: SenderChange) {
   const before = await findSender(deps.db, companyId, senderId)
   if (before === undefined) throw senderRecordNotFound()
-  const accessToken = given.accessToken ?? ''
-  await checkConnection(deps, { ...before, ...parseInput(given, deps.cipher), accessToken })
+  const accessToken = input.accessToken ?? ''
+  await checkConnection(deps, { ...before, ...parseInput(input, deps.cipher), accessToken })
 }
 
-function parseChange(before: SenderRow, given: SenderChange, cipher: SenderCipher): SenderValues {
+function parseChange(before: SenderRow, input: SenderChange, cipher: SenderCipher): SenderValues {
   const kept = 'cannot be taken away: prefer another sender instead'
-  const faults = given.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
-  return { ...before, ...parseInput(given, cipher, faults) }
+  const faults = input.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
+  return { ...before, ...parseInput(input, cipher, faults) }
 }

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
 
-/** A number's new limit, as its provider tells it. */
+/** A number's new limit, as its provider reports it. */
 export type NumberLimit = {
   companyId: number
   wabaAccountId: string

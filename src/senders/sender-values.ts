@@ -34,33 +34,33 @@ export type NewSender = SenderChange & {
 export type SenderInput = { -readonly [Name in keyof SenderValues]?: SenderValues[Name] }
 
 /** Parses the settings for storage; 422 names every wrong value. */
-export function parseInput(given: SenderChange, cipher: SenderCipher, faults: FieldFault[] = []): SenderInput {
-  const values = readInput(given, cipher, faults)
+export function parseInput(input: SenderChange, cipher: SenderCipher, faults: FieldFault[] = []): SenderInput {
+  const values = readInput(input, cipher, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
 
 /** Faults of the settings beyond their shape. */
-export function senderFaults(given: SenderChange, cipher: SenderCipher): FieldFault[] {
+export function senderFaults(input: SenderChange, cipher: SenderCipher): FieldFault[] {
   const faults: FieldFault[] = []
-  readInput(given, cipher, faults)
+  readInput(input, cipher, faults)
   return faults
 }
 
-function readInput(given: SenderChange, cipher: SenderCipher, faults: FieldFault[]): SenderInput {
-  const values: SenderInput = { ...plainValues(given) }
-  if (given.phoneNumber !== undefined) Object.assign(values, parsePhone(given.phoneNumber, faults))
+function readInput(input: SenderChange, cipher: SenderCipher, faults: FieldFault[]): SenderInput {
+  const values: SenderInput = { ...plainValues(input) }
+  if (input.phoneNumber !== undefined) Object.assign(values, parsePhone(input.phoneNumber, faults))
   for (const path of ['phoneName', 'phoneNumberId', 'wabaAccountId'] as const) {
-    if (given[path] !== undefined) values[path] = parseText(path, given[path], faults)
+    if (input[path] !== undefined) values[path] = parseText(path, input[path], faults)
   }
   for (const path of ['appId', 'appName', 'portfolioId'] as const) {
-    if (given[path] !== undefined) values[path] = given[path] === null ? null : parseText(path, given[path], faults)
+    if (input[path] !== undefined) values[path] = input[path] === null ? null : parseText(path, input[path], faults)
   }
-  if (given.accessToken !== undefined) values.accessToken = cipher.encrypt(given.accessToken)
+  if (input.accessToken !== undefined) values.accessToken = cipher.encrypt(input.accessToken)
   for (const path of ['appSecret', 'webhookSecret'] as const) {
-    if (given[path] !== undefined) values[path] = given[path] === null ? null : cipher.encrypt(given[path])
+    if (input[path] !== undefined) values[path] = input[path] === null ? null : cipher.encrypt(input[path])
   }
-  if (given.apiBaseUrl !== undefined) values.apiBaseUrl = parseBaseUrl(given.apiBaseUrl, faults)
+  if (input.apiBaseUrl !== undefined) values.apiBaseUrl = parseBaseUrl(input.apiBaseUrl, faults)
   return values
 }
 
@@ -73,25 +73,25 @@ function plainValues({ provider, tier, dailyLimit, throughputPerSecond }: Sender
   }
 }
 
-function parsePhone(given: string, faults: FieldFault[]): { phoneNumber: string; phone: string } {
-  const phone = parseSenderPhone(given)
+function parsePhone(input: string, faults: FieldFault[]): { phoneNumber: string; phone: string } {
+  const phone = parseSenderPhone(input)
   if (phone === undefined) faults.push({ path: 'phoneNumber', message: 'must hold 7 to 15 digits and no letters' })
-  return { phoneNumber: given.trim(), phone: phone ?? '' }
+  return { phoneNumber: input.trim(), phone: phone ?? '' }
 }
 
-function parseText(path: string, given: string, faults: FieldFault[]): string {
-  const text = given.trim()
+function parseText(path: string, input: string, faults: FieldFault[]): string {
+  const text = input.trim()
   if (text === '') faults.push({ path, message: 'must not be blank' })
   return text
 }
 
 /** Kept without a slash at the end, because the provider's paths begin with one. */
-function parseBaseUrl(given: string | null, faults: FieldFault[]): string | null {
-  if (given === null) return null
-  const url = URL.parse(given)
+function parseBaseUrl(input: string | null, faults: FieldFault[]): string | null {
+  if (input === null) return null
+  const url = URL.parse(input)
   const usable = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
-  if (!usable || /[?#\s]/.test(given)) {
+  if (!usable || /[?#\s]/.test(input)) {
     faults.push({ path: 'apiBaseUrl', message: 'must be an http or https address without query or credentials' })
   }
-  return given.replace(/\/+$/, '')
+  return input.replace(/\/+$/, '')
 }

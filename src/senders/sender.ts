@@ -29,7 +29,7 @@ export type Sender = {
   readonly appId: string | null
   readonly appName: string | null
   readonly isPreferred: boolean
-  /** Customers whom it may be the first to write to within 24 hours; null: as many as it likes. */
+  /** Customers whom it may be the first to write to within 24 hours; null: unlimited. */
   readonly dailyLimit: number | null
   /** Messages per second, as set by the operator; null: the provider's usual limit. */
   readonly throughputPerSecond: number | null
@@ -54,23 +54,23 @@ export type SenderName = string | { readonly id: number }
  * 404 `WHATSAPP_SENDER_NOT_FOUND`, no number at all 404 `no_whatsapp_account`. A telephone number wins over an equal
  * provider's id.
  */
-export function resolveSender(senders: readonly Sender[], given: SenderName | undefined): Sender {
-  if (given === undefined) {
+export function resolveSender(senders: readonly Sender[], name: SenderName | undefined): Sender {
+  if (name === undefined) {
     const preferred = senders.find((sender) => sender.isPreferred)
     if (preferred === undefined) throw noWhatsappAccount()
     return preferred
   }
-  const named = typeof given === 'string' ? findByName(senders, given) : senders.find(({ id }) => id === given.id)
+  const named = typeof name === 'string' ? findByName(senders, name) : senders.find(({ id }) => id === name.id)
   if (named === undefined) throw senderNotFound()
   return named
 }
 
-const findByName = (senders: readonly Sender[], given: string): Sender | undefined =>
-  findByPhone(senders, given) ?? senders.find((sender) => sender.phoneNumberId === given.trim())
+const findByName = (senders: readonly Sender[], name: string): Sender | undefined =>
+  findByPhone(senders, name) ?? senders.find((sender) => sender.phoneNumberId === name.trim())
 
 /** One line may be connected twice, through two providers: then the preferred connection, else the older. */
-function findByPhone(senders: readonly Sender[], given: string): Sender | undefined {
-  const phone = parseSenderPhone(given)
+function findByPhone(senders: readonly Sender[], name: string): Sender | undefined {
+  const phone = parseSenderPhone(name)
   const named = senders.filter((sender) => sender.phone === phone)
   return named.find((sender) => sender.isPreferred) ?? named[0]
 }

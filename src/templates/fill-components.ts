@@ -28,11 +28,11 @@ export type FilledComponent = {
  * Fills an approved template (spec: Rules for parameters; decisions: WhatsApp send): checks the number of parameters
  * of each component, gives named placeholders their names, and makes one provider component per button.
  * @throws {AppError} 422 `parameter_mismatch` with `{component, expected, given}`; 422 `validation_error` when a
- * component is given twice
+ * component is repeated
  */
-export function fillComponents(template: Template, given: readonly ComponentInput[]): FilledComponent[] {
-  refuseRepeated(given)
-  const parametersOf = (type: ComponentInput['type']) => given.find((item) => item.type === type)?.parameters ?? []
+export function fillComponents(template: Template, input: readonly ComponentInput[]): FilledComponent[] {
+  refuseRepeated(input)
+  const parametersOf = (type: ComponentInput['type']) => input.find((item) => item.type === type)?.parameters ?? []
   const footer = parametersOf('FOOTER')
   if (footer.length > 0) throw mismatch('FOOTER', 0, footer.length)
   return [
@@ -43,10 +43,10 @@ export function fillComponents(template: Template, given: readonly ComponentInpu
 }
 
 /** The body as the customer reads it: what the conversation shows. */
-export function renderBody(template: Template, given: readonly ComponentInput[]): string | null {
+export function renderBody(template: Template, input: readonly ComponentInput[]): string | null {
   const text = findComponent(template, 'BODY')?.text
   if (text === undefined) return null
-  const parameters = given.find((item) => item.type === 'BODY')?.parameters ?? []
+  const parameters = input.find((item) => item.type === 'BODY')?.parameters ?? []
   const names = placeholdersOf(text, template.parameterFormat)
   const values = parameters.map(
     (parameter, index) => [parameter.parameter_name ?? names[index] ?? '', textOf(parameter)] as const,
@@ -54,15 +54,15 @@ export function renderBody(template: Template, given: readonly ComponentInput[])
   return fillPlaceholders(text, new Map(values))
 }
 
-function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly ParameterInput[]): FilledComponent[] {
+function fillText(template: Template, type: 'HEADER' | 'BODY', input: readonly ParameterInput[]): FilledComponent[] {
   const component = findComponent(template, type)
   const names = component === undefined ? [] : placeholdersOf(component.text ?? '', template.parameterFormat)
   const expected = component !== undefined && isMediaHeader(component) ? 1 : names.length
-  const isNamedByCaller = given.some((parameter) => parameter.parameter_name !== undefined)
-  if (!isNamedByCaller && given.length !== expected) throw mismatch(type, expected, given.length)
-  if (given.length === 0) return []
+  const isNamedByCaller = input.some((parameter) => parameter.parameter_name !== undefined)
+  if (!isNamedByCaller && input.length !== expected) throw mismatch(type, expected, input.length)
+  if (input.length === 0) return []
   const isNamedByUs = template.parameterFormat === 'NAMED' && !isNamedByCaller
-  const parameters = given.map((parameter, index) =>
+  const parameters = input.map((parameter, index) =>
     isNamedByUs && parameter.type === 'text' ? { ...parameter, parameter_name: names[index] } : parameter,
   )
   return [{ type: type === 'HEADER' ? 'header' : 'body', parameters }]
@@ -70,22 +70,22 @@ function fillText(template: Template, type: 'HEADER' | 'BODY', given: readonly P
 
 /**
  * The k-th parameter fills the k-th button that takes one. Quick replies take a payload but can do without: when just
- * the buttons that cannot do without are given for, the parameters are theirs.
+ * the buttons that cannot do without get parameters, these are theirs.
  */
-function fillButtons(template: Template, given: readonly ParameterInput[]): FilledComponent[] {
+function fillButtons(template: Template, input: readonly ParameterInput[]): FilledComponent[] {
   const buttons = (findComponent(template, 'BUTTONS')?.buttons ?? []).map((button, index) => ({
     index: String(index),
     ...slotOf(button),
   }))
   const takers = buttons.filter((button) => button.subType !== undefined)
   const needers = takers.filter((button) => button.isNeeded)
-  const filled = given.length === takers.length ? takers : needers
-  if (given.length !== filled.length) throw mismatch('BUTTONS', needers.length, given.length)
+  const filled = input.length === takers.length ? takers : needers
+  if (input.length !== filled.length) throw mismatch('BUTTONS', needers.length, input.length)
   return filled.map(({ index, subType = 'url' }, place) => ({
     type: 'button',
     sub_type: subType,
     index,
-    parameters: [buttonParameter(subType, given[place] ?? { type: 'text' })],
+    parameters: [buttonParameter(subType, input[place] ?? { type: 'text' })],
   }))
 }
 
@@ -111,7 +111,7 @@ function slotOf(button: TemplateButton): { subType?: string; isNeeded: boolean }
   }
 }
 
-/** A plain text is taken as what the button wants; any other kind goes out as given. */
+/** A plain text is taken as what the button wants; any other kind is sent as it is. */
 function buttonParameter(subType: string, parameter: ParameterInput): object {
   if (parameter.type !== 'text') return parameter
   if (subType === 'quick_reply') return { type: 'payload', payload: parameter.text }
@@ -133,9 +133,9 @@ const mismatch = (component: string, expected: number, given: number) =>
     `The template's ${component} takes ${expected} parameter${expected === 1 ? '' : 's'}, ${given} given`,
   )
 
-function refuseRepeated(given: readonly ComponentInput[]): void {
-  const faults = given.flatMap((component, index) =>
-    given.findIndex((other) => other.type === component.type) < index
+function refuseRepeated(input: readonly ComponentInput[]): void {
+  const faults = input.flatMap((component, index) =>
+    input.findIndex((other) => other.type === component.type) < index
       ? [{ path: `template.components[${index}].type`, message: `repeats ${component.type}` }]
       : [],
   )

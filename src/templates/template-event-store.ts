@@ -9,7 +9,7 @@ export type TemplateEvent = {
   externalId: string | null
   name: string | null
   language: string | null
-  /** Null: the provider's word changes no status, but is kept. */
+  /** Null: the provider's status does not change ours, but is kept. */
   status?: TemplateStatus | null
   providerStatus?: string
   rejectedReason?: string
@@ -80,7 +80,7 @@ function applyEvent(tx: Db, event: TemplateEvent): Promise<(ChangedTemplate & { 
   `
 }
 
-/** Whether the template is there: then the event is older than what is known. */
+/** Whether the template is there: then the event is older than what is stored. */
 async function hasTemplate(tx: Db, event: TemplateEvent): Promise<boolean> {
   const found = await tx`
     select

@@ -162,7 +162,7 @@ export async function noteMissedEvent(tx: Db, companyId: number, wabaAccountId: 
 /**
  * Makes the account's templates equal to the provider's list: new ones come, changed ones change, absent ones go.
  * A template that an event changed after `listedAt`, when the list was asked for, stays as it is. A family keeps its id
- * for ever, whatever becomes of its languages. Returns whether an event after `listedAt` named a template that was unknown
+ * for ever, also when its languages are deleted. Returns whether an event after `listedAt` named a template that was unknown
  * then: the list may be older than the event.
  */
 export async function replaceTemplates(

@@ -26,7 +26,7 @@ export type SyncDeps = {
  * Answers how many there are. An account that cannot be read leaves its templates as they were; a template that an event
  * changed while the list was read stays as the event left it. When an event named a template that was unknown, the list is read
  * again, at most three times in all.
- * @throws {AppError} 503 `service_unavailable` in the provider's words
+ * @throws {AppError} 503 `service_unavailable` with the provider's message
  */
 export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<number> {
   const senders = await deps.senders.listFor(companyId)
@@ -65,7 +65,7 @@ async function readAccount(
   const templates = list.value.map((template) => ({
     ...template,
     newFamilyId: newTemplateId(),
-    // A word that we don't know must not make a template sendable.
+    // An unknown status must not make a template sendable.
     ownStatus: templateStatusOf(template.status) ?? ('PENDING' as const),
   }))
   const isOutdated = await deps.db.begin(async (tx) => {

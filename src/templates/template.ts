@@ -32,7 +32,7 @@ const STATUSES: ReadonlyMap<string, TemplateStatus> = new Map([
   ['LIMIT_EXCEEDED', 'DISABLED'],
 ])
 
-/** Our four states from the provider's word; undefined for words that change nothing (spec: template `status`). */
+/** Our four states from the provider's status; undefined for one that changes nothing (spec: template `status`). */
 export const templateStatusOf = (providerStatus: string): TemplateStatus | undefined =>
   STATUSES.get(providerStatus.toUpperCase())
 

@@ -1,5 +1,5 @@
 -- Enqueues jobs within the caller's transaction. A subject that is marked `once` and has a job is skipped, unless that job
--- has failed: then it starts anew. Returns the number of jobs that are new or start anew.
+-- has failed: then it starts again. Returns the number of jobs that are new or start again.
 create function enqueue_jobs(items jsonb)
 returns bigint
 language plpgsql
@@ -22,28 +22,28 @@ begin
       )
     ) with ordinality as item
   ),
-  wanted as materialized (
+  requested as materialized (
     select * from item where not item.once or item.repetition = 1
   ),
   revived as (
     update jobs job
-    set due_at = wanted.due_at, failed_at = null, attempts = 0, lease_expiries = 0
-    from wanted
-    where wanted.once
+    set due_at = requested.due_at, failed_at = null, attempts = 0, lease_expiries = 0
+    from requested
+    where requested.once
       and job.once
       and job.failed_at is not null
-      and (job.kind, job.subject_id) = (wanted.kind, wanted.subject_id)
-      and job.company_id is not distinct from wanted.company_id
+      and (job.kind, job.subject_id) = (requested.kind, requested.subject_id)
+      and job.company_id is not distinct from requested.company_id
     returning job.id
   ),
   -- in one order for all sessions, so that two transactions that enqueue the same subjects cannot lock each other out
   enqueued as (
     insert into jobs (kind, lane, company_id, subject_id, once, due_at)
-    select wanted.kind, wanted.lane, wanted.company_id, wanted.subject_id, wanted.once, wanted.due_at
-    from wanted
-    order by wanted.once, case when wanted.once then wanted.kind end, case when wanted.once then wanted.subject_id end,
-      case when wanted.once then wanted.company_id end,
-      wanted.ordinality
+    select requested.kind, requested.lane, requested.company_id, requested.subject_id, requested.once, requested.due_at
+    from requested
+    order by requested.once, case when requested.once then requested.kind end, case when requested.once then requested.subject_id end,
+      case when requested.once then requested.company_id end,
+      requested.ordinality
     on conflict (kind, subject_id, company_id) where once do nothing
     returning id
   )
