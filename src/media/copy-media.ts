@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { wordsOf } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-error.ts'
 import type { MediaOutcome, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import { type BlobStore, newStorageKey } from './blob-store.ts'
@@ -92,7 +92,7 @@ export async function tryCopy(deps: CopyDeps, media: MediaRow, signal?: AbortSig
     case 'throttled':
       return notYet('the provider asked to wait', answer.retryAfterSeconds)
     case 'failed':
-      return notYet(wordsOf(answer.error))
+      return notYet(providerMessage(answer.error))
   }
 }
 

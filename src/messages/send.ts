@@ -19,7 +19,7 @@ import {
   templateNotFound,
 } from '../errors.ts'
 import type { Breaker } from '../providers/breaker.ts'
-import { wordsOf } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-error.ts'
 import type { OutboundMessage, Providers, SendOutcome } from '../providers/provider.ts'
 import type { Sender } from '../senders/sender.ts'
 import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts'
@@ -280,7 +280,7 @@ function providerRefusal({ reason, error }: Extract<SendOutcome, { kind: 'refuse
     case 'window_closed':
       return sessionWindowClosed(null, null)
     case 'parameter_mismatch':
-      return parameterMismatch({ provider: wordsOf(error) })
+      return parameterMismatch({ provider: providerMessage(error) })
     case 'template_not_found':
       return templateNotFound()
     case 'template_not_approved':

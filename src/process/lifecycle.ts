@@ -40,12 +40,12 @@ export async function runUntilStopped(start: () => Promise<Stoppable>, log: Log)
 function onSignal(): Promise<NodeJS.Signals> {
   return new Promise((first) => {
     let firstAt: number | undefined
-    const hear = (name: NodeJS.Signals) => {
+    const handle = (name: NodeJS.Signals) => {
       firstAt ??= performance.now()
       if (performance.now() - firstAt > SAME_SIGNAL_MS) process.exit(1)
       first(name)
     }
-    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, hear)
+    for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(name, handle)
   })
 }
 

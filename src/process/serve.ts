@@ -47,8 +47,8 @@ export type App = {
 /** Hooks of a process before it closes its share of a listener that several processes have, and after its last answer. */
 export type ListenerShare = {
   /** Resolves when it may close. */
-  turn(): Promise<void>
-  /** Tells the other processes that its share is closed and its requests are answered. */
+  disconnected(): Promise<void>
+  /** Reports that its share is closed and its requests are answered. */
   drained(): void
 }
 
@@ -57,9 +57,9 @@ export const DRAIN_DEADLINE_MS = 10_000
 
 /** Jobs keep their leases on connections of their own: renewing must not queue behind requests. */
 const WORKER_CONNECTIONS = 4
-/** A database that is silent for this time is given up, even if its sockets are open (decisions, section 19). */
+/** A database that is silent for this time counts as lost, even if its sockets are open (decisions, section 19). */
 const ANSWER_TIMEOUT_MS = 5_000
-/** A worker that freezes keeps nothing from the others for longer than 20 s, whatever its session was doing. */
+/** A frozen worker blocks the others for at most 20 s, whatever its session was doing. */
 const SESSION_LIMITS = { statementMs: 12_000, lockMs: 5_000, idleInTransactionMs: 8_000 }
 const IDLE_CHECK_MS = 50
 
@@ -117,7 +117,7 @@ async function listen(
     const stop = async () => {
       stopping.begin()
       await sleep(stopDelayMs)
-      await listenerShare?.turn()
+      await listenerShare?.disconnected()
       await stopping.closeListener(app.server)
       await drain(app, log)
       listenerShare?.drained()
@@ -131,7 +131,7 @@ async function listen(
 
 /**
  * Closes idle connections: after the delay these are the ones that were not used in it, since each answer closed its own.
- * Lets requests in flight finish; those that are still there at the deadline are cut off.
+ * Waits for requests in flight; those left at the deadline are aborted.
  */
 async function drain(app: App, log: Log): Promise<void> {
   const late = setTimeout(() => {

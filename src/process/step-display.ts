@@ -1,6 +1,6 @@
 /** Shows what a start is doing. */
 export type StepDisplay = {
-  /** Ends the step before, and begins the one with this title, such as "Starting the database". */
+  /** Ends the previous step, and starts the one with this title, such as "Starting the database". */
   step(title: string): void
   /** Ends the last step. */
   end(): void
@@ -14,7 +14,7 @@ const ERASE = '\r\u001b[2K'
 /** At a terminal the step is a line that is painted again and again with its seconds; elsewhere there is none. */
 export function createStepDisplay({ isTTY, write }: { isTTY: boolean; write(text: string): void }): StepDisplay {
   let end = (): void => {}
-  const begin = (title: string): (() => void) => {
+  const start = (title: string): (() => void) => {
     const startedMs = performance.now()
     const tookMs = () => performance.now() - startedMs
     const line = () => `${ERASE}${title} … (${Math.round(tookMs() / 1_000)} s)`
@@ -28,7 +28,7 @@ export function createStepDisplay({ isTTY, write }: { isTTY: boolean; write(text
   return {
     step: (title) => {
       end()
-      if (isTTY) end = begin(title)
+      if (isTTY) end = start(title)
     },
     end: () => {
       end()

@@ -30,12 +30,12 @@ export async function startSupervised(
   try {
     const shared = await supervisor.shared
     const { readMetrics, listenerShare } = supervisor
-    const given = { log, build, components, readMetrics, listenerShare }
-    const { address, registry } = await serve(config, shared, given)
+    const dependencies = { log, build, components, readMetrics, listenerShare }
+    const { address, registry } = await serve(config, shared, dependencies)
     supervisor.onCollect(async () => {
-      if (registry) tell({ type: 'collected', snapshot: await registry.getMetricsAsJSON() })
+      if (registry) post({ type: 'collected', snapshot: await registry.getMetricsAsJSON() })
     })
-    tell({ type: 'ready', address })
+    post({ type: 'ready', address })
     return { stop: components.stop, failed: new Promise(() => {}), asked: supervisor.stopped }
   } catch (error) {
     await components.stop()
@@ -46,7 +46,7 @@ export async function startSupervised(
 function listenToSupervisor(onGreeted: () => void) {
   const shared = Promise.withResolvers<Shared>()
   const stopped = Promise.withResolvers<string>()
-  let turn: Promise<void> = Promise.resolve()
+  let disconnected: Promise<void> = Promise.resolve()
   const reads = new Map<number, (text: string) => void>()
   let collect: () => Promise<void> = async () => {}
   let lastId = 0
@@ -54,17 +54,17 @@ function listenToSupervisor(onGreeted: () => void) {
     if (message.type === 'serve') shared.resolve(message.shared)
     else if (message.type === 'greeted') onGreeted()
     else if (message.type === 'stop') {
-      if (message.waits) turn = disconnection()
+      if (message.waits) disconnected = disconnection()
       stopped.resolve('supervisor')
     } else if (message.type === 'metrics') reads.get(message.id)?.(message.text)
     else void collect()
   })
-  tell({ type: 'hello' })
+  post({ type: 'hello' })
   const readMetrics = async (): Promise<string> => {
     const id = ++lastId
     const { promise, resolve } = Promise.withResolvers<string>()
     reads.set(id, resolve)
-    tell({ type: 'read metrics', id })
+    post({ type: 'read metrics', id })
     const text = await Promise.race([promise, sleep(METRICS_DEADLINE_MS, undefined, { ref: false })])
     reads.delete(id)
     if (text === undefined) throw serviceUnavailable('The supervisor does not answer')
@@ -75,8 +75,8 @@ function listenToSupervisor(onGreeted: () => void) {
     stopped: stopped.promise,
     readMetrics,
     listenerShare: {
-      turn: () => turn,
-      drained: () => tell({ type: 'drained' }),
+      disconnected: () => disconnected,
+      drained: () => post({ type: 'drained' }),
     },
     onCollect: (handle: () => Promise<void>) => {
       collect = handle
@@ -91,16 +91,16 @@ async function disconnection(): Promise<void> {
   await once(process, 'disconnect')
 }
 
-const tell = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {})
+const post = (message: FromWorker): void => void process.send?.(message, undefined, undefined, () => {})
 
 /** Ends this process; the supervisor prints the reason. */
 async function reportFailure(error: unknown): Promise<never> {
   const reason = explainRefusal(error) ?? error
   const isExpected = reason instanceof StartError || !(reason instanceof Error)
   const message = isExpected ? messageOf(reason) : String(reason.stack)
-  const told = Promise.withResolvers<void>()
+  const sent = Promise.withResolvers<void>()
   const failed: FromWorker = { type: 'failed', message }
-  process.send?.(failed, undefined, undefined, () => told.resolve())
-  await told.promise
+  process.send?.(failed, undefined, undefined, () => sent.resolve())
+  await sent.promise
   process.exit(1)
 }

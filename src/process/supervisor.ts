@@ -17,7 +17,7 @@ const DRAIN_MARGIN_MS = 3_000
 const RESTARTS_KEPT = 20
 
 /**
- * Prepares the installation, starts `PROCESSES` workers that accept connections from one listener, and starts a worker anew
+ * Prepares the installation, starts `PROCESSES` workers that accept connections from one listener, and restarts a worker
  * when it ends.
  *
  * @throws StartError when a worker can't start: the message says what to do.
@@ -98,7 +98,7 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
 
 /**
  * Asks all workers to stop. A listener that closes resets connections that are not accepted, and clients whose connection a
- * worker closed connect anew at once. One worker therefore accepts connections until the others have answered all requests
+ * worker closed reconnect at once. One worker therefore accepts connections until the others have answered all requests
  * and the supervisor has closed its share of the listener: it alone closes the listener, at a moment when no connection waits.
  */
 async function closeInTurn(workers: WorkerHandle[], stopDelayMs: number): Promise<void> {

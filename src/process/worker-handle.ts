@@ -46,18 +46,18 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
   let isGreeted = false
   // The end of a worker that was ready is reported by `ended` alone.
   ready.promise.catch(() => {})
-  const tell = (message: ToWorker): void => {
+  const post = (message: ToWorker): void => {
     if (worker.isConnected()) worker.send(message, () => {})
   }
   worker.on('message', (message: FromWorker) => {
     if (message.type === 'hello') {
-      tell({ type: 'serve', shared })
-      if (isGreeted) tell({ type: 'greeted' })
+      post({ type: 'serve', shared })
+      if (isGreeted) post({ type: 'greeted' })
     } else if (message.type === 'ready') ready.resolve(message.address)
     else if (message.type === 'drained') drained.resolve()
     else if (message.type === 'failed') ready.reject(new StartError(message.message))
     else if (message.type === 'collected') listener.collected(worker.id, message.snapshot)
-    else void listener.readMetrics().then((text) => tell({ type: 'metrics', id: message.id, text }))
+    else void listener.readMetrics().then((text) => post({ type: 'metrics', id: message.id, text }))
   })
   worker.once('exit', (code: number | null, signal: string | null) => {
     ready.reject(new StartError(`A worker ended while it was starting (${signal ?? `code ${code}`})`))
@@ -70,13 +70,13 @@ export function forkWorker(shared: Shared, listener: Listener): WorkerHandle {
     ready: ready.promise,
     ended: ended.promise,
     drained: drained.promise,
-    stop: (waits) => tell({ type: 'stop', waits }),
+    stop: (waits) => post({ type: 'stop', waits }),
     disconnect: () => worker.isConnected() && worker.process.disconnect(),
     kill: () => worker.process.kill('SIGKILL'),
     greeted: () => {
       isGreeted = true
-      tell({ type: 'greeted' })
+      post({ type: 'greeted' })
     },
-    collect: () => tell({ type: 'collect' }),
+    collect: () => post({ type: 'collect' }),
   }
 }

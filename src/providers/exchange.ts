@@ -33,7 +33,7 @@ export const createProviderAgent = (): Agent =>
   })
 
 /**
- * Makes one call and never throws. `not-sent` is promised only when no byte of the request was handed to a socket;
+ * Makes one call and never throws. `not-sent` is promised only when no byte of the request was written to a socket;
  * everything after that without a whole answer is `no-answer`.
  */
 export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> {
@@ -66,17 +66,17 @@ export function exchange(dispatcher: Dispatcher, call: Call): Promise<Exchange> 
         body: call.body ?? null,
       },
       {
-        onRequestStart(given) {
-          controller = given
+        onRequestStart(current) {
+          controller = current
           started = true
         },
-        onResponseStart(_controller, statusCode, given) {
+        onResponseStart(_controller, statusCode, received) {
           status = statusCode
-          headers = given
+          headers = received
         },
-        onResponseData(given, chunk) {
+        onResponseData(current, chunk) {
           size += chunk.length
-          if (size > MAX_ANSWER_BYTES) given.abort(new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`))
+          if (size > MAX_ANSWER_BYTES) current.abort(new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`))
           else chunks.push(chunk)
         },
         onResponseEnd() {

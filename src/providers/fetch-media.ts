@@ -7,7 +7,7 @@ import { refusalOf } from './refusal.ts'
 /** How one sender's provider is asked for media. */
 export type MediaRequest = {
   dispatcher: Dispatcher
-  /** Where the provider tells about the media; must not hold anything of the media id unescaped. */
+  /** The address of the provider's description of the media; escapes the media id. */
   address: string
   /** The credential. */
   headers: Record<string, string>
@@ -79,12 +79,12 @@ function readDescription(body: Record<string, unknown>): Description | undefined
   }
 }
 
-function readDigest(given: string): string | null {
-  if (/^[0-9a-f]{64}$/i.test(given)) return given.toLowerCase()
-  return /^[A-Za-z0-9+/]{43}=$/.test(given) ? Buffer.from(given, 'base64').toString('hex') : null
+function readDigest(digest: string): string | null {
+  if (/^[0-9a-f]{64}$/i.test(digest)) return digest.toLowerCase()
+  return /^[A-Za-z0-9+/]{43}=$/.test(digest) ? Buffer.from(digest, 'base64').toString('hex') : null
 }
 
-/** Fetches media of which the provider has nothing but the bytes to tell. */
+/** Fetches media of which the provider returns the bytes alone. */
 export async function openMedia(
   request: Pick<MediaRequest, 'dispatcher' | 'headers'>,
   address: URL,
@@ -108,7 +108,7 @@ async function download(
       headers: { 'user-agent': USER_AGENT, ...headers },
       signal,
     })
-    // A body that breaks off before it is read, or that is cut off unread, must not bring the process down.
+    // A body that breaks off before it is read, or that is aborted unread, must not bring the process down.
     answer.body.on('error', () => undefined)
     if (answer.statusCode === 200) {
       const type = mimeType ?? text(answer.headers['content-type'])

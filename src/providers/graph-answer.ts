@@ -29,7 +29,7 @@ export function readSendAnswer(answer: Exchange, reading: Reading = {}): SendOut
 
 /**
  * Without a code only the status is left. A gateway's page or a torn answer: behind it the message may have been taken.
- * Only words of refusal and a plain 4xx say that it certainly was not.
+ * Only a refusal of the provider and a plain 4xx say that it certainly was not.
  */
 function outcomeOfStatus(status: number, error: ProviderError, wait: number | undefined): SendOutcome {
   if (status === 429) return { kind: 'throttled', retryAfterSeconds: wait ?? DEFAULT_WAIT_SECONDS, error }
@@ -82,7 +82,7 @@ export function readValue<T>(
   return value === undefined ? failed('the answer lacks what it should hold') : { kind: 'fetched', value }
 }
 
-/** The objects of a list; whatever else stands in it is passed over. */
+/** The objects of a list; anything else in it is ignored. */
 export const objectsIn = (list: unknown): Record<string, unknown>[] =>
   Array.isArray(list) ? list.filter(isObject) : []
 

@@ -12,8 +12,8 @@ export function readGraphError(body: Record<string, unknown>): ProviderError | u
   }
 }
 
-/** The provider's own words about an error: code, text and, when it gives them, details. */
-export const wordsOf = ({ code, title, details }: ProviderError): string =>
+/** The provider's message about an error: code, text and, where it has them, details. */
+export const providerMessage = ({ code, title, details }: ProviderError): string =>
   [code, title, details].filter((part) => part !== null).join(': ')
 
 /** A failure that the provider itself said nothing of. */

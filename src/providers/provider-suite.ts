@@ -103,7 +103,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         expect(await send()).toMatchObject({ kind: 'throttled', retryAfterSeconds, error: { code } })
       })
 
-      test('refused by its own layer is a refusal in its words, 429 a throttle', async () => {
+      test('refused by its own layer is a refusal with its message, 429 a throttle', async () => {
         await behave({ ownRefusal: { status: 403, message: 'Blocked for lack of payment' } })
         const error = { code: null, title: 'Blocked for lack of payment', details: null }
         expect(await send()).toEqual({ kind: 'refused', reason: 'other', error })
@@ -130,7 +130,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         expect(await send()).toMatchObject({ kind: 'unknown', error: { code: null } })
       })
 
-      test('that was taken before the connection broke is not made again', async () => {
+      test('that was accepted before the connection broke is not repeated', async () => {
         await behave({ resetBeforeAnswer: true })
         const to = '393339998877'
         expect(await send({}, textTo(to))).toMatchObject({ kind: 'unknown' })
@@ -185,7 +185,7 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
         return outcome
       }
 
-      test('counts for what it says, whatever type it claims', async () => {
+      test('counts by its content, whatever its type', async () => {
         const body = JSON.stringify({ messages: [{ id: 'wamid.HBgM' }] })
         expect(await answering('text/html', body)).toMatchObject({ kind: 'accepted', wamid: 'wamid.HBgM' })
       })
@@ -213,20 +213,22 @@ export function describeProvider(name: string, start: () => Promise<ProviderUnde
           { type: 'FOOTER', text: 'Acme' },
           { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Yes' }] },
         ]
-        const made: { id: string }[] = []
+        const created: { id: string }[] = []
         for (let count = 0; count < 230; count++) {
-          const given = {
+          const template = {
             wabaAccountId: subject.access.wabaAccountId,
             name: `many_${count}`,
             language: 'it',
             components,
           }
-          made.push((await subject.control('POST', '/templates', { ...given, category: 'UTILITY' })) as { id: string })
+          created.push(
+            (await subject.control('POST', '/templates', { ...template, category: 'UTILITY' })) as { id: string },
+          )
         }
         const listed = await subject.provider.listTemplates(subject.access)
         if (listed.kind === 'failed') throw new Error(listed.error.title)
         const many = listed.value.filter((template) => template.name.startsWith('many_'))
-        expect(new Set(many.map((template) => template.externalId))).toEqual(new Set(made.map(({ id }) => id)))
+        expect(new Set(many.map((template) => template.externalId))).toEqual(new Set(created.map(({ id }) => id)))
         expect(many[0]).toMatchObject({ language: 'it', status: 'APPROVED', category: 'UTILITY', rejectedReason: '' })
         expect(many[0]?.components.map(({ type, text, format, buttons }) => ({ type, text, format, buttons }))).toEqual(
           components.map(({ type, ...rest }) => ({

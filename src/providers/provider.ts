@@ -10,13 +10,13 @@ export type SenderAccess = {
   readonly phoneNumberId: string
   readonly wabaAccountId: string
   readonly accessToken: string
-  /** Where the provider's own paths begin; null: the provider's public address. */
+  /** The base of the provider's paths; null: the provider's public address. */
   readonly apiBaseUrl: string | null
   /** The provider's app that holds the number, where it has such. */
   readonly appId: string | null
 }
 
-/** A number as its provider knows it; members that it does not tell are null. */
+/** A number as its provider lists it; members that it does not return are null. */
 export type ProviderNumber = {
   phoneNumberId: string | null
   /** As displayed. */
@@ -31,7 +31,7 @@ export type MediaFile = { bytes: Buffer; mimeType: string; filename: string }
 /** Where the provider is to post its events. */
 export type WebhookPlace = { url: string; verifyToken: string | undefined; hasSecret: boolean }
 
-/** Why a provider refused, in our own words; `other` is everything that no caller can act upon. */
+/** Why a provider refused; `other` is everything that no caller can act upon. */
 export type RefusalReason =
   | 'not_on_whatsapp'
   | 'window_closed'
@@ -42,14 +42,14 @@ export type RefusalReason =
   | 'unavailable'
   | 'other'
 
-/** The provider's words about a failure: kept on the message. */
+/** The provider's message about a failure, stored with the message. */
 export type ProviderError = { code: number | null; title: string; details: string | null }
 
 export type SendOutcome =
   | {
       kind: 'accepted'
       wamid: string | null
-      /** Where the provider answers with an id of its own and tells the wamid later. */
+      /** Where the provider answers with an id of its own and reports the wamid later. */
       providerMessageId: string | null
       /** The recipient as the provider read it from the send. */
       input: string | null
@@ -69,7 +69,7 @@ export type ProviderTemplate = {
   externalId: string | null
   name: string
   language: string
-  /** The provider's own word. */
+  /** As the provider names it. */
   status: string
   category: string
   parameterFormat: 'POSITIONAL' | 'NAMED'
@@ -110,7 +110,7 @@ export type Fetched<T> =
 export type MediaOutcome =
   | {
       kind: 'fetched'
-      /** In the provider's words, as are size and digest (hex); null what it does not tell. */
+      /** As the provider reports it, like size and digest (hex); null where it does not. */
       mimeType: string | null
       sizeBytes: number | null
       sha256: string | null
@@ -148,7 +148,7 @@ export type Provider = {
   send(access: SenderAccess, body: string): Promise<SendOutcome>
   /** All templates of the sender's business account, following the provider's paging to its end. */
   listTemplates(access: SenderAccess): Promise<Fetched<ProviderTemplate[]>>
-  /** The numbers that the credential may use, as far as the provider tells. */
+  /** The numbers that the credential may use, as far as the provider lists them. */
   listNumbers(access: SenderAccess): Promise<Fetched<ProviderNumber[]>>
   /** Stores a file at the provider for sends of this number; answers the media id. */
   uploadMedia(access: SenderAccess, file: MediaFile): Promise<Fetched<string>>

@@ -37,10 +37,10 @@ const THROTTLES: ReadonlyMap<number, number> = new Map([
   [132069, 60],
 ])
 
-/** Codes that refuse the credential itself, whatever was asked. */
+/** Codes that refuse the credential itself, for any request. */
 const DENIALS: ReadonlySet<number> = new Set([0, 190])
 
-/** Whether the provider refuses the credential itself, whatever was asked. */
+/** Whether the provider refuses the credential itself, for any request. */
 export const isDenial = (error: ProviderError): boolean => error.code !== null && DENIALS.has(error.code)
 
 /** The same question will be refused again: the provider neither asks to wait nor is unavailable. */

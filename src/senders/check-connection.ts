@@ -1,5 +1,5 @@
 import { serviceUnavailable, validationError } from '../errors.ts'
-import { wordsOf } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-error.ts'
 import type { ProviderNumber, Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 
@@ -28,7 +28,7 @@ export async function checkConnection(deps: ConnectionDeps, connection: Connecti
     if (number === undefined && listed.value.every(({ phoneNumberId }) => phoneNumberId !== null)) throw notListed()
     return { number, unreachable: null }
   }
-  const message = wordsOf(listed.error)
+  const message = providerMessage(listed.error)
   if (listed.isRefused) {
     const path = listed.isDenied || isPermission(listed.error.code) ? 'accessToken' : 'wabaAccountId'
     throw validationError([{ path, message: `is refused by the provider: ${message}` }])

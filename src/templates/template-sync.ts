@@ -2,7 +2,7 @@ import type { Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
 import type { Tell } from '../live-change.ts'
-import { wordsOf } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-error.ts'
 import type { Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
 import type { RecordEvents } from '../record-change.ts'
@@ -59,7 +59,7 @@ async function readAccount(
   const list = await provider.listTemplates(sender)
   if (list.kind === 'failed') {
     throw serviceUnavailable(
-      `The templates of account ${sender.wabaAccountId} could not be read: ${wordsOf(list.error)}`,
+      `The templates of account ${sender.wabaAccountId} could not be read: ${providerMessage(list.error)}`,
     )
   }
   const templates = list.value.map((template) => ({

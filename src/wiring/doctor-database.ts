@@ -6,7 +6,7 @@ import { joinDatabase, openPool } from '../db/database.ts'
 import { checkSchema } from '../db/migrate.ts'
 import { readServerFacts, type ServerFacts } from '../db/server-fact-store.ts'
 import { explainRefusal } from '../db/start-refusal.ts'
-import { wordsOf } from '../providers/graph-error.ts'
+import { providerMessage } from '../providers/graph-error.ts'
 import { checkSecrets } from '../secrets/check-secrets.ts'
 import { type Cipher, createCipher } from '../secrets/secrets.ts'
 import { createSenderCache } from '../senders/sender-cache.ts'
@@ -86,10 +86,10 @@ async function checkNumbers(db: Pool, cipher: Cipher, config: Config): Promise<F
       const listed = await providers[sender.provider]?.listNumbers(sender)
       if (listed === undefined) return finding(name, `there is no adapter for ${sender.provider}`, 'fail')
       if (listed.kind === 'fetched') return finding(name, `${sender.provider} accepts its credential`)
-      const words = wordsOf(listed.error)
+      const reason = providerMessage(listed.error)
       return listed.isRefused
-        ? finding(name, `${sender.provider} refuses its credential (${words}): run parley sender update`, 'fail')
-        : finding(name, `${sender.provider} cannot be reached (${words})`, 'fail')
+        ? finding(name, `${sender.provider} refuses its credential (${reason}): run parley sender update`, 'fail')
+        : finding(name, `${sender.provider} cannot be reached (${reason})`, 'fail')
     }),
   )
 }

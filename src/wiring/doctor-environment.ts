@@ -20,8 +20,10 @@ export async function checkDisk(dataDir: string): Promise<Finding[]> {
   await access(path, constants.W_OK | constants.X_OK)
   const { bavail, bsize } = await statfs(path)
   const free = (bavail * bsize) / GIBIBYTE
-  const words = `${free.toFixed(1)} GiB are free in ${path}`
-  return [free < 1 ? finding('disk', `${words}: make room for media and the database`, 'warn') : finding('disk', words)]
+  const message = `${free.toFixed(1)} GiB are free in ${path}`
+  return [
+    free < 1 ? finding('disk', `${message}: make room for media and the database`, 'warn') : finding('disk', message),
+  ]
 }
 
 /** Sends a PING, for 5 s at most. Throws a sentence that names `REDIS_URL` and the remedy. */

@@ -18,7 +18,7 @@ export function readTemplateRecord(item: Record<string, unknown>): ProviderTempl
   )
 }
 
-/** The number behind a key. Its id stands beside its health, or among what the health is made of. */
+/** The number behind a key. Its id is beside its health, or among the entities of it. */
 export function readNumber(body: Record<string, unknown>): ProviderNumber {
   const health = isObject(body.health_status) ? body.health_status : {}
   const entity = objectsIn(health.entities).find((one) => one.entity_type === 'PHONE_NUMBER')

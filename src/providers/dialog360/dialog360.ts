@@ -66,7 +66,7 @@ function readOwnError(body: Record<string, unknown>): ProviderError | undefined 
   return failure(text(meta.developer_message) ?? 'The provider refused without a reason')
 }
 
-/** Pages are counted by offset. A page without a template is the last one, whatever the total says. */
+/** Pages are counted by offset. A page without a template is the last one, also where the total is higher. */
 async function listTemplates(
   get: (path: string) => Promise<Fetched<Record<string, unknown>>>,
 ): Promise<Fetched<ProviderTemplate[]>> {

@@ -29,7 +29,7 @@ export type Placed = {
   /** Stable within its body: the same body always yields the same keys. */
   key: string
   position: Position
-  /** The provider's word for the kind of change; null where it gave none. */
+  /** The provider's name for the kind of change; null where it has none. */
   field: string | null
   route: Route
   /** Epoch seconds by the provider's clock, or null. */
@@ -108,7 +108,7 @@ export type MessageItem = Conversational & {
 export type ChangeItem = Omit<MessageItem, 'kind'> & {
   kind: 'change'
   change: 'edit' | 'revoke'
-  /** Of an edit; null: it has no words. */
+  /** Of an edit; null: it has no text. */
   newText: string | null
 }
 
@@ -119,17 +119,17 @@ export type ReactionItem = Conversational & {
   emoji: string | null
 }
 
-/** Whether the provider charges for a message: its words, in lower case. */
+/** Whether the provider charges for a message: its values, in lower case. */
 export type Pricing = { category: string | null; type: string | null; billable: boolean | null }
 
 export type StatusItem = Placed & {
   kind: 'status'
-  /** `enqueued` tells that `providerMessageId`, the id of the send's answer, belongs to `wamid`. */
+  /** `enqueued` reports that `providerMessageId`, the id of the send's answer, belongs to `wamid`. */
   status: 'enqueued' | 'sent' | 'delivered' | 'read' | 'failed'
   wamid: string | null
   /** The provider's own id of the message, where it has one beside the wamid. */
   providerMessageId: string | null
-  /** Our own message id, as given with the send. */
+  /** Our own message id, as the send named it. */
   callbackData: string | null
   recipientPhone: string | null
   recipientUserId: string | null
@@ -152,11 +152,11 @@ export type TemplateStatusItem = Placed &
     kind: 'template-status'
     /** Null: the event changes no status. */
     status: TemplateStatusEvent | null
-    /** The provider's own word, upper case. */
+    /** The provider's value, in upper case. */
     event: string
     /** The empty string where there is none. */
     reason: string
-    /** The provider's explanation in words. */
+    /** The provider's explanation. */
     explanation: string | null
     category: string | null
   }
@@ -190,13 +190,13 @@ export type NumberQualityItem = Placed & {
   event: string | null
   /** Customers per rolling day; null where the event does not say. */
   dailyLimit: number | 'unlimited' | null
-  /** The provider's word, such as `TIER_2K`. */
+  /** The provider's name, such as `TIER_2K`. */
   limit: string | null
 }
 
 export type AccountEventItem = Placed & {
   kind: 'account-event'
-  /** The provider's word for what happened; null where it gave none. */
+  /** The provider's name for what happened; null where it has none. */
   event: string | null
   severity: 'info' | 'warning' | 'critical'
   /** The value of the event; null for kinds that may name a customer. */

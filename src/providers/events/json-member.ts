@@ -48,14 +48,14 @@ export function listAt(object: JsonObject, name: string): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Cleaned text, never empty, cut to `limit` characters; a number as its digits. */
+/** Cleaned text, never empty, truncated to `limit` characters; a number as its digits. */
 export function textAt(object: JsonObject, name: string, limit = WORD_LIMIT): string | null {
   const text = toText(memberAt(object, name))
   return text === null || text.length <= limit ? text : text.slice(0, limit).toWellFormed()
 }
 
 /**
- * An id, which is never cut: another id would come of it.
+ * An id, which is never truncated: the result would be another id.
  *
  * @throws BeyondBounds when it has more than `limit` characters.
  */
@@ -86,7 +86,7 @@ export function phoneAt(object: JsonObject, name: string): string | null {
   return digits.length > 0 && digits.length <= 20 ? digits : null
 }
 
-/** A provider's user id. Any form counts that is no phone number and begins with a letter or a digit. */
+/** A provider's user id. Any form that is no phone number and starts with a letter or a digit. */
 export function userIdAt(object: JsonObject, name: string): string | null {
   const text = textAt(object, name)
   return text !== null && text.length <= 256 && /^[A-Za-z0-9]/.test(text) && /[A-Za-z]/.test(text) ? text : null

@@ -2,7 +2,7 @@ import type { AccountEventItem, InboundItem, NumberQualityItem, Placed } from '.
 import { type JsonObject, memberAt, objectAt, phoneAt, secondsAt, textAt, userIdAt } from '../events/json-member.ts'
 import { type CustomerFinder, LISTED } from './customer.ts'
 
-/** `phone_number_quality_update`. The limit per business replaces the older one per number where both are told. */
+/** `phone_number_quality_update`. The limit per business replaces the older one per number where the event has both. */
 export function readNumberQuality(value: JsonObject, placed: Placed): InboundItem {
   const limit = textAt(value, 'max_daily_conversations_per_business') ?? textAt(value, 'current_limit')
   return {
@@ -61,7 +61,7 @@ function severityOf(field: string, event: string, value: JsonObject): AccountEve
   return alert === 'WARNING' || field === 'security' || event === 'REJECTED' ? 'warning' : 'info'
 }
 
-/** A count, or the word of a tier; -1 means without limit. */
+/** A count, or the name of a tier; -1 means without limit. */
 function readCapability(value: JsonObject): NumberQualityItem['dailyLimit'] {
   for (const name of ['max_daily_conversations_per_business', 'max_daily_conversation_per_phone']) {
     const count = memberAt(value, name)
@@ -73,7 +73,7 @@ function readCapability(value: JsonObject): NumberQualityItem['dailyLimit'] {
   return null
 }
 
-/** `TIER_2K` is 2000: the ladder changes, its words keep their form. */
+/** `TIER_2K` is 2000: the tiers change, their names keep this form. */
 function toDailyLimit(limit: string | null): NumberQualityItem['dailyLimit'] {
   if (limit === 'TIER_UNLIMITED') return 'unlimited'
   const [, count, unit] = /^TIER_([0-9]{1,6})([KM]?)$/.exec(limit ?? '') ?? []
@@ -88,7 +88,7 @@ const CHOICES = new Map<string, 'stop' | 'resume'>([
   ['opt-in', 'resume'],
 ])
 
-/** The place of an item, once its time and its contact are known. */
+/** The place of an item, once its time and its contact have been read. */
 type Placer = (timestamp: number | null, contact: number | null) => Placed
 
 /** One of `user_preferences[]`. */

@@ -42,14 +42,14 @@ export function customerFinder(contacts: readonly unknown[], items: readonly unk
 function toCustomer(item: JsonObject, names: IdentityNames, contact: JsonObject, isSamePerson: boolean): EventCustomer {
   const profile = objectAt(contact, 'profile')
   const name = textAt(profile, 'name') ?? textAt(profile, 'username') ?? textAt(contact, 'username')
-  const told = isSamePerson ? contact : EMPTY
+  const own = isSamePerson ? contact : EMPTY
   return {
-    phone: phoneAt(item, names.phone) ?? phoneAt(told, 'wa_id'),
+    phone: phoneAt(item, names.phone) ?? phoneAt(own, 'wa_id'),
     userId:
       userIdAt(item, names.userId) ??
       userIdInPlaceOfPhone(item, names.phone) ??
-      userIdAt(told, 'user_id') ??
-      userIdInPlaceOfPhone(told, 'wa_id'),
+      userIdAt(own, 'user_id') ??
+      userIdInPlaceOfPhone(own, 'wa_id'),
     profileName: name?.slice(0, NAME_LIMIT).toWellFormed() ?? null,
   }
 }

@@ -14,17 +14,17 @@ const LONGEST_NAME = 100
 const [BODY, ENTRIES, ENTRY, CHANGES, CHANGE, VALUE, METADATA] = [1, 2, 3, 4, 5, 6, 7]
 
 type Name = 'entry' | 'changes' | 'account' | 'value' | 'metadata' | 'number' | 'app'
-type Known = { name: Name; text: string; bytes: Buffer }
-const known = (name: Name, text: string): Known => ({ name, text, bytes: Buffer.from(text) })
-const NAMES: readonly (readonly Known[])[] = [
+type SearchedName = { name: Name; text: string; bytes: Buffer }
+const searched = (name: Name, text: string): SearchedName => ({ name, text, bytes: Buffer.from(text) })
+const NAMES: readonly (readonly SearchedName[])[] = [
   [],
-  [known('entry', 'entry')],
+  [searched('entry', 'entry')],
   [],
-  [known('changes', 'changes'), known('account', 'id')],
+  [searched('changes', 'changes'), searched('account', 'id')],
   [],
-  [known('value', 'value')],
-  [known('metadata', 'metadata')],
-  [known('number', 'phone_number_id')],
+  [searched('value', 'value')],
+  [searched('metadata', 'metadata')],
+  [searched('number', 'phone_number_id')],
 ]
 
 /**
@@ -36,7 +36,9 @@ const NAMES: readonly (readonly Known[])[] = [
  */
 export function findIds(raw: Buffer, appNames: readonly string[]): ReadonlySet<string> | undefined {
   const ids = { number: new Set<string>(), account: new Set<string>(), app: new Set<string>() }
-  const names = NAMES.map((at, depth) => (depth === BODY ? [...at, ...appNames.map((one) => known('app', one))] : at))
+  const names = NAMES.map((at, depth) =>
+    depth === BODY ? [...at, ...appNames.map((one) => searched('app', one))] : at,
+  )
   const shape = createShape()
   let opened = 0
   let read = 0
@@ -105,7 +107,7 @@ function createShape() {
   }
 }
 
-function readName(names: readonly Known[], raw: Buffer, start: number, end: number, hasEscape: boolean) {
+function readName(names: readonly SearchedName[], raw: Buffer, start: number, end: number, hasEscape: boolean) {
   const text = hasEscape && names.length > 0 ? stringAt(raw, start, LONGEST_NAME) : undefined
   for (const one of names) if (hasEscape ? one.text === text : isTextAt(raw, start, end, one.bytes)) return one.name
   return undefined

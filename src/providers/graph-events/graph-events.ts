@@ -28,8 +28,8 @@ export const graphEvents = (extensions: readonly GraphExtension[]): EventFormat 
     return findIds(raw, appNames)
   },
   signatureOf: (headers) => {
-    const given = headers['x-hub-signature-256']
-    const hex = /^sha256=([0-9a-f]{64})$/i.exec(typeof given === 'string' ? given : '')?.[1]
+    const signature = headers['x-hub-signature-256']
+    const hex = /^sha256=([0-9a-f]{64})$/i.exec(typeof signature === 'string' ? signature : '')?.[1]
     return hex === undefined ? null : Buffer.from(hex, 'hex')
   },
 })

@@ -70,7 +70,7 @@ function cutValue(
   return fillFrame(source, frame, indexes, contact)
 }
 
-/** A stretch on the way to the item, and the text around it. */
+/** A range of the text that encloses the item, and the text around it. */
 type Opening = { head: string; tail: string; span: Span }
 type OpenedArray = { head: string; tail: string; elements: Span[] }
 
@@ -89,7 +89,7 @@ function openChange(source: Source, entry: OpenedArray, index: number, holder: s
   return { head, tail, value: span, members: membersIn(source.text, span), frames: new Map() }
 }
 
-/** Where there is no such array, the whole is handed on as if it were its only element. */
+/** Where there is no such array, the whole counts as its only element. */
 function openArray(source: Source, outer: Opening, name: string): OpenedArray {
   const { text } = source
   const inner = openMember(source, outer, name)
@@ -183,16 +183,16 @@ function at(elements: readonly Span[], index: number): Span {
   return element
 }
 
-function remember<Key, Value>(known: Map<Key, Value>, key: Key, find: () => Value): Value {
-  const value = known.get(key) ?? find()
-  known.set(key, value)
+function remember<Key, Value>(found: Map<Key, Value>, key: Key, find: () => Value): Value {
+  const value = found.get(key) ?? find()
+  found.set(key, value)
   return value
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { value: Value } | undefined
+  let result: { value: Value } | undefined
   return () => {
-    made ??= { value: make() }
-    return made.value
+    result ??= { value: make() }
+    return result.value
   }
 }

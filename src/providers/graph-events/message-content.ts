@@ -35,7 +35,7 @@ export type MessageContent = {
   recordText: string
 }
 
-/** The provider's word for the type; where it is absent, the content that is there tells. */
+/** The provider's name for the type; where it is absent, that of the content. */
 export const providerTypeOf = (message: JsonObject): string =>
   textAt(message, 'type', TYPE_LIMIT) ??
   CONTENT_NAMES.find((name) => memberAt(message, name) !== undefined) ??
@@ -43,20 +43,20 @@ export const providerTypeOf = (message: JsonObject): string =>
 
 /**
  * What a message says, once for receivers (spec: Envelope) and once for the conversation (decisions: Conversations and
- * messages). They differ in that the conversation also shows the own words of a location, an order and a system notice,
+ * messages). They differ in that the conversation also shows the text of a location, an order and a system notice,
  * where receivers get a placeholder and the type.
  */
 export function readContent(message: JsonObject, providerType: string): MessageContent {
   const media = readMedia(message, providerType)
   const type = media?.kind ?? providerType
   const placeholder = `[${providerType === 'sticker' ? 'sticker' : nameOf(message, type)}]`
-  const words = media ? media.caption : wordsForReceivers(message)
+  const text = media ? media.caption : textForReceivers(message)
   return {
     type,
-    text: words ?? placeholder,
+    text: text ?? placeholder,
     media,
     recordType: media?.kind ?? 'text',
-    recordText: words ?? (media ? null : wordsForConversation(message)) ?? placeholder,
+    recordText: text ?? (media ? null : textForConversation(message)) ?? placeholder,
   }
 }
 
@@ -82,9 +82,9 @@ function readMedia(message: JsonObject, providerType: string): InboundMedia | nu
   }
 }
 
-const wordsForReceivers = (message: JsonObject): string | null => ownWords(message) ?? wordsOfEdit(message)
+const textForReceivers = (message: JsonObject): string | null => ownText(message) ?? textOfEdit(message)
 
-function ownWords(message: JsonObject): string | null {
+function ownText(message: JsonObject): string | null {
   const interactive = objectAt(message, 'interactive')
   return (
     textAt(objectAt(message, 'text'), 'body', TEXT_LIMIT) ??
@@ -97,7 +97,7 @@ function ownWords(message: JsonObject): string | null {
   )
 }
 
-function wordsForConversation(message: JsonObject): string | null {
+function textForConversation(message: JsonObject): string | null {
   return (
     textAt(objectAt(message, 'location'), 'name') ??
     textAt(objectAt(message, 'order'), 'text', TEXT_LIMIT) ??
@@ -105,10 +105,10 @@ function wordsForConversation(message: JsonObject): string | null {
   )
 }
 
-/** The new words of an edited message: its text or its caption. */
-export function wordsOfEdit(message: JsonObject): string | null {
+/** The new text of an edited message: its text or its caption. */
+export function textOfEdit(message: JsonObject): string | null {
   const edited = objectAt(objectAt(message, 'edit'), 'message')
-  return ownWords(edited) ?? textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)
+  return ownText(edited) ?? textAt(mediaBodyOf(edited), 'caption', TEXT_LIMIT)
 }
 
 function mediaBodyOf(message: JsonObject): JsonObject {

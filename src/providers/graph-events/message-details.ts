@@ -32,7 +32,7 @@ function detailAt(message: JsonObject, name: string): JsonObject | null {
 
 const isWithinLimit = (value: object): boolean => JSON.stringify(value).length <= TEXT_LIMIT
 
-/** A text that means nothing once it is cut. */
+/** A text that is worthless when truncated. */
 function wholeTextAt(object: JsonObject, name: string): string | null {
   const text = textAt(object, name, TEXT_LIMIT + 1)
   return text === null || text.length > TEXT_LIMIT ? null : text

@@ -23,7 +23,7 @@ import {
   userIdAt,
 } from '../events/json-member.ts'
 import { ADDRESSEE, type CustomerFinder, SENDER } from './customer.ts'
-import { providerTypeOf, readContent, wordsOfEdit } from './message-content.ts'
+import { providerTypeOf, readContent, textOfEdit } from './message-content.ts'
 import { readDetails } from './message-details.ts'
 import { readError } from './provider-error.ts'
 
@@ -50,7 +50,7 @@ export function readMessage(element: JsonObject, place: MessagePlace): InboundIt
   if (providerType === 'reaction') return [{ ...placed, ...shared, ...readReaction(message) }]
   const item: MessageItem = { ...placed, ...shared, ...readOwnMessage(message, providerType) }
   if (providerType === 'edit' || providerType === 'revoke') {
-    return [{ ...item, kind: 'change', change: providerType, newText: wordsOfEdit(message), opensWindow: false }]
+    return [{ ...item, kind: 'change', change: providerType, newText: textOfEdit(message), opensWindow: false }]
   }
   return change === undefined ? [item] : [change, item]
 }

@@ -65,9 +65,9 @@ export function* readEntry(open: GraphBody, element: unknown, index: number): Ge
 }
 
 function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: unknown): Generator<InboundItem> {
-  const known = isObject(element) ? element : EMPTY
-  const value = objectAt(known, 'value')
-  const nameless: Change = { ...opened, value, field: textAt(known, 'field'), ids: NO_IDS }
+  const content = isObject(element) ? element : EMPTY
+  const value = objectAt(content, 'value')
+  const nameless: Change = { ...opened, value, field: textAt(content, 'field'), ids: NO_IDS }
   const ids = guarded(
     () => place(nameless),
     () => readIds(opened, opened.entry, value),
@@ -78,7 +78,7 @@ function* readChange(opened: GraphBody & Pick<Change, 'entry' | 'at'>, element: 
   }
   const change = { ...nameless, ids }
   if (element === undefined) yield unreadable(place(change), 'an entry without changes')
-  else if (isObject(memberAt(known, 'value'))) yield* readItems(change)
+  else if (isObject(memberAt(content, 'value'))) yield* readItems(change)
   else yield unreadable(place(change), 'a change without a value')
 }
 

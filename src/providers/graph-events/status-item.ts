@@ -16,7 +16,7 @@ import { firstOf, type GraphExtension } from './graph-extension.ts'
 import { readError } from './provider-error.ts'
 
 /** A voice note that was played was read. */
-const WORDS = new Map<string, StatusItem['status']>([
+const STATUSES = new Map<string, StatusItem['status']>([
   ['enqueued', 'enqueued'],
   ['sent', 'sent'],
   ['delivered', 'delivered'],
@@ -33,9 +33,9 @@ export function readStatus(
 ): InboundItem {
   const placed = place(secondsAt(status, 'timestamp'))
   const ignored = (reason: string): InboundItem => ({ ...placed, kind: 'ignored', reason })
-  const word = WORDS.get((textAt(status, 'status') ?? '').toLowerCase())
+  const name = STATUSES.get((textAt(status, 'status') ?? '').toLowerCase())
   const type = textAt(status, 'type')
-  if (word === undefined) return ignored('a status that says nothing about a message')
+  if (name === undefined) return ignored('a status that says nothing about a message')
   if (type === 'payment' || type === 'call') return ignored(`the status of a ${type}`)
   const named = readNames(status, extensions)
   if (named.wamid === null && named.providerMessageId === null && named.callbackData === null) {
@@ -44,11 +44,11 @@ export function readStatus(
   return {
     ...placed,
     kind: 'status',
-    status: word,
+    status: name,
     ...named,
     ...readRecipient(status),
     pricing: readPricing(objectAt(status, 'pricing')),
-    error: errorOf(status, word, extensions),
+    error: errorOf(status, name, extensions),
   }
 }
 
@@ -73,12 +73,12 @@ const PRICING_LIMIT = 64
 function readPricing(pricing: JsonObject): Pricing | null {
   const category = textAt(pricing, 'category', PRICING_LIMIT)?.toLowerCase() ?? null
   const type = textAt(pricing, 'type', PRICING_LIMIT)?.toLowerCase() ?? null
-  const told = memberAt(pricing, 'billable')
-  const billable = typeof told === 'boolean' ? told : null
+  const value = memberAt(pricing, 'billable')
+  const billable = typeof value === 'boolean' ? value : null
   return category === null && type === null && billable === null ? null : { category, type, billable }
 }
 
-const errorOf = (status: JsonObject, word: StatusItem['status'], extensions: readonly GraphExtension[]) =>
-  word === 'failed'
+const errorOf = (status: JsonObject, name: StatusItem['status'], extensions: readonly GraphExtension[]) =>
+  name === 'failed'
     ? (readError(listAt(status, 'errors')[0]) ?? firstOf(extensions, (extension) => extension.errorOf(status)))
     : null

@@ -2,7 +2,7 @@ import { ID_LIMIT } from '../events/bounds.ts'
 import type { InboundItem, Placed, TemplateButtonChange, TemplateStatusEvent } from '../events/event-item.ts'
 import { idAt, isObject, type JsonObject, listAt, objectAt, textAt } from '../events/json-member.ts'
 
-/** The provider's words and our four states; a word that is not here changes no status. */
+/** The provider's statuses and our four states; a status that is not here changes nothing. */
 export const STATUSES = new Map<string, TemplateStatusEvent>([
   ['APPROVED', 'APPROVED'],
   ['REINSTATED', 'APPROVED'],

@@ -71,16 +71,16 @@ const readTemplateEvent: TemplateReader = (body, placed) => {
 
 /** `category` is `{old, new}`; an announcement, `{current, correct}`, changes nothing yet. */
 function readCategory(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
-  const category = wordAt(payload, 'category', 'new')
+  const category = upperCaseAt(payload, 'category', 'new')
   if (category === null) return ignored(placed, 'it names no new category')
-  return { ...placed, kind: 'template-category', category, previousCategory: wordAt(payload, 'category', 'old') }
+  return { ...placed, kind: 'template-category', category, previousCategory: upperCaseAt(payload, 'category', 'old') }
 }
 
 /** `quality` is `{old, new}` or the score alone. */
 function readQuality(payload: JsonObject, placed: Placed & TemplateName): InboundItem {
-  const score = wordAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
+  const score = upperCaseAt(payload, 'quality', 'new') ?? textAt(payload, 'quality')?.toUpperCase() ?? null
   if (score === null) return ignored(placed, 'it names no score')
-  const previous = wordAt(payload, 'quality', 'old')
+  const previous = upperCaseAt(payload, 'quality', 'old')
   return {
     ...placed,
     kind: 'template-quality',
@@ -95,11 +95,11 @@ const QUALITIES = new Map([
   ['LOW', 'RED'],
 ])
 
-/** Gupshup's words for the contract's; a word that is not known is not rated. */
-const qualityOf = (word: string): string =>
-  QUALITIES.get(word) ?? (['GREEN', 'YELLOW', 'RED'].includes(word) ? word : 'UNKNOWN')
+/** Gupshup's ratings as the contract names them; an unknown one counts as not rated. */
+const qualityOf = (rating: string): string =>
+  QUALITIES.get(rating) ?? (['GREEN', 'YELLOW', 'RED'].includes(rating) ? rating : 'UNKNOWN')
 
-const wordAt = (payload: JsonObject, object: string, name: string): string | null =>
+const upperCaseAt = (payload: JsonObject, object: string, name: string): string | null =>
   textAt(objectAt(payload, object), name)?.toUpperCase() ?? null
 
 /** Failures carry `code` and `reason` in the status itself. */

@@ -32,8 +32,8 @@ export function readGupshupTemplate(item: Record<string, unknown>, appId: string
 }
 
 function readReason({ reason }: Record<string, unknown>): string {
-  const words = text(reason) ?? ''
-  return words === 'NONE' ? '' : words
+  const message = text(reason) ?? ''
+  return message === 'NONE' ? '' : message
 }
 
 /** The parts stand as JSON in a text; when that cannot be read, the whole text counts as body. */

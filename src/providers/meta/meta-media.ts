@@ -1,7 +1,7 @@
 import type { SenderAccess } from '../provider.ts'
 import { isMediaId } from '../provider-api.ts'
 
-/** Hosts that Meta hands media out from; the credential goes nowhere else. */
+/** Hosts from which Meta serves media; the credential goes nowhere else. */
 const HOSTS = new Set(['graph.facebook.com', 'lookaside.fbsbx.com'])
 const HOST_ENDINGS = ['.fbcdn.net']
 
