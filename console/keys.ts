@@ -5,7 +5,7 @@ type Actions = Record<string, (event: KeyboardEvent) => void>
 const STORED = 'parley.keys'
 const SEQUENCE_MS = 1_200
 const EDITABLE = 'input, textarea, select, [contenteditable="true"]'
-/** Popups have keys of their own, until they begin to close. */
+/** Popups have keys of their own, until they start to close. */
 const POPUP = ':is([role="dialog"], [role="alertdialog"], [role="menu"], [role="listbox"]):not([data-closed])'
 
 export const areKeysOn = (): boolean => localStorage.getItem(STORED) !== 'off'

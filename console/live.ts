@@ -5,7 +5,7 @@ export type LiveEvent = { type: string; data: unknown }
 /** `down`: no stream for 10 s. */
 export type LiveState = 'connecting' | 'live' | 'down'
 
-type Told = { event: LiveEvent } | { state: LiveState } | { ask: true }
+type TabMessage = { event: LiveEvent } | { state: LiveState } | { ask: true }
 type Listeners = {
   onEvent: (event: LiveEvent) => void
   onState: (state: LiveState) => void
@@ -28,23 +28,23 @@ export function followLive(listeners: Listeners): () => void {
   const ending = new AbortController()
   const watch = watchState(listeners.onState)
   let ownState: LiveState | undefined
-  const tell = (told: Told) => {
-    channel.postMessage(told)
-    take(told)
+  const publish = (message: TabMessage) => {
+    channel.postMessage(message)
+    receive(message)
   }
-  const take = (told: Told) => {
-    if ('event' in told) listeners.onEvent(told.event)
-    else if ('state' in told) watch.set(told.state)
+  const receive = (message: TabMessage) => {
+    if ('event' in message) listeners.onEvent(message.event)
+    else if ('state' in message) watch.set(message.state)
     else if (ownState !== undefined) channel.postMessage({ state: ownState })
   }
-  channel.onmessage = ({ data }: MessageEvent<Told>) => take(data)
+  channel.onmessage = ({ data }: MessageEvent<TabMessage>) => receive(data)
   channel.postMessage({ ask: true })
   const hold = () =>
     holdStream(
-      (event) => tell({ event }),
+      (event) => publish({ event }),
       (state) => {
         ownState = state
-        tell({ state })
+        publish({ state })
       },
       listeners.onRefused,
       ending.signal,

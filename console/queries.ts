@@ -11,7 +11,7 @@ export const queryClient = new QueryClient({
       staleTime: 30 * SECOND_MS,
       retry: (failures, error) => failures < MAX_RETRIES && isPassing(error),
       retryDelay: (failures) => SECOND_MS * 2 ** failures,
-      // The page is told when it is offline; a request that fails then is shown like any other.
+      // The page knows when it is offline; a request that fails then is shown like any other.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

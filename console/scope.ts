@@ -1,6 +1,6 @@
 /**
- * The company that this page works for. An operator names it in the address (`?as=12`); choosing another company loads
- * the page anew, so that no data of two companies ever meet in one page.
+ * The company that this page works for. An operator names it in the address (`?as=12`); choosing another company reloads
+ * the page, so that a page never holds data of two companies.
  */
 const named = new URLSearchParams(location.search).get('as')
 

@@ -18,7 +18,7 @@ export type Session = {
 type Rule = 'strict' | 'provider'
 
 /** Whether the session may do the work of a role; an admin may do all of it. */
-export const hasRole = ({ role }: Session, wanted: Role): boolean => role === 'admin' || role === wanted
+export const hasRole = ({ role }: Session, required: Role): boolean => role === 'admin' || role === required
 
 const ADDRESS = '/console/api/session'
 

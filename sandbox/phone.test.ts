@@ -8,6 +8,6 @@ test.each([
   ['5511934567254', '5511934567254'],
   ['5215512345678', '525512345678'],
   ['5491123456789', '541123456789'],
-])('%s is known as %s', (dialled, waId) => {
-  expect(waIdOf(dialled)).toBe(waId)
+])('%s is known as %s', (requested, waId) => {
+  expect(waIdOf(requested)).toBe(waId)
 })

@@ -79,9 +79,9 @@ export async function toError(response: Response): Promise<ParleyError> {
   if (typeof coded.code === 'string') {
     return new ParleyError(String(coded.message), { ...shared, code: coded.code, details: coded.details })
   }
-  const words = typeof error === 'string' ? error : message
-  const code = typeof words === 'string' ? CODES[response.status] : undefined
-  if (typeof words === 'string' && code !== undefined) return new ParleyError(words, { ...shared, code })
+  const reason = typeof error === 'string' ? error : message
+  const code = typeof reason === 'string' ? CODES[response.status] : undefined
+  if (typeof reason === 'string' && code !== undefined) return new ParleyError(reason, { ...shared, code })
   return unexpectedAnswer(response, text, shared.retryAfterSeconds)
 }
 
@@ -92,8 +92,8 @@ export function unexpectedAnswer(
   retryAfterSeconds: number | null = null,
 ): ParleyError {
   const requestId = headers.get('x-request-id')
-  const given = { code: 'unexpected_answer', status, requestId, retryAfterSeconds }
-  return new ParleyError(`The server answered ${status}: ${text.slice(0, 200)}`, given)
+  const details = { code: 'unexpected_answer', status, requestId, retryAfterSeconds }
+  return new ParleyError(`The server answered ${status}: ${text.slice(0, 200)}`, details)
 }
 
 function parse(text: string): unknown {

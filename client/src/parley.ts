@@ -118,8 +118,12 @@ export class Parley extends Operations {
   }
 
   /** Sends the request until it is answered, as long as a repeat is safe and its wait ends within the time limit. */
-  async #repeat<Answer>(request: ApiRequest, given: RequestOptions | undefined, read: Read<Answer>): Promise<Answer> {
-    const options = { ...this.#defaults, ...given }
+  async #repeat<Answer>(
+    request: ApiRequest,
+    callOptions: RequestOptions | undefined,
+    read: Read<Answer>,
+  ): Promise<Answer> {
+    const options = { ...this.#defaults, ...callOptions }
     const deadline = performance.now() + (options.timeoutMs ?? TIMEOUT_MS)
     const headers = new Headers({ ...options.headers, ...this.#headers })
     if (request.method === 'POST') headers.set('idempotency-key', options.idempotencyKey ?? crypto.randomUUID())

@@ -29,7 +29,7 @@ export type RequestOptions = {
 }
 
 /** The arguments of `fetch` for a request. Parameters that are undefined are left out. */
-export function toFetch(baseUrl: string, { method, path, params = {}, json, text }: ApiRequest, given: Headers) {
+export function toFetch(baseUrl: string, { method, path, params = {}, json, text }: ApiRequest, init: Headers) {
   const query = new URLSearchParams()
   let address = path
   for (const [name, value] of Object.entries(params)) {
@@ -37,7 +37,7 @@ export function toFetch(baseUrl: string, { method, path, params = {}, json, text
     if (address.includes(`{${name}}`)) address = address.replace(`{${name}}`, () => segment(name, String(value)))
     else query.append(name, String(value))
   }
-  const headers = new Headers(given)
+  const headers = new Headers(init)
   if (json !== undefined) headers.set('content-type', 'application/json')
   if (text !== undefined) headers.set('content-type', text.contentType)
   const body = json === undefined ? text?.data : JSON.stringify(json)

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** How long "is answering" shows after the last word of it. */
+/** How long "is answering" shows after the last event of it. */
 const SHOWN_MS = 6_000
 
 const names = new Map<number, { name: string; timer: ReturnType<typeof setTimeout> }>()

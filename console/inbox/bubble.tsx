@@ -10,7 +10,7 @@ import { Ticks } from './ticks.tsx'
 
 type Props = { message: Message; isGroup: boolean; isFirst: boolean }
 
-/** A message as the customer or the business wrote it. Everything in it is text, whatever it looks like. */
+/** A message as the customer or the business wrote it. All of it is shown as plain text. */
 export function Bubble({ message, isGroup, isFirst }: Props) {
   const { direction, media, reaction, timestampIso, editedAt, revokedAt, status, senderName } = message
   const isOut = direction === 'outbound'
@@ -19,7 +19,7 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
       {isFirst && (isOut || isGroup) && senderName && <p className={css.sender}>{senderName}</p>}
       <div className={classes(css.bubble, status === 'failed' && css.failed, status === 'unknown' && css.unknown)}>
         {media && revokedAt === null && <Media message={message} />}
-        <Words message={message} />
+        <Content message={message} />
         <span className={css.meta}>
           {editedAt !== null && <span>{text.conversation.edited}</span>}
           {timestampIso !== null && (
@@ -41,11 +41,11 @@ export function Bubble({ message, isGroup, isFirst }: Props) {
   )
 }
 
-function Words({ message: { text: words, media, type, revokedAt } }: { message: Message }) {
-  if (words === null || (media !== null && words === `[${type}]`)) return null
+function Content({ message: { text: content, media, type, revokedAt } }: { message: Message }) {
+  if (content === null || (media !== null && content === `[${type}]`)) return null
   return (
-    <span className={classes(css.words, revokedAt !== null && css.revoked)} dir="auto">
-      {words}
+    <span className={classes(css.text, revokedAt !== null && css.revoked)} dir="auto">
+      {content}
     </span>
   )
 }

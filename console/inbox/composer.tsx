@@ -79,8 +79,8 @@ function Writer({ record, onTemplate }: { record: Conversation; onTemplate: () =
   const send = () => {
     if (!canSend) return
     const afterId = inOrder(client.getQueryData(messagesQuery(chatId).queryKey)).at(-1)?.id ?? 0
-    const words = draft.text.trim()
-    sendMessage({ key: draft.key, chatId, content: { type: 'text', text: words }, words, afterId })
+    const shownText = draft.text.trim()
+    sendMessage({ key: draft.key, chatId, content: { type: 'text', text: shownText }, shownText, afterId })
     clear()
     field.current?.focus()
   }

@@ -8,7 +8,7 @@ import css from './conversation-row.module.css'
 
 export const ROW_PX = 68
 
-/** A conversation in the list: who, the last words, when, and how many are unread. */
+/** A conversation in the list: name, last message, time, and the number of unread messages. */
 export function ConversationRow({ record }: { record: Conversation }) {
   const { chatId, contact, lastMessage, unreadMessages, assignee, status } = record
   const title = nameOf(record)
@@ -34,7 +34,7 @@ export function ConversationRow({ record }: { record: Conversation }) {
           )}
         </span>
         <span className={css.line}>
-          <span className={css.words} dir="auto">
+          <span className={css.text} dir="auto">
             {lastMessage?.direction === 'outbound' && <span className={css.you}>{text.inbox.you}: </span>}
             {lastMessage?.text ?? ''}
           </span>

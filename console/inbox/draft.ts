@@ -1,7 +1,7 @@
 import { useCallback, useSyncExternalStore } from 'react'
 import { SCOPE } from '../scope.ts'
 
-/** A text that is being written, with the key of its send: made when the text begins, so that no press sends twice. */
+/** A text that is being written, with the key of its send: made when the text starts, so that a second press sends nothing. */
 export type Draft = { text: string; key: string }
 
 const PREFIX = `parley.draft.${SCOPE}.`

@@ -21,13 +21,13 @@ const STATUSES = [
 /** The search and the filters of the list; the address holds them. */
 export function Filters({ search }: { search: InboxSearch }) {
   const navigate = useNavigate({ from: '/inbox/{-$chatId}' })
-  const known = useNumbers()
+  const senders = useNumbers()
   const set = (change: { [Key in keyof InboxSearch]: InboxSearch[Key] | undefined }) =>
     navigate({ search: (kept) => definedOnly({ ...kept, ...change }), replace: true })
-  const numbers = known.map(({ channelId, phoneNumber }) => ({ value: String(channelId), label: phoneNumber }))
+  const numbers = senders.map(({ channelId, phoneNumber }) => ({ value: String(channelId), label: phoneNumber }))
   return (
     <div className={css.filters}>
-      <Search value={search.search ?? ''} onChange={(words) => set({ search: words || undefined })} />
+      <Search value={search.search ?? ''} onChange={(query) => set({ search: query || undefined })} />
       <fieldset className={css.row} aria-label={text.inbox.filters}>
         <Select
           label={text.inbox.status}
@@ -55,27 +55,27 @@ export function Filters({ search }: { search: InboxSearch }) {
 }
 
 /** The address follows when typing pauses. */
-function Search({ value, onChange }: { value: string; onChange: (words: string) => void }) {
-  const [words, setWords] = useState(value)
+function Search({ value, onChange }: { value: string; onChange: (query: string) => void }) {
+  const [query, setQuery] = useState(value)
   const field = useRef<HTMLInputElement>(null)
-  useEffect(() => setWords(value), [value])
+  useEffect(() => setQuery(value), [value])
   useEffect(() => {
-    if (words.trim() === value) return
-    const timer = setTimeout(() => onChange(words.trim()), SEARCH_PAUSE_MS)
+    if (query.trim() === value) return
+    const timer = setTimeout(() => onChange(query.trim()), SEARCH_PAUSE_MS)
     return () => clearTimeout(timer)
-  }, [words, value, onChange])
+  }, [query, value, onChange])
   useKeys({ '/': () => field.current?.focus() })
-  return <SearchField ref={field} label={text.inbox.search} value={words} onChange={setWords} />
+  return <SearchField ref={field} label={text.inbox.search} value={query} onChange={setQuery} />
 }
 
 /** Without the members that are undefined. */
 function definedOnly(search: { [Key in keyof InboxSearch]: InboxSearch[Key] | undefined }): InboxSearch {
-  const { status, channelId, unread, mine, search: words } = search
+  const { status, channelId, unread, mine, search: query } = search
   return {
     ...(status && { status }),
     ...(channelId && { channelId }),
     ...(unread && { unread }),
     ...(mine && { mine }),
-    ...(words && { search: words }),
+    ...(query && { search: query }),
   }
 }

@@ -59,9 +59,9 @@ function shownIn(client: QueryClient, chatId: number): Conversation | undefined 
   return rows.find((row) => row.chatId === chatId)
 }
 
-function isSameMessage(known: Conversation | undefined, record: Conversation): boolean {
-  if (known === undefined) return false
-  const [before, now] = [known.lastMessage, record.lastMessage]
+function isSameMessage(existing: Conversation | undefined, record: Conversation): boolean {
+  if (existing === undefined) return false
+  const [before, now] = [existing.lastMessage, record.lastMessage]
   return (
     before?.timestampIso === now?.timestampIso && before?.text === now?.text && before?.direction === now?.direction
   )
@@ -109,11 +109,11 @@ function placeInFirstPage(client: QueryClient, { record, isNews }: Change): void
   const queryKey = ['conversation-pages', 1]
   const first = client.getQueryData<NumberedPage>(queryKey)
   if (first === undefined) return
-  const known = first.data.findIndex(({ chatId }) => chatId === record.chatId)
+  const existing = first.data.findIndex(({ chatId }) => chatId === record.chatId)
   const isInOrder = (one: Conversation) =>
     activityOf(one) > activityOf(record) || (!isNews && activityOf(one) === activityOf(record))
-  if (known !== -1 && first.data.slice(0, known).every(isInOrder)) return
-  if (known === -1) {
+  if (existing !== -1 && first.data.slice(0, existing).every(isInOrder)) return
+  if (existing === -1) {
     invalidateSoon(client, ['conversation-pages'])
     return
   }

@@ -7,7 +7,7 @@ import css from './media.module.css'
 
 /**
  * The file of a message. Parley's own copy shows at once; a link to another host only after a click, and in another
- * window, so that no other host learns who reads what.
+ * window, so that no other host learns what is read.
  */
 export function Media({ message: { type, media } }: { message: Message }) {
   const [isBroken, setBroken] = useState(false)

@@ -36,7 +36,7 @@ export function MessageList({ record }: { record: Conversation }) {
     )
   }
   return (
-    // A column that begins at its end keeps the newest message in view while content grows at either edge.
+    // A reversed column keeps the newest message in view while content grows at either edge.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: the region scrolls, so the keyboard must reach it
     <section className={css.scroller} tabIndex={0} aria-label={text.conversation.messages}>
       <div className={css.list}>

@@ -16,7 +16,7 @@ export type Outgoing = {
   chatId: number
   content: MessageContent
   /** The text of the bubble. */
-  words: string
+  shownText: string
   at: number
   /** The newest message when it was sent: its record comes after that. */
   afterId: number
@@ -52,14 +52,17 @@ export function notShown(all: readonly Outgoing[], chatId: number, messages: Mes
     if (one.chatId !== chatId) return false
     const record = messages.find(
       ({ id, direction, text }) =>
-        direction === 'outbound' && id > one.afterId && !taken.has(id) && (text === one.words || one.words === ''),
+        direction === 'outbound' &&
+        id > one.afterId &&
+        !taken.has(id) &&
+        (text === one.shownText || one.shownText === ''),
     )
     if (record !== undefined) taken.add(record.id)
     return record === undefined
   })
 }
 
-export function sendMessage(message: Pick<Outgoing, 'key' | 'chatId' | 'content' | 'words' | 'afterId'>): void {
+export function sendMessage(message: Pick<Outgoing, 'key' | 'chatId' | 'content' | 'shownText' | 'afterId'>): void {
   if (outgoing.some(({ key }) => key === message.key)) return
   const sending: Outgoing = { ...message, at: Date.now(), state: 'sending' }
   change([...outgoing, sending])

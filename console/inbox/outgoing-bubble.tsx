@@ -9,7 +9,7 @@ import { Ticks } from './ticks.tsx'
 
 /** A message that the service has not confirmed. */
 export function OutgoingBubble({ outgoing }: { outgoing: Outgoing }) {
-  const { key, chatId, content, words, state, fault } = outgoing
+  const { key, chatId, content, shownText, state, fault } = outgoing
   const edit = () => {
     restoreDraft(chatId, content.text ?? '')
     discard(key)
@@ -17,8 +17,8 @@ export function OutgoingBubble({ outgoing }: { outgoing: Outgoing }) {
   return (
     <div className={classes(css.row, css.out)} data-outgoing={state}>
       <div className={classes(css.bubble, state === 'failed' && css.failed, state === 'unknown' && css.unknown)}>
-        <span className={css.words} dir="auto">
-          {words}
+        <span className={css.text} dir="auto">
+          {shownText}
         </span>
         <span className={css.meta}>
           <Ticks status={state === 'failed' || state === 'unknown' ? state : 'pending'} />

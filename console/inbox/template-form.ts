@@ -30,7 +30,7 @@ export function slotsOf({ components }: Template): Slot[] {
   })
 }
 
-/** The words of the template with the values in place; a value that is missing shows as its placeholder. */
+/** The text of the template with the values in place; a value that is missing shows as its placeholder. */
 export function previewOf({ components }: Template, slots: Slot[], values: Record<string, string>) {
   const fill = (part: Slot['part'], text: string) =>
     text.replace(PLACEHOLDER, (whole, name) => {

@@ -54,19 +54,19 @@ export function TemplatePicker({ record, onClose }: { record: Conversation; onCl
 }
 
 function Choice({ templates, onChoose }: { templates: Template[]; onChoose: (template: Template) => void }) {
-  const [words, setWords] = useState('')
+  const [search, setSearch] = useState('')
   if (templates.length === 0)
     return <Empty icon="template" title={text.templates.none} text={text.templates.noneText} />
-  const wanted = words.trim().toLowerCase()
+  const searched = search.trim().toLowerCase()
   const found = templates.filter(
-    (one) => one.name.toLowerCase().includes(wanted) || previewOf(one, [], {}).body.toLowerCase().includes(wanted),
+    (one) => one.name.toLowerCase().includes(searched) || previewOf(one, [], {}).body.toLowerCase().includes(searched),
   )
   return (
     <>
-      <SearchField label={text.templates.search} value={words} onChange={setWords} />
+      <SearchField label={text.templates.search} value={search} onChange={setSearch} />
       {found.length === 0 && (
         <Empty icon="search" title={text.templates.noMatch}>
-          <Button onClick={() => setWords('')}>{text.clearSearch}</Button>
+          <Button onClick={() => setSearch('')}>{text.clearSearch}</Button>
         </Empty>
       )}
       <ul className={css.list}>
@@ -100,7 +100,13 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
     event.preventDefault()
     if (slots.some(({ id }) => !values[id]?.trim())) return setMissing(true)
     const afterId = inOrder(client.getQueryData(messagesQuery(chatId).queryKey)).at(-1)?.id ?? 0
-    sendMessage({ key: key.current, chatId, content: contentOf(template, slots, values), words: preview.body, afterId })
+    sendMessage({
+      key: key.current,
+      chatId,
+      content: contentOf(template, slots, values),
+      shownText: preview.body,
+      afterId,
+    })
     onDone()
   }
   return (
@@ -123,7 +129,7 @@ function Form({ template, record: { chatId }, onBack, onDone }: FormProps) {
       <section aria-label={text.templates.preview} className={css.preview}>
         <div className={css.bubble} dir="auto">
           {preview.header && <p className={css.header}>{preview.header}</p>}
-          <p className={css.words}>{preview.body}</p>
+          <p className={css.text}>{preview.body}</p>
           {preview.footer && <p className={css.footer}>{preview.footer}</p>}
         </div>
         {preview.buttons.map((label) => (

@@ -14,7 +14,7 @@ const ICONS: Record<Message['status'], IconName> = {
   unknown: 'unknown',
 }
 
-/** The status of an outbound message: a shape, and for `read` a word, so that color is never the only sign. */
+/** The status of an outbound message: a shape, and for `read` a text, so that color is never the only sign. */
 export function Ticks({ status }: { status: Message['status'] }) {
   const label = status === 'unknown' ? text.ticks.unknownShort : text.ticks[status]
   return (

@@ -10,7 +10,7 @@ export type WindowState =
 const HOUR_MS = 60 * 60 * 1_000
 const LOOK_EVERY_MS = 15_000
 
-/** The window of a conversation now; it closes on time without a word from the service. */
+/** The window of a conversation now; it closes on time without an event of the service. */
 export function useWindow({ window }: Conversation, rule: 'strict' | 'provider'): WindowState {
   const [look, lookAgain] = useReducer((count: number) => count + 1, 0)
   const leftMs = window.closesAt === null ? 0 : Date.parse(window.closesAt) - Date.now()

@@ -4,7 +4,7 @@ import { classes } from './classes.ts'
 
 export type Tone = 'plain' | 'accent' | 'good' | 'warn' | 'bad'
 
-/** A state in a word; the color repeats what the word says. */
+/** A state as a text, which the color repeats. */
 export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ReactNode }) {
   return <span className={classes(css.badge, css[tone])}>{children}</span>
 }

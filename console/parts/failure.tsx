@@ -15,13 +15,13 @@ type Props = {
   missing?: { title: string; text?: string; onBack?: () => unknown } | undefined
 }
 
-/** The failure in words, with the request id to copy and a way to try again. */
+/** The failure with an explanation, the request id to copy and a way to try again. */
 export function Failure({ error, retry, missing }: Props) {
   const fault = error instanceof ApiError ? error : new ApiError('', { status: 500 })
   if (fault.status === 404 && missing !== undefined) {
-    const { title, text: words = text.failure.notFoundText, onBack } = missing
+    const { title, text: explanation = text.failure.notFoundText, onBack } = missing
     return (
-      <Empty icon="unknown" title={title} text={words}>
+      <Empty icon="unknown" title={title} text={explanation}>
         {onBack && (
           <Button icon="back" onClick={onBack}>
             {text.back}
@@ -30,11 +30,11 @@ export function Failure({ error, retry, missing }: Props) {
       </Empty>
     )
   }
-  const { icon, title, words } = describe(fault)
+  const { icon, title, explanation } = describe(fault)
   const waitsFor = fault.status === 429 && (fault.retryAfter ?? 5)
   return (
     <div role="alert" className={css.failure}>
-      <Empty icon={icon} title={title} text={waitsFor ? <CountDown seconds={waitsFor} onEnd={retry} /> : words}>
+      <Empty icon={icon} title={title} text={waitsFor ? <CountDown seconds={waitsFor} onEnd={retry} /> : explanation}>
         {fault.status !== 403 && fault.status !== 429 && (
           <Button icon="refresh" onClick={() => retry()}>
             {text.tryAgain}

@@ -5,7 +5,7 @@ export type JsonLine = {
   name: string
   /** The token as it is in the text: numbers keep all their digits. */
   value: string
-  kind: 'string' | 'number' | 'word' | 'bracket'
+  kind: 'string' | 'number' | 'literal' | 'bracket'
   /** The line of the closing bracket, of a line that opens one. */
   end: number | null
   /** The members or items that this line opens. */
@@ -45,7 +45,7 @@ export function jsonLines(text: string): JsonLine[] | undefined {
       }
     } else {
       countIn(lines, open)
-      add(token, token.startsWith('"') ? 'string' : /^[-\d]/.test(token) ? 'number' : 'word')
+      add(token, token.startsWith('"') ? 'string' : /^[-\d]/.test(token) ? 'number' : 'literal')
     }
   }
   return lines

@@ -7,7 +7,7 @@ import { type JsonLine, jsonLines, visibleLines } from './json-lines.ts'
 import css from './json-view.module.css'
 
 const LINE_PX = 20
-/** A longer value is cut in the view; copying takes the whole text. */
+/** A longer value is truncated in the view; copying takes the whole text. */
 const MAX_LINE = 2_000
 
 /** Shows JSON with members that collapse, and other text unchanged. Only the lines in view are in the page. */
@@ -63,7 +63,7 @@ function Line({ line, isClosed, onToggle }: { line: JsonLine; isClosed: boolean;
         </button>
       )}
       {line.name && <span className={css.name}>{line.name}: </span>}
-      <span className={classes(css[line.kind])}>{cut(line.value)}</span>
+      <span className={classes(css[line.kind])}>{truncate(line.value)}</span>
       {isClosed && (
         <span className={css.bracket}>
           <span className={css.size}>
@@ -78,8 +78,10 @@ function Line({ line, isClosed, onToggle }: { line: JsonLine; isClosed: boolean;
   )
 }
 
-const cut = (value: string): string =>
-  value.length > MAX_LINE ? `${value.slice(0, MAX_LINE)} … ${text.json.cut(value.length - MAX_LINE)}` : value
+const truncate = (value: string): string =>
+  value.length > MAX_LINE ? `${value.slice(0, MAX_LINE)} … ${text.json.truncated(value.length - MAX_LINE)}` : value
 
 const plainLines = (source: string): JsonLine[] =>
-  source.split('\n').map((value) => ({ depth: 0, name: '', value, kind: 'word', end: null, size: 0, hasComma: false }))
+  source
+    .split('\n')
+    .map((value) => ({ depth: 0, name: '', value, kind: 'literal', end: null, size: 0, hasComma: false }))

@@ -36,12 +36,12 @@ export function CustomerPhone() {
   )
 }
 
-function Bubble({ line: { isMine, text: words, at } }: { line: Line }) {
+function Bubble({ line: { isMine, text: content, at } }: { line: Line }) {
   return (
     <li className={classes(css.line, isMine && css.mine)}>
       <span className={css.bubble}>
-        <span className={css.words} dir="auto">
-          {words}
+        <span className={css.text} dir="auto">
+          {content}
         </span>
         <span className={css.meta}>
           <time dateTime={at} title={utc(at)}>
@@ -55,14 +55,14 @@ function Bubble({ line: { isMine, text: words, at } }: { line: Line }) {
 }
 
 function Writer() {
-  const [words, setWords] = useState('')
+  const [draft, setDraft] = useState('')
   const [isLost, setLost] = useState(false)
   const field = useRef<HTMLInputElement>(null)
   const send = async (event: FormEvent) => {
     event.preventDefault()
-    const body = words.trim()
+    const body = draft.trim()
     if (body === '') return
-    setWords('')
+    setDraft('')
     field.current?.focus()
     const line = { phoneNumberId: NUMBER_ID, ...CUSTOMER, type: 'text', text: { body } }
     setLost(!(await callSandbox('POST', 'inbound', line)))
@@ -82,8 +82,8 @@ function Writer() {
         autoComplete="off"
         dir="auto"
         maxLength={4096}
-        value={words}
-        onChange={({ target }) => setWords(target.value)}
+        value={draft}
+        onChange={({ target }) => setDraft(target.value)}
       />
       <IconButton type="submit" icon="send" label={text.phone.send} className={css.send} />
     </form>
@@ -92,12 +92,12 @@ function Writer() {
 
 /** Marks messages that are in view as read. */
 function useRead(lines: Line[] | undefined): void {
-  const told = useRef(new Set<string>())
+  const reported = useRef(new Set<string>())
   useEffect(() => {
     if (document.visibilityState !== 'visible') return
     for (const { wamid, isMine, status } of lines ?? []) {
-      if (isMine || status !== 'delivered' || told.current.has(wamid)) continue
-      told.current.add(wamid)
+      if (isMine || status !== 'delivered' || reported.current.has(wamid)) continue
+      reported.current.add(wamid)
       void callSandbox('POST', 'status', { wamid, status: 'read' })
     }
   }, [lines])

@@ -10,7 +10,7 @@ import { useSession } from '../shell/session-context.ts'
 import { text } from '../texts/text.ts'
 import css from './phone-screen.module.css'
 
-/** The customer whom the phone plays: the demo's own (`npm start` prints lines about the same number). */
+/** The customer of the phone: the demo's own (`npm start` prints lines about the same number). */
 const CUSTOMER = '393331234567'
 
 /**
@@ -34,7 +34,7 @@ export function PhoneScreen() {
   )
 }
 
-/** The customer's newest conversation. Its key begins like those of the lists, so that live events refresh it. */
+/** The customer's newest conversation. Its key starts like those of the lists, so that live events refresh it. */
 function Business() {
   const { data: record } = useQuery({
     queryKey: ['conversation-pages', 'phone'],

@@ -59,7 +59,7 @@ export function ReceiverView() {
                   <time dateTime={request.at} title={utc(request.at)}>
                     {timeWithSeconds(request.at)}
                   </time>
-                  <bdi className={css.line}>{wordsOf(request)}</bdi>
+                  <bdi className={css.line}>{summaryOf(request)}</bdi>
                   <SignatureBadge signature={request.signature} />
                 </button>
               </li>
@@ -84,7 +84,7 @@ function SignatureBadge({ signature }: { signature: Signature }) {
 }
 
 /** The text of the message, by which a delivery is found again; else the event. */
-function wordsOf({ body, headers }: Request): string {
+function summaryOf({ body, headers }: Request): string {
   try {
     const { message } = JSON.parse(body)
     if (typeof message.text === 'string') return message.text

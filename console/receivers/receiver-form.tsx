@@ -130,8 +130,8 @@ function store(
 }
 
 /** Another body needs another key: the service refuses a key that comes back with something else. */
-function fingerprint(words: string): string {
+function fingerprint(text: string): string {
   let hash = 0
-  for (const character of words) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) | 0
+  for (const character of text) hash = (hash * 31 + (character.codePointAt(0) ?? 0)) | 0
   return (hash >>> 0).toString(36)
 }

@@ -4,7 +4,7 @@ import { api } from '../client.ts'
 
 const PAGE_ROWS = 50
 const HOUR_MS = 60 * 60 * 1_000
-/** The begin of a period moves with the minute, so that a list keeps its key. */
+/** A period starts at a full minute, so that a list keeps its key. */
 const MINUTE_MS = 60_000
 
 export const receiversQuery = queryOptions({

@@ -10,7 +10,7 @@ import { sinceOf } from './receiver-queries.ts'
 
 type Props = { receiverId: number; hours: number; isOnlyDead: boolean; onClose: () => void }
 
-/** Says how many deliveries the filter means before it enqueues them: the range that was counted is the one that is sent. */
+/** Shows how many deliveries the filter matches before it enqueues them; the request has the range that was counted. */
 export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Props) {
   const client = useQueryClient()
   const [range] = useState(() => ({ since: sinceOf(hours), until: new Date().toISOString() }))
@@ -35,7 +35,7 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
   })
   const fault = error ?? counted.error
   const found = counted.data?.count
-  const words =
+  const intro =
     done !== undefined
       ? text.deliveries.redeliverDone(done.count)
       : found === undefined
@@ -48,7 +48,7 @@ export function RedeliverDialog({ receiverId, hours, isOnlyDead, onClose }: Prop
       title={text.deliveries.redeliverTitle}
       isOpen
       onClose={onClose}
-      intro={fault ? undefined : words}
+      intro={fault ? undefined : intro}
       actions={
         <>
           <Button onClick={onClose}>{done === undefined ? text.cancel : text.close}</Button>

@@ -33,7 +33,7 @@ export function TestResult({ test: { result, error, forget } }: { test: Test }) 
     <section className={css.result} aria-label={text.receivers.testTitle} role="status">
       <div className={css.line}>
         <Badge tone={isGood ? 'good' : 'bad'}>{statusCode ?? text.receivers.noAnswer}</Badge>
-        <span className={css.words}>
+        <span className={css.text}>
           {result === undefined
             ? faultText(error)
             : statusCode === null

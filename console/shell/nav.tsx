@@ -46,7 +46,7 @@ export function Nav({ state, onKeys }: { state: LiveState | undefined; onKeys: (
   )
 }
 
-/** The number of open conversations with unread messages, as far as one page of them tells. */
+/** The number of open conversations with unread messages, at most as many as a page has. */
 function Unread() {
   const { data = [] } = useQuery(unreadQuery)
   const rows = data.length

@@ -103,7 +103,7 @@ function TokenForm({ fault, isBusy, onSubmit }: FormProps) {
   )
 }
 
-/** Signs in at once with the code of a link, otherwise with the token that `submit` is given. */
+/** Signs in at once with the code of a link, otherwise with the token of `submit`. */
 function useSignIn(code: string | null, onDone: () => void) {
   const queryClient = useQueryClient()
   const [fault, setFault] = useState<string>()
@@ -111,11 +111,11 @@ function useSignIn(code: string | null, onDone: () => void) {
   const [isLink, setLink] = useState(code !== null)
   const [question, ask] = useState<Replacement>()
 
-  const enter = async (given: string, refused: string, mayReplace = false) => {
+  const enter = async (token: string, refused: string, mayReplace = false) => {
     setBusy(true)
     setFault(undefined)
     try {
-      const result = await signIn(given, mayReplace)
+      const result = await signIn(token, mayReplace)
       if ('offered' in result) {
         setBusy(false)
         return ask(result)
@@ -137,7 +137,7 @@ function useSignIn(code: string | null, onDone: () => void) {
 
   const started = useRef(false)
   useEffect(() => {
-    // A link works once: the effect must not run a second time.
+    // A link works once: the effect must not run twice.
     if (code === null || started.current) return
     started.current = true
     void enter(code, text.signIn.usedLink)

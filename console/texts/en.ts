@@ -140,7 +140,7 @@ export const en = {
     tooMany: 'Search or filter to see older conversations.',
     choose: 'Choose a conversation',
     chooseText: 'Press j and k to move through the list, Enter to open.',
-    newMessage: (name: string, words: string) => `New message from ${name}: ${words}`,
+    newMessage: (name: string, message: string) => `New message from ${name}: ${message}`,
   },
   conversation: {
     status: 'Status of the conversation',
@@ -311,7 +311,7 @@ export const en = {
     collapse: 'Collapse',
     items: (items: number) => count(items, 'item', 'items'),
     members: (members: number) => count(members, 'member', 'members'),
-    cut: (left: number) => `${number(left)} more characters`,
+    truncated: (left: number) => `${number(left)} more characters`,
   },
   phone: {
     title: 'Phone',

@@ -21,7 +21,7 @@ export function parserOf<Shape extends TSchema>(shape: Shape): (body: unknown, p
   return (body, prefix = '') => {
     if (validate(body)) return body
     const [error] = validate.errors ?? []
-    throw new BadInput(`${prefix}${fieldOf(error)}`.replace(/^\.|\.$/g, '') || 'body', wordsOf(error))
+    throw new BadInput(`${prefix}${fieldOf(error)}`.replace(/^\.|\.$/g, '') || 'body', reasonOf(error))
   }
 }
 
@@ -31,7 +31,7 @@ function fieldOf(error: ErrorObject | undefined): string {
   return (typeof member === 'string' ? [...path, member] : path).join('.')
 }
 
-function wordsOf(error: ErrorObject | undefined): string {
+function reasonOf(error: ErrorObject | undefined): string {
   if (error?.keyword === 'required') return 'is required'
   if (error?.keyword === 'additionalProperties') return 'is not known here'
   if (error?.keyword === 'enum') return `must be one of ${[error.params.allowedValues].flat().join(', ')}`

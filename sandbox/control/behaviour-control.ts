@@ -33,7 +33,7 @@ export function changeBehaviour({ world, autoStatusDefault }: ControlDeps, { bod
   const calm = calmBehaviour(autoStatusDefault)
   const asked = parseBehaviour(body)
   const changes = Object.entries(asked).map(([name, value]) => {
-    const usual = Object.entries(calm).find(([known]) => known === name)?.[1]
+    const usual = Object.entries(calm).find(([other]) => other === name)?.[1]
     return [name, value === null || value === 0 ? usual : value]
   })
   Object.assign(world.behaviour, Object.fromEntries(changes))

@@ -17,7 +17,7 @@ const parseCustomer = parserOf(
 
 /**
  * `POST /sandbox/customers`: the `wa_id` and `user_id` with which answers to sends, and statuses, name a customer whose
- * number is dialled. They replace those given before.
+ * number is the recipient. They replace earlier ones.
  */
 export function identifyCustomer({ world }: ControlDeps, { body }: ControlCall) {
   const { phoneNumberId, phone, ...ids } = parseCustomer(body)

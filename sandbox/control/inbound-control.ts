@@ -97,7 +97,7 @@ async function post(deps: ControlDeps, items: Item[], own?: NumberWebhook) {
   return { wamids, ...(await deps.webhook.post(envelopeOf(changes, at), own)) }
 }
 
-/** `count` text messages of `conversations` customers in turn; the first `duplicates` of them come a second time. */
+/** `count` text messages of `conversations` customers, round robin; the first `duplicates` of them are sent twice. */
 function makeUp({ world, ids }: ControlDeps, asked: Static<typeof Generated>): Item[] {
   const { count, conversations = count, duplicates = 0, text = 'Message' } = asked
   if (duplicates > count) throw new BadInput('duplicates', 'must not be more than count')
@@ -116,5 +116,5 @@ function makeUp({ world, ids }: ControlDeps, asked: Static<typeof Generated>): I
   return [...messages, ...messages.slice(0, duplicates)]
 }
 
-/** American numbers with the area code 555, which was never given out. */
+/** American numbers with the area code 555, which was never assigned. */
 const customerPhone = (customer: number): string => `1555${String(customer + 1).padStart(7, '0')}`

@@ -13,7 +13,7 @@ const parseRaw = parserOf(
 )
 
 /**
- * `POST /sandbox/raw`: any body, verbatim when it is a string, else as plain JSON. Headers given replace ours;
+ * `POST /sandbox/raw`: any body, verbatim when it is a string, else as plain JSON. Headers of the request replace ours;
  * without a signature among them it is signed like every other event.
  */
 export function sendRaw({ webhook }: ControlDeps, call: ControlCall) {

@@ -6,7 +6,7 @@ import { createTemplate, type Template } from '../world/template.ts'
 import { BadInput, parserOf } from './bad-input.ts'
 import type { ControlCall, ControlDeps } from './control-deps.ts'
 
-/** The words of a status event, and the status that the template then has; null leaves it as it is. */
+/** The names of status events, and the status that the template then has; null leaves it as it is. */
 const EVENTS: Record<string, string | null> = {
   APPROVED: 'APPROVED',
   REINSTATED: 'APPROVED',

@@ -11,7 +11,7 @@ export type MediaDeps = { world: World; clock: Clock; ids: IdMaker }
 
 export const MEDIA_PATH = '/whatsapp_business/attachments/'
 
-/** A download address dies five minutes after it was handed out. */
+/** A download address expires five minutes after it was returned. */
 const ADDRESS_LIFE_MS = 5 * 60 * 1000
 
 const addressKey = randomBytes(32)
@@ -78,5 +78,5 @@ export function downloadMedia({ world, clock }: MediaDeps, query: URLSearchParam
 const hashOf = (id: string, expiresAt: string): string =>
   createHmac('sha256', addressKey).update(`${id} ${expiresAt}`).digest('base64url')
 
-const isGenuine = (given: string, expected: string): boolean =>
-  given.length === expected.length && timingSafeEqual(Buffer.from(given), Buffer.from(expected))
+const isGenuine = (received: string, expected: string): boolean =>
+  received.length === expected.length && timingSafeEqual(Buffer.from(received), Buffer.from(expected))

@@ -11,7 +11,7 @@ const PROFILE_FIELDS = ['about', 'address', 'description', 'email', 'profile_pic
 export const readProfile = ({ profile = {} }: PhoneNumber): Answer =>
   jsonAnswer({ data: [{ messaging_product: 'whatsapp', ...profile }] })
 
-/** `POST /{phone-number-id}/whatsapp_business_profile`: changes the given members. */
+/** `POST /{phone-number-id}/whatsapp_business_profile`: changes the members of the body. */
 export function changeProfile(number: PhoneNumber, body: Record<string, unknown>, trace: string): Answer {
   const { messaging_product: product, ...change } = body
   if (product !== 'whatsapp') return refuse({ code: 100, details: 'messaging_product must be whatsapp' }, trace)

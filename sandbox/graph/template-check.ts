@@ -36,9 +36,9 @@ function checkHeader({ header, named }: TemplateSlots, parameters: SendParameter
     return checkTexts('header', header.placeholders, parameters, named)
   }
   if (parameters.length !== 1) return wrongCount('header', parameters.length, 1)
-  const given = parameters[0]?.type ?? ''
-  if (given === header.kind) return undefined
-  return { code: 132012, details: `header: Format mismatch, expected ${header.kind}, received ${given}` }
+  const received = parameters[0]?.type ?? ''
+  if (received === header.kind) return undefined
+  return { code: 132012, details: `header: Format mismatch, expected ${header.kind}, received ${received}` }
 }
 
 function checkBody({ body, named }: TemplateSlots, parameters: SendParameter[]): Refusal | undefined {
@@ -64,13 +64,13 @@ function checkTexts(
     }
     if (!named && name) return { code: 132012, details: `${part}: the template takes positional parameters` }
   }
-  const given = named ? new Set(parameters.map((parameter) => parameter.parameter_name)).size : parameters.length
-  if (given === placeholders.length && parameters.length === given) return undefined
+  const received = named ? new Set(parameters.map((parameter) => parameter.parameter_name)).size : parameters.length
+  if (received === placeholders.length && parameters.length === received) return undefined
   return wrongCount(part, parameters.length, placeholders.length)
 }
 
-function checkButtons({ buttons }: TemplateSlots, given: SendComponent[]): Refusal | undefined {
-  for (const component of given) {
+function checkButtons({ buttons }: TemplateSlots, received: SendComponent[]): Refusal | undefined {
+  for (const component of received) {
     const index = Number(component.index)
     const slot = buttons[index]
     const count = component.parameters?.length ?? 0
@@ -82,12 +82,12 @@ function checkButtons({ buttons }: TemplateSlots, given: SendComponent[]): Refus
     if (slot.required && count !== 1) return wrongCount(`button ${index}`, count, 1)
   }
   const missing = buttons.findIndex(
-    ({ required }, index) => required && !given.some((component) => Number(component.index) === index),
+    ({ required }, index) => required && !received.some((component) => Number(component.index) === index),
   )
   return missing === -1 ? undefined : wrongCount(`button ${missing}`, 0, 1)
 }
 
-const wrongCount = (part: string, given: number, expected: number): Refusal => ({
+const wrongCount = (part: string, received: number, expected: number): Refusal => ({
   code: 132000,
-  details: `${part}: number of localizable_params (${given}) does not match the expected number of params (${expected})`,
+  details: `${part}: number of localizable_params (${received}) does not match the expected number of params (${expected})`,
 })

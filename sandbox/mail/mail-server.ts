@@ -8,7 +8,7 @@ export type MailServer = { url: string; stop(): Promise<void> }
 
 const SIZE_LIMIT = 30 * 1024 * 1024
 
-/** A mail server that takes every mail to every address, with any credential or none, unless it is told to refuse. */
+/** A mail server that takes every mail to every address, with any credential or none, unless its behaviour says to refuse. */
 export async function startMailServer(
   { world, clock }: { world: World; clock: Clock },
   port: number,

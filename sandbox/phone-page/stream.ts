@@ -5,7 +5,7 @@ import { type Happening, MOST_SUBSCRIBERS } from '../world/feed.ts'
 import { linesOf } from './chat.ts'
 import { checkedRequests } from './receiver-requests.ts'
 
-/** Idle connections are cut after 75 s by what may stand between. */
+/** Proxies may close a connection that is idle for 75 s. */
 const COMMENT_MS = 25_000
 
 /**
@@ -21,14 +21,14 @@ export function streamWorld({ world }: ControlDeps, query: URLSearchParams): Ans
     contentType: 'text/event-stream',
     body: '',
     follow: (write) => {
-      const tell = (event: string, data: unknown) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+      const send = (event: string, data: unknown) => write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
       const show = (type: Happening['type'], name?: string) => {
         if (phone !== null && (type === 'written' || type === 'message' || type === 'status')) {
-          tell('chat', linesOf(world, phone))
+          send('chat', linesOf(world, phone))
         }
         if (receiver !== null && type === 'request' && name === receiver)
-          tell('requests', checkedRequests(world, receiver))
-        if (type === 'email') tell('emails', { count: world.mails.size })
+          send('requests', checkedRequests(world, receiver))
+        if (type === 'email') send('emails', { count: world.mails.size })
       }
       for (const type of ['written', 'email'] as const) show(type)
       if (receiver !== null) show('request', receiver)

@@ -5,7 +5,7 @@ const ADDRESS = /^\/sandbox\/receivers\/([^/?]+)\/?(?:\?.*)?$/
 
 export const isReceiverPath = (url: string): boolean => ADDRESS.test(url)
 
-/** `/sandbox/receivers/:name`, any method: keeps the request and answers as that receiver was told to. */
+/** `/sandbox/receivers/:name`, any method: stores the request and answers as that receiver is set to. */
 export function answerReceiver({ receivers, feed }: World, { url, method, headers, body }: Received): Answer {
   const name = ADDRESS.exec(url)?.[1] ?? ''
   const { behaviour } = receivers.keep(name, { method, headers, body: body.toString() })

@@ -41,8 +41,8 @@ export const calmReceiver = (): ReceiverBehaviour => ({
 export function createReceiverShelf(clock: Clock): ReceiverShelf {
   const receivers = new Map<string, Receiver>()
   const get = (name: string): Receiver => {
-    const known = receivers.get(name)
-    if (known !== undefined) return known
+    const existing = receivers.get(name)
+    if (existing !== undefined) return existing
     const [oldest] = receivers.keys()
     if (receivers.size >= MOST_RECEIVERS && oldest !== undefined) receivers.delete(oldest)
     const fresh = { behaviour: calmReceiver(), requests: new Ring<KeptRequest>(REQUESTS_KEPT) }

@@ -4,7 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 // biome-ignore lint/suspicious/noExplicitAny: tests look into bodies of every shape
 export type Event = { raw: Buffer; headers: IncomingHttpHeaders; json: any }
 
-/** A service that takes the provider's events: keeps them, and answers what it is told to. */
+/** A service that takes the provider's events: stores them, and answers as the test says. */
 export type Receiver = {
   url: string
   events: Event[]

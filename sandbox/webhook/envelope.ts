@@ -15,7 +15,7 @@ export type Change = {
 export const envelopesOf = (changes: Change[], at: Date) =>
   [...Map.groupBy(changes, ({ appId }) => appId).values()].map((its) => envelopeOf(its, at))
 
-/** One webhook body around these changes: one entry per account, in the order given. */
+/** One webhook body around these changes: one entry per account, in the order of the changes. */
 export function envelopeOf(changes: Change[], at: Date) {
   const byAccount = Map.groupBy(changes, ({ wabaAccountId }) => wabaAccountId)
   const appId = changes[0]?.appId
@@ -30,7 +30,7 @@ export function envelopeOf(changes: Change[], at: Date) {
   }
 }
 
-/** A change about one number: everything under `messages` and the echoes begins like this. */
+/** A change about one number: everything under `messages` and the echoes starts like this. */
 export const numberChange = (number: PhoneNumber, field: string, value: Record<string, unknown>): Change => ({
   wabaAccountId: number.wabaAccountId,
   appId: number.app?.id,

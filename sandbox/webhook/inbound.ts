@@ -74,14 +74,14 @@ function body({ world, ids }: PhoneDeps, number: PhoneNumber, written: Written, 
 function mediaMember(world: World, ids: IdMaker, number: PhoneNumber, type: string, content: unknown) {
   const usualType = PHONE_MIME_TYPE[type]
   if (usualType === undefined) return {}
-  const given: Record<string, unknown> = typeof content === 'object' && content !== null ? { ...content } : {}
-  if (given.id !== undefined) return {}
-  const mimeType = typeof given.mime_type === 'string' ? given.mime_type : usualType
+  const members: Record<string, unknown> = typeof content === 'object' && content !== null ? { ...content } : {}
+  if (members.id !== undefined) return {}
+  const mimeType = typeof members.mime_type === 'string' ? members.mime_type : usualType
   const sample = sampleOf(mimeType)
   const media = { id: ids.number(), phoneNumberId: number.id, mimeType, ...sample }
   world.media.add(media)
   return {
-    [type]: { ...HABITS[type], ...given, id: media.id, mime_type: mimeType, sha256: sample.sha256 },
+    [type]: { ...HABITS[type], ...members, id: media.id, mime_type: mimeType, sha256: sample.sha256 },
   }
 }
 

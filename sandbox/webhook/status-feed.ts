@@ -86,7 +86,7 @@ async function postGroup(
     const statuses = its.map(({ message, status }) => statusOf(world, message, status, at, {}))
     return [numberChange(number, 'messages', { statuses })]
   })
-  // Gupshup first tells which wamid belongs to the id that it answered with.
+  // Gupshup first reports which wamid belongs to the id of its answer.
   const enqueued = batch.flatMap(({ message, status }) => (status === 'sent' ? (enqueuedEvent(message, at) ?? []) : []))
   for (const body of [...enqueued, ...envelopesOf(changes, at)]) await postRepeatedly(webhook, body, own, signal)
 }

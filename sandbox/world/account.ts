@@ -4,7 +4,7 @@ export type Account = { id: string; name: string; isSubscribed?: boolean }
 /** An address for the events of one number, and the headers that they carry there. */
 export type NumberWebhook = { url: string; headers: Record<string, string> }
 
-/** The ids under which the provider knows a customer, where the number that was dialled does not say them. */
+/** The ids under which the provider knows a customer, where they differ from the requested number. */
 export type CustomerIds = { waId?: string | undefined; userId?: string | undefined }
 
 export type PhoneNumber = {
@@ -22,6 +22,6 @@ export type PhoneNumber = {
   profile?: Record<string, unknown>
   /** The wa_ids of blocked customers. */
   blocked?: Set<string>
-  /** By dialled number. */
+  /** By requested number. */
   customers?: Map<string, CustomerIds>
 }

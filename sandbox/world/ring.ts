@@ -1,4 +1,4 @@
-/** Keeps the last `limit` items, the oldest giving way: memory is bounded whatever arrives. */
+/** Keeps the last `limit` items, without older ones: memory is bounded. */
 export class Ring<Item> {
   readonly #limit: number
   readonly #slots: Item[] = []

@@ -19,7 +19,7 @@ export type Accepted = {
   gupshup?: { id: string; appId: string } | undefined
 }
 
-/** A mail that the mail server took: from and to whom it was told, and what it got. */
+/** A mail that the mail server accepted: its envelope and its content. */
 export type Received = { from: string; to: string[]; raw: Buffer; at: Date }
 
 /** Everything that the provider knows at a moment. */

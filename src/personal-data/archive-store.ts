@@ -141,10 +141,10 @@ export async function readDeliveryRows(
       (to_jsonb(delivery) - array['company_id', 'day', 'lane', 'claim_id', 'lease_until', 'lease_expiries', 'faults'] || jsonb_build_object(
         'attempts', (
           select coalesce(
-            jsonb_agg(to_jsonb(attempt) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by attempt.id), '[]'
+            jsonb_agg(to_jsonb(logged) - array['company_id', 'day', 'registration_id', 'delivery_id'] order by logged.id), '[]'
           )
-          from delivery_attempts attempt
-          where (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
+          from delivery_attempts logged
+          where (logged.company_id, logged.delivery_id) = (delivery.company_id, delivery.id)
         )
       ))::text as row,
       -- As it was sent: jsonb has no NUL, which a customer may have written.
