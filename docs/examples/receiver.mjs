@@ -9,8 +9,9 @@ const receiver = createServer((request, response) => {
   request.on('end', () => {
     const body = Buffer.concat(chunks) // the bytes as they came: parsed and written again they may differ
     const expected = createHmac('sha256', process.env.SECRET).update(body).digest()
-    const given = Buffer.from(request.headers['x-service-signature'] ?? '', 'hex')
-    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return response.writeHead(401).end()
+    const received = Buffer.from(request.headers['x-service-signature'] ?? '', 'hex')
+    if (received.length !== expected.length || !timingSafeEqual(received, expected))
+      return response.writeHead(401).end()
     const id = request.headers['x-service-delivery']
     const { event, message, change } = JSON.parse(body) // a message, or another event that the registration names
     if (!seen.has(id)) console.log(id, event === 'whatsapp.message.received' ? message.text : `${event} ${change}`)
