@@ -52,7 +52,7 @@ export async function buildHealthApp(deps: Deps): Promise<FastifyInstance> {
 
 /**
  * The whole HTTP side: every route group, one line each, in the order of the specification. It does not listen yet;
- * closing it closes what it opened itself, not what it was handed.
+ * closing it closes what it opened itself, not what it was passed.
  */
 export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const limiter = await createRequestLimiter({

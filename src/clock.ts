@@ -1,9 +1,9 @@
-/** The only source of time: everything that needs to know the hour is handed one of these. */
+/** The only source of time, which is passed to everything that depends on it. */
 export type Clock = { now(): Date }
 
 export const systemClock: Clock = { now: () => new Date() }
 
-/** A clock that stands still until it is told to move: for tests and simulations. */
+/** A clock that is moved by hand: for tests and simulations. */
 export function fixedClock(start: Date | string): Clock & { set(to: Date | string): void; advance(ms: number): void } {
   let current = new Date(start)
   return {

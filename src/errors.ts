@@ -47,7 +47,7 @@ export class AppError extends Error {
   readonly status: number
   readonly body: ErrorBody
   readonly headers: Record<string, string>
-  /** Whether an Idempotency-Key keeps this answer: only refusals given after the work began (decisions: Idempotency-Key). */
+  /** Whether an Idempotency-Key keeps this answer: only refusals after the work has started (decisions: Idempotency-Key). */
   readonly final: boolean
 
   constructor(
@@ -77,7 +77,7 @@ const missing = (message: string) => new AppError(404, { message })
 const coded = (code: ErrorCode, message: string, details?: ErrorDetails, headers: Record<string, string> = {}) =>
   new AppError(ERROR_STATUSES[code], { error: { code, message, ...(details && { details }) } }, { headers })
 
-/** The same error, marked as given after the work began, so that an Idempotency-Key keeps it. */
+/** The same error, marked as one after the work has started, so that an Idempotency-Key keeps it. */
 export const asFinal = (error: AppError): AppError =>
   new AppError(error.status, error.body, { headers: error.headers, final: true })
 
@@ -93,7 +93,7 @@ export const unauthorized = (message = 'The credential is missing or wrong') =>
   coded('unauthorized', message, undefined, { 'www-authenticate': 'Bearer' })
 /** 401 of a request without a valid session; the console then shows its sign-in page. */
 export const signInRequired = () => coded('unauthorized', 'Sign in to the console')
-/** One refusal for every failed sign-in: it does not tell what was wrong. */
+/** One refusal for every failed sign-in: it does not say what was wrong. */
 export const signInRefused = () => coded('unauthorized', 'The key or link is not valid, or not valid any more')
 /** 409 of a sign-in link in a browser that is signed in: its page asks, and names both. */
 export const sessionExists = (current: SignedIn, offered: SignedIn) =>

@@ -9,7 +9,7 @@ const MOST_WAITING = 16_000
 const MOST_HELD_MS = 300_000
 
 type LogOptions = {
-  /** Lines are for a person: words instead of JSON. */
+  /** Lines are for a person: text instead of JSON. */
   isTerminal?: boolean
   /** Lines wait until `release` is called, for 5 minutes and up to 16,000 characters of them at most. */
   isHeld?: boolean

@@ -116,9 +116,9 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 try {
   await program.parseAsync()
 } catch (error) {
-  const told = explainRefusal(error) ?? error
-  const expected = told instanceof StartError || told instanceof ConfigError
-  console.error(expected ? told.message : told)
+  const reported = explainRefusal(error) ?? error
+  const expected = reported instanceof StartError || reported instanceof ConfigError
+  console.error(expected ? reported.message : reported)
   process.exitCode = 1
 }
 process.exit()

@@ -30,7 +30,7 @@ export type ChangeOf<Name extends RecordEventName> = Extract<RecordChange, { eve
 export type RecordEvents = {
   /** Whether a registration of one of the companies wants the event. Asks memory only. */
   areWanted(event: RecordEventName, companyIds: Iterable<number>): boolean
-  /** Writes the events that registrations want, in the transaction that made the changes; without any, it does nothing. */
+  /** Writes the events that registrations subscribe to, in the transaction that made the changes; without any, it does nothing. */
   publish(tx: Db, changes: readonly RecordChange[]): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export type RecordEvents = {
 export const NO_EVENTS: RecordEvents = { areWanted: () => false, publish: async () => {} }
 
 /**
- * Runs a write that reports its changes: in a transaction together with its events where they are wanted, else alone, as
+ * Runs a write that reports its changes: in a transaction together with its events where a registration subscribes to them, else alone, as
  * one statement.
  */
 export async function writeWithEvents<T>(

@@ -38,7 +38,7 @@ function wordReaders(source: Source) {
     oneOf: <T extends string>(name: string, allowed: readonly T[], fallback: T): T => {
       const value = optional(source, name)
       if (value === undefined) return fallback
-      const found = allowed.find((word) => word === value)
+      const found = allowed.find((choice) => choice === value)
       if (found === undefined) faults.push(`${name} must be one of ${allowed.join(', ')}, not ${value}`)
       return found ?? fallback
     },
@@ -141,7 +141,7 @@ function addressReaders(source: Source) {
       // Several database hosts separated by commas are no URL to the parser; the first one stands for all.
       const parsed = URL.parse(value.replace(/,[^/?]*/, ''))
       if (parsed !== null && protocols.includes(parsed.protocol)) return value
-      faults.push(`${name} must be an address that begins with ${protocols.map((one) => `${one}//`).join(' or ')}`)
+      faults.push(`${name} must be an address that starts with ${protocols.map((one) => `${one}//`).join(' or ')}`)
       return undefined
     },
 

@@ -29,12 +29,12 @@ export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: 
   return {
     async findCaller(authorization) {
       const [, clientId = '', secret = ''] = token.exec(authorization ?? '') ?? []
-      const known = clientId === '' ? undefined : await keys.read(clientId)
+      const existing = clientId === '' ? undefined : await keys.read(clientId)
       // Compared in any case, so that an unknown client takes the time of a wrong key.
-      const isRight = isSecretOf(secret, known?.key?.digest ?? NO_DIGEST)
-      const expiresAt = known?.key?.expiresAt ?? null
+      const isRight = isSecretOf(secret, existing?.key?.digest ?? NO_DIGEST)
+      const expiresAt = existing?.key?.expiresAt ?? null
       if (!isRight || (expiresAt !== null && expiresAt <= deps.clock.now())) return undefined
-      return known?.caller
+      return existing?.caller
     },
     async isLiveOrigin(origin) {
       return (await origins.read('all')).has(origin)
@@ -49,8 +49,8 @@ export function createApiKeys(deps: { config: Pick<Config, 'apiKeyPrefix'>; db: 
 const NO_DIGEST = Buffer.alloc(32)
 
 const isSecretOf = (secret: string, digest: Buffer): boolean => {
-  const given = hash('sha256', secret, 'buffer')
-  return given.length === digest.length && timingSafeEqual(given, digest)
+  const computed = hash('sha256', secret, 'buffer')
+  return computed.length === digest.length && timingSafeEqual(computed, digest)
 }
 
 const toCaller = (key: LiveApiKey): Caller =>

@@ -45,11 +45,11 @@ export type CreatedApiKey = ApiKey & { readonly token: string; readonly identity
  * Makes a key for a company (decisions: Keys, permissions, CORS) and answers its token, this once.
  * 404 when there is no such company; 422 names every value that is not allowed.
  */
-export async function createApiKey(deps: ApiKeyDeps, companyId: number, given: NewApiKey): Promise<CreatedApiKey> {
-  const values = parseNewApiKey(given, deps.clock)
+export async function createApiKey(deps: ApiKeyDeps, companyId: number, input: NewApiKey): Promise<CreatedApiKey> {
+  const values = parseNewApiKey(input, deps.clock)
   const clientId = newClientId()
   const secret = newApiSecret()
-  const identitySecret = given.identitySecret ? newApiSecret() : null
+  const identitySecret = input.identitySecret ? newApiSecret() : null
   const key = await insertApiKey(deps.db, companyId, {
     ...values,
     clientId,
@@ -62,7 +62,7 @@ export async function createApiKey(deps: ApiKeyDeps, companyId: number, given: N
 }
 
 /**
- * Changes the given settings of a key for browsers; null sets the default again. 404 when the company has no such key; 422 for
+ * Changes these settings of a key for browsers; null sets the default again. 404 when the company has no such key; 422 for
  * other keys, and for fields that do not exist.
  */
 export async function changeApiKey(
@@ -87,20 +87,20 @@ const SETTINGS = ['rateLimitPerMinute', 'rateLimitPerAddress', 'writableFields',
 
 /** The faults of the settings that only keys for browsers have. */
 export function browserFaults(
-  given: BrowserKeySettings & { identitySecret?: boolean },
+  input: BrowserKeySettings & { identitySecret?: boolean },
   permissions: readonly Permission[],
 ): FieldFault[] {
-  const isSet = (name: (typeof SETTINGS)[number]) => given[name] !== undefined && given[name] !== false
+  const isSet = (name: (typeof SETTINGS)[number]) => input[name] !== undefined && input[name] !== false
   const message = 'is for keys that hold only ContactsUpsert'
   const misplaced = isBrowserKey(permissions) ? [] : SETTINGS.filter(isSet).map((path) => ({ path, message }))
-  return [...misplaced, ...writableFieldFaults(given.writableFields)]
+  return [...misplaced, ...writableFieldFaults(input.writableFields)]
 }
 
-/** The members that are given, as they are stored. */
-const toLimits = (given: BrowserKeySettings): Partial<ApiKeyLimits> => ({
-  ...(given.rateLimitPerMinute !== undefined && { keyLimitPerMinute: given.rateLimitPerMinute }),
-  ...(given.rateLimitPerAddress !== undefined && { addressLimitPerMinute: given.rateLimitPerAddress }),
-  ...(given.writableFields !== undefined && { writableFields: given.writableFields }),
+/** The members of the input, as they are stored. */
+const toLimits = (input: BrowserKeySettings): Partial<ApiKeyLimits> => ({
+  ...(input.rateLimitPerMinute !== undefined && { keyLimitPerMinute: input.rateLimitPerMinute }),
+  ...(input.rateLimitPerAddress !== undefined && { addressLimitPerMinute: input.rateLimitPerAddress }),
+  ...(input.writableFields !== undefined && { writableFields: input.writableFields }),
 })
 
 /** The company's keys that are not revoked, oldest first; an expired one is still listed. */
@@ -116,54 +116,54 @@ export async function revokeApiKey(
   deps.onKeyChanged(clientId)
 }
 
-/** Ends every key of a company and answers their client ids: tell `onKeyChanged` once the change is committed. */
+/** Ends every key of a company and answers their client ids; call `onKeyChanged` after the commit. */
 export const revokeAllApiKeys = (db: Db, companyId: number): Promise<string[]> => markAllApiKeysRevoked(db, companyId)
 
 const digestOf = (secret: string): Buffer => createHash('sha256').update(secret).digest()
 
-function parseNewApiKey(given: NewApiKey, clock: Clock) {
+function parseNewApiKey(input: NewApiKey, clock: Clock) {
   const faults: FieldFault[] = []
-  const values = readNewApiKey(given, clock, faults)
+  const values = readNewApiKey(input, clock, faults)
   if (faults.length > 0) throw validationError(faults)
   return values
 }
 
 /** The faults of a new key that its shape cannot find: a blank name, unknown permissions, invalid origins, an unusable expiry. */
-export function apiKeyFaults(given: Partial<NewApiKey>, clock: Clock): FieldFault[] {
+export function apiKeyFaults(input: Partial<NewApiKey>, clock: Clock): FieldFault[] {
   const faults: FieldFault[] = []
-  readNewApiKey({ name: 'absent', permissions: ['ContactsUpsert'], ...given }, clock, faults)
+  readNewApiKey({ name: 'absent', permissions: ['ContactsUpsert'], ...input }, clock, faults)
   return faults
 }
 
-function readNewApiKey(given: NewApiKey, clock: Clock, faults: FieldFault[]) {
-  const name = given.name.trim()
+function readNewApiKey(input: NewApiKey, clock: Clock, faults: FieldFault[]) {
+  const name = input.name.trim()
   if (name === '') faults.push({ path: 'name', message: 'must not be blank' })
-  const permissions = parsePermissions(given.permissions, faults)
-  if (permissions.length > 0) faults.push(...browserFaults(given, permissions))
+  const permissions = parsePermissions(input.permissions, faults)
+  if (permissions.length > 0) faults.push(...browserFaults(input, permissions))
   return {
     name,
     permissions,
-    limits: { keyLimitPerMinute: null, addressLimitPerMinute: null, writableFields: null, ...toLimits(given) },
-    allowedOrigins: parseOrigins(given.allowedOrigins ?? [], faults),
-    expiresAt: parseExpiry(given.expiresAt ?? null, clock, faults),
+    limits: { keyLimitPerMinute: null, addressLimitPerMinute: null, writableFields: null, ...toLimits(input) },
+    allowedOrigins: parseOrigins(input.allowedOrigins ?? [], faults),
+    expiresAt: parseExpiry(input.expiresAt ?? null, clock, faults),
   }
 }
 
-function parsePermissions(given: readonly string[], faults: FieldFault[]): Permission[] {
+function parsePermissions(input: readonly string[], faults: FieldFault[]): Permission[] {
   const permissions = new Set<Permission>()
   // Skips the places of items whose shape is wrong.
-  given.forEach((word, index) => {
-    const permission = PERMISSIONS.find((one) => one.toLowerCase() === word.trim().toLowerCase())
+  input.forEach((name, index) => {
+    const permission = PERMISSIONS.find((one) => one.toLowerCase() === name.trim().toLowerCase())
     if (permission) permissions.add(permission)
     else faults.push({ path: `permissions[${index}]`, message: `must be one of ${PERMISSIONS.join(', ')}` })
   })
-  if (given.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
+  if (input.length === 0) faults.push({ path: 'permissions', message: 'must name at least one permission' })
   return [...permissions]
 }
 
-function parseOrigins(given: readonly string[], faults: FieldFault[]): string[] {
+function parseOrigins(input: readonly string[], faults: FieldFault[]): string[] {
   const origins = new Set<string>()
-  given.forEach((text, index) => {
+  input.forEach((text, index) => {
     const origin = parseOrigin(text)
     if (origin !== undefined) origins.add(origin)
     else {
@@ -180,13 +180,13 @@ function parseOrigin(text: string): string | undefined {
   return URL.parse(text)?.origin
 }
 
-function parseExpiry(given: string | null, clock: Clock, faults: FieldFault[]): Date | null {
-  if (given === null) return null
-  if (!Format.IsDateTime(given) && !Format.IsDate(given)) {
+function parseExpiry(input: string | null, clock: Clock, faults: FieldFault[]): Date | null {
+  if (input === null) return null
+  if (!Format.IsDateTime(input) && !Format.IsDate(input)) {
     faults.push({ path: 'expiresAt', message: 'must be an ISO 8601 date, or a time with Z or an offset' })
     return null
   }
-  const expiresAt = new Date(given)
+  const expiresAt = new Date(input)
   if (!(expiresAt > clock.now())) faults.push({ path: 'expiresAt', message: 'must be in the future' })
   return expiresAt
 }

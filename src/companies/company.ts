@@ -16,10 +16,10 @@ export type CompanyChange = { name?: string; rateLimitPerMinute?: number }
 const STANDARD_RATE_LIMIT_PER_MINUTE = 100
 
 /** Creates a company; it has no keys and no senders yet. A name of blanks only: 422. */
-export async function createCompany(db: Db, given: NewCompany): Promise<Company> {
+export async function createCompany(db: Db, input: NewCompany): Promise<Company> {
   return insertCompany(db, {
-    name: checkName(given.name),
-    rateLimitPerMinute: given.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
+    name: checkName(input.name),
+    rateLimitPerMinute: input.rateLimitPerMinute ?? STANDARD_RATE_LIMIT_PER_MINUTE,
   })
 }
 
@@ -33,7 +33,7 @@ export async function getCompany(db: Db, companyId: number): Promise<Company> {
   return company
 }
 
-/** Changes what is given and leaves the rest; 404 when there is no such company. */
+/** Changes the members of the input; 404 when there is no such company. */
 export async function updateCompany(db: Db, companyId: number, change: CompanyChange): Promise<Company> {
   const company = await updateCompanyRow(db, companyId, {
     name: change.name === undefined ? null : checkName(change.name),

@@ -12,7 +12,7 @@ export type Handover = {
   occurredAt: Date
 }
 
-/** Applies handovers: the latest of each conversation counts, whatever their order. Returns the conversations that changed. */
+/** Applies handovers: the latest of each conversation counts, in any order. Returns the conversations that changed. */
 export async function applyHandovers(
   tx: Db,
   handovers: readonly Handover[],
@@ -26,7 +26,7 @@ export async function applyHandovers(
     })),
   )
   return tx<{ companyId: number; id: number }[]>`
-    with told as materialized (
+    with reported as materialized (
       select distinct on (conversation.company_id, conversation.id)
         conversation.company_id, conversation.id, input.controlled_by, input.occurred_at
       from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
@@ -44,16 +44,16 @@ export async function applyHandovers(
     locked as materialized (
       select conversation.company_id, conversation.id
       from conversations conversation
-      join told on (told.company_id, told.id) = (conversation.company_id, conversation.id)
+      join reported on (reported.company_id, reported.id) = (conversation.company_id, conversation.id)
       order by conversation.company_id, conversation.id
       for no key update of conversation
     )
     update conversations conversation
-    set controlled_by = told.controlled_by, controlled_at = told.occurred_at, updated_at = ${at}
-    from told
-    join locked on (locked.company_id, locked.id) = (told.company_id, told.id)
-    where (conversation.company_id, conversation.id) = (told.company_id, told.id)
-      and told.occurred_at >= coalesce(conversation.controlled_at, '-infinity')
+    set controlled_by = reported.controlled_by, controlled_at = reported.occurred_at, updated_at = ${at}
+    from reported
+    join locked on (locked.company_id, locked.id) = (reported.company_id, reported.id)
+    where (conversation.company_id, conversation.id) = (reported.company_id, reported.id)
+      and reported.occurred_at >= coalesce(conversation.controlled_at, '-infinity')
     returning conversation.company_id, conversation.id
   `
 }

@@ -5,7 +5,7 @@ import { parseId } from '../ids.ts'
 /** A place in the list: the last activity, in microseconds since 1970, and the id that decides among equal ones. */
 export type ActivityPlace = { readonly activityUs: number; readonly id: number }
 
-/** Where a page begins: at a place, or at the present place of a conversation. */
+/** Where a page starts: at a place, or at the present place of a conversation. */
 export type ConversationCursor = {
   readonly side: 'before' | 'after'
   readonly at: ActivityPlace | { readonly chatId: number }

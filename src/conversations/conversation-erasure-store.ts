@@ -27,7 +27,7 @@ const lockCustomer = (tx: Db, companyId: number, customerId: number) => tx`
   )
 `
 
-/** Erases a customer, whom the caller has locked. Conversations stay with their counts. */
+/** Erases a customer that the caller has locked. Conversations stay with their counts. */
 async function erasePerson(tx: Db, companyId: number, customerId: number): Promise<void> {
   await tx`delete from customer_identities where (company_id, customer_id) = (${companyId}, ${customerId})`
   await tx`update customers set phone = null where (company_id, id) = (${companyId}, ${customerId})`

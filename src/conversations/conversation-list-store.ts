@@ -49,7 +49,7 @@ export async function readConversationTotal(db: Db, companyId: number): Promise<
   return rows[0]?.total ?? 0
 }
 
-/** A stretch of the list, newest activity first. The far half is read from its own end. */
+/** A range of the list, newest activity first. The far half is read from its own end. */
 export async function listConversations(
   db: Db,
   companyId: number,
@@ -124,7 +124,7 @@ export async function findLookedAtEnd(
   return end
 }
 
-/** A stretch of the conversations that fit a filter, newest activity first. */
+/** A range of the conversations that fit a filter, newest activity first. */
 export const listFiltered = (
   db: Db,
   companyId: number,
@@ -145,7 +145,7 @@ export const listConversationsByIds = (db: Db, companyId: number, ids: readonly 
 /** Conversations of one contact that a search looks at: a contact has one for each connected number. */
 const MAX_OF_CONTACT = 100
 
-type Stretch = {
+type Range = {
   order: 'asc' | 'desc'
   offset: number
   limit: number
@@ -155,8 +155,8 @@ type Stretch = {
 }
 
 /** The page is found in the index alone; only its rows are joined to their contacts. */
-function selectConversations(db: Db, companyId: number, stretch: Stretch): Promise<ListedConversation[]> {
-  const { order, offset, limit, where = db``, filter = {} } = stretch
+function selectConversations(db: Db, companyId: number, range: Range): Promise<ListedConversation[]> {
+  const { order, offset, limit, where = db``, filter = {} } = range
   const direction = order === 'desc' ? db`desc` : db`asc`
   const sorted = db`order by activity.active_at ${direction}, activity.conversation_id ${direction}`
   const { from, and = where } = sourceOf(db, companyId, filter.contacts, db`${where} ${sorted}`)
@@ -213,22 +213,22 @@ function sourceOf(
   listed: Fragment,
 ): { from: Fragment; and?: Fragment } {
   if (contacts === undefined) return { from: db`conversation_activity` }
-  // Lateral with a limit: a probe of the index for each row, whatever the statistics say.
+  // Lateral with a limit: a probe of the index for each row, independent of the statistics.
   if ('ids' in contacts)
     return {
       from: db`(
         select activity.*
         from unnest(${[...contacts.ids]}::bigint[]) as contact (id)
         cross join lateral (
-          select known.id
+          select existing.id
           from customers customer
-          join conversations known on (known.company_id, known.customer_id) = (customer.company_id, customer.id)
+          join conversations existing on (existing.company_id, existing.customer_id) = (customer.company_id, customer.id)
           where (customer.company_id, customer.contact_id) = (${companyId}, contact.id)
           limit ${MAX_OF_CONTACT}
         ) as conversation
         cross join lateral (
-          select known.* from conversation_activity known
-          where (known.company_id, known.conversation_id) = (${companyId}, conversation.id)
+          select existing.* from conversation_activity existing
+          where (existing.company_id, existing.conversation_id) = (${companyId}, conversation.id)
           limit 1
         ) as activity
       )`,
@@ -243,10 +243,10 @@ function sourceOf(
     and: db`
       and (
         select strpos(contact.search_text, ${first}) > 0 or strpos(contact.search_text, ${second}) > 0
-        from conversations known
-        join customers customer on (customer.company_id, customer.id) = (known.company_id, known.customer_id)
+        from conversations existing
+        join customers customer on (customer.company_id, customer.id) = (existing.company_id, existing.customer_id)
         join contacts contact on (contact.company_id, contact.id) = (customer.company_id, customer.contact_id)
-        where (known.company_id, known.id) = (${companyId}, activity.conversation_id)
+        where (existing.company_id, existing.id) = (${companyId}, activity.conversation_id)
       )
     `,
   }

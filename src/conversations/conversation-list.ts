@@ -78,7 +78,7 @@ export async function readConversationPage(
   return { rows, pagination: { ...pagination, ...toCursors(around) } }
 }
 
-/** The places where the pages before and after a page begin; undefined: there is none. */
+/** The places where the pages before and after a page start; undefined: there is none. */
 type Around = { previous: ActivityPlace | undefined; next: ActivityPlace | undefined }
 
 const toCursors = ({ previous, next }: Around) => ({
@@ -106,7 +106,7 @@ async function readFiltered(
     const message = `must lie within the first ${MAX_FILTERED_OFFSET} records of a filtered list: use before`
     throw validationError([{ path: 'page', message }])
   }
-  // One more than asked for tells whether another page follows.
+  // One more than requested shows whether another page follows.
   const rows = await listFiltered(db, companyId, filter, { offset, limit: pageSize + 1 })
   const hasNext = rows.length > pageSize && offset + pageSize < MAX_FILTERED_OFFSET
   const shown = rows.slice(0, pageSize)
@@ -127,7 +127,7 @@ async function listFrom(
   filter: ConversationFilter,
 ): Promise<{ rows: ListedConversation[]; around: Around }> {
   const { side, at } = cursor
-  // One more than asked for tells whether another page follows.
+  // One more than requested shows whether another page follows.
   const found = await listConversationsFrom(db, companyId, cursor, pageSize + 1, filter)
   if (found.length === 0 && 'chatId' in at && (await findConversation(db, companyId, at.chatId)) === undefined) {
     throw unknownConversationCursor(side)

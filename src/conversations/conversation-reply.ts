@@ -135,7 +135,7 @@ const MessageFailure = Type.Union([
       title: nullableText('The error title of the provider.'),
       details: nullableText('The details that the provider gave.'),
     },
-    { title: 'MessageFailure', description: 'Why a message failed, in the words of the provider.' },
+    { title: 'MessageFailure', description: 'Why a message failed, as the provider reports it.' },
   ),
   Type.Null(),
 ])
@@ -176,7 +176,7 @@ export const MessageRecord = Type.Object(
 )
 export type MessageRecord = Static<typeof MessageRecord>
 
-/** A message with what the provider and the receivers made of it. */
+/** A message with its statuses at the provider and its deliveries. */
 export const MessageDetailsRecord = Type.Object(
   {
     message: MessageRecord,

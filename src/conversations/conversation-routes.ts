@@ -165,7 +165,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
           summary: 'Show that an agent answers a conversation',
           description: 'Sends `answering` with the name of the credential to the open streams; nothing is stored.',
           params: ChatId,
-          response: { 204: Type.Null({ description: 'The streams are told.' }) },
+          response: { 204: Type.Null({ description: 'The streams are notified.' }) },
         },
       },
       async (request, reply) => {
@@ -185,8 +185,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
           tags,
           operationId: 'updateConversation',
           summary: 'Close, snooze, re-open or assign a conversation, or mark it read',
-          description:
-            'Changes the members that are given. An inbound message re-opens a closed or snoozed conversation.',
+          description: 'Changes the members of the body. An inbound message re-opens a closed or snoozed conversation.',
           params: ChatId,
           body: Type.Object(
             {
@@ -222,8 +221,8 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
 }
 
 /** The members of a change, the assignee without blanks at its ends; 422 when nothing is left of it. */
-function trimmed({ status, unreadMessages, assignee: given }: ConversationChange): ConversationChange {
-  const assignee = given?.trim() ?? given
+function trimmed({ status, unreadMessages, assignee: requested }: ConversationChange): ConversationChange {
+  const assignee = requested?.trim() ?? requested
   if (assignee === '') throw validationError([BLANK_ASSIGNEE])
   return { status, unreadMessages, assignee }
 }

@@ -9,14 +9,14 @@ export async function findConversation(db: Db, companyId: number, id: number): P
   return conversation
 }
 
-/** The members to change: those that are given. */
+/** The members to change. */
 export type ConversationChange = {
   status?: ConversationStatus | undefined
   unreadMessages?: 0 | undefined
   assignee?: string | null | undefined
 }
 
-/** Changes the members that are given; false when the company has no such conversation. */
+/** Changes these members; false when the company has no such conversation. */
 export async function updateConversation(
   db: Db,
   companyId: number,

@@ -214,7 +214,7 @@ export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<Kn
     wamids: keys.map(({ wamid }) => wamid),
   }))
   return tx<KnownWamid[]>`
-    select known.*
+    select stored.*
     from (
       select
         input.company_id,
@@ -235,8 +235,8 @@ export function findKnownWamids(tx: Db, wamids: readonly WamidKey[]): Promise<Kn
         ) as is_changed
       from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (company_id bigint, is_reaction boolean, wamids text[])
       cross join lateral unnest(input.wamids) as named (wamid)
-    ) as known
-    where known.is_recorded or known.is_changed
+    ) as stored
+    where stored.is_recorded or stored.is_changed
   `
 }
 

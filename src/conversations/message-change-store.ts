@@ -82,9 +82,9 @@ export async function findTargets(
     select message.company_id, message.id, message.conversation_id
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as target (company_id bigint, wamid text)
     cross join lateral (
-      select known.company_id, known.id, known.conversation_id
-      from messages known
-      where (known.company_id, known.wamid) = (target.company_id, target.wamid)
+      select existing.company_id, existing.id, existing.conversation_id
+      from messages existing
+      where (existing.company_id, existing.wamid) = (target.company_id, target.wamid)
       limit 1
     ) as message
   `

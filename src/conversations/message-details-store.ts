@@ -52,9 +52,9 @@ async function listDeliveriesOf(
     from envelopes envelope
     cross join lateral unnest(envelope.delivery_ids) as sent (id)
     cross join lateral (
-      select known.registration_id, known.id, known.status, known.attempts
-      from deliveries known
-      where known.id = sent.id and known.company_id = ${companyId} and known.day = envelope.day
+      select existing.registration_id, existing.id, existing.status, existing.attempts
+      from deliveries existing
+      where existing.id = sent.id and existing.company_id = ${companyId} and existing.day = envelope.day
       limit 1
     ) as delivery
     where envelope.company_id = ${companyId} and envelope.event = 'whatsapp.message.received' and envelope.event_id = ${wamid}

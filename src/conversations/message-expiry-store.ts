@@ -45,7 +45,7 @@ export function findExpiredMessages(
   `
 }
 
-/** Deletes messages with what belongs to them. Their conversations stay, and begin after them. */
+/** Deletes messages with what belongs to them. Their conversations stay, and start after them. */
 export async function deleteMessages(db: Db, companyId: number, ids: readonly number[]): Promise<void> {
   await db`
     with target as materialized (

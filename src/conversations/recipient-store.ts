@@ -3,7 +3,7 @@ import { type Db, jsonRows } from '../db/connect.ts'
 /** A status that names the user id of its recipient. */
 export type ReportedRecipient = { companyId: number; wamid: string | null; userId: string }
 
-/** `requestedIdentity`: an identity of the customer of the message; null: the message is not known, or is to a group. */
+/** `requestedIdentity`: an identity of the customer of the message; null: the message is unknown, or is to a group. */
 export type UnknownRecipient = { place: number; requestedIdentity: string | null }
 
 /** Those of these recipients whose user id leads to no customer yet. */

@@ -27,9 +27,9 @@ export async function recordStatuses(tx: Db, records: readonly StatusRecord[], a
 type AdvancedMessage = MovedMessage & CountedChange & { isShown: boolean }
 
 const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => tx<AdvancedMessage[]>`
-  with told as materialized (
+  with reported as materialized (
     select *
-    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as told (
+    from jsonb_to_recordset(${jsonRows(tx, records.map(toRow))}) as reported (
       ord integer, company_id bigint, sender_id bigint, wamid text, provider_message_id text, message_id bigint,
       status text, occurred_at timestamptz, error jsonb, pricing jsonb, counters smallint
     )
@@ -87,7 +87,7 @@ const keepEvents = (tx: Db) => tx`
   on conflict do nothing
 `
 
-/** The status with the highest rank of each message, with what all its statuses tell. The pricing that came first is kept. */
+/** The status with the highest rank of each message, with what all its statuses report. The pricing that came first is kept. */
 const furthestStatuses = (tx: Db) => tx`
   select distinct on (matched.company_id, matched.message_id)
     matched.company_id, matched.message_id, matched.status, matched.error,
@@ -101,27 +101,27 @@ const furthestStatuses = (tx: Db) => tx`
 
 /** The outbound messages that the statuses name: by wamid, by our id, or by the provider's own id. */
 const matchedMessages = (tx: Db) => tx`
-  select told.ord, message.company_id, message.id as message_id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null') as error, nullif(told.pricing, 'null') as pricing, told.counters
-  from told
-  join messages message on (message.company_id, message.wamid) = (told.company_id, told.wamid)
+  select reported.ord, message.company_id, message.id as message_id, reported.wamid, reported.status, reported.occurred_at,
+    nullif(reported.error, 'null') as error, nullif(reported.pricing, 'null') as pricing, reported.counters
+  from reported
+  join messages message on (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
   where message.direction = 'outbound'
   union
   -- The send's own answer was lost or is still to come: the message knows no wamid yet, but its id came back.
-  select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null'), nullif(told.pricing, 'null'), told.counters
-  from told
-  join messages message on (message.company_id, message.id) = (told.company_id, told.message_id)
+  select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
+    nullif(reported.error, 'null'), nullif(reported.pricing, 'null'), reported.counters
+  from reported
+  join messages message on (message.company_id, message.id) = (reported.company_id, reported.message_id)
   join conversations conversation
     on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
-    and conversation.sender_id = told.sender_id
+    and conversation.sender_id = reported.sender_id
   where message.direction = 'outbound' and message.wamid is null
   union
-  select told.ord, message.company_id, message.id, told.wamid, told.status, told.occurred_at,
-    nullif(told.error, 'null'), nullif(told.pricing, 'null'), told.counters
-  from told
+  select reported.ord, message.company_id, message.id, reported.wamid, reported.status, reported.occurred_at,
+    nullif(reported.error, 'null'), nullif(reported.pricing, 'null'), reported.counters
+  from reported
   join messages message
-    on (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
+    on (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
   where message.direction = 'outbound'
 `
 

@@ -12,7 +12,7 @@ export const MessagePrice = Type.Union(
           description: 'Whether the provider charges for the message.',
         }),
       },
-      { title: 'MessagePricing', description: 'The price of a message, in the words of the provider.' },
+      { title: 'MessagePricing', description: 'The price of a message, as the provider reports it.' },
     ),
     Type.Null(),
   ],

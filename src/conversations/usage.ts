@@ -1,4 +1,4 @@
-/** Whether the provider charges for a message: its words, in lower case. */
+/** Whether the provider charges for a message: its values, in lower case. */
 export type MessagePricing = { category: string | null; type: string | null; billable: boolean | null }
 
 /** The counters of messages, each a bit of `messages.counted`. */
@@ -14,9 +14,9 @@ const REACHED = {
   failed: COUNTERS.failed,
 } as const
 
-/** The counters of which a status tells, as bits. */
-export const countersOf = (told: { status: keyof typeof REACHED | null; pricing: MessagePricing | null }): number =>
-  (told.status === null ? 0 : REACHED[told.status]) | (told.pricing?.billable ? COUNTERS.billable : 0)
+/** The counters that a status increases, as bits. */
+export const countersOf = (reported: { status: keyof typeof REACHED | null; pricing: MessagePricing | null }): number =>
+  (reported.status === null ? 0 : REACHED[reported.status]) | (reported.pricing?.billable ? COUNTERS.billable : 0)
 
 /** The place of a count. `day`: ISO date in UTC; `template`: its name, empty for none. */
 export type UsageKey = { companyId: number; day: string; senderId: number; category: string; template: string }

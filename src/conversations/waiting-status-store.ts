@@ -9,7 +9,7 @@ export type StatusRecord = {
   providerMessageId: string | null
   /** Our own message id, as it travelled with the send. */
   messageId: number | null
-  /** Null: only the wamid is told. */
+  /** Null: only the wamid is reported. */
   status: 'sent' | 'delivered' | 'read' | 'failed' | null
   occurredAt: Date | null
   pricing: MessagePricing | null
@@ -36,31 +36,31 @@ export async function storeWaitingStatuses(tx: Db, records: readonly StatusRecor
   }))
   await tx`
     insert into waiting_statuses (company_id, provider_message_id, wamid, status, error, pricing, occurred_at)
-    select told.company_id, told.provider_message_id, told.wamid, told.status, nullif(told.error, 'null'),
-      nullif(told.pricing, 'null'), told.occurred_at
-    from jsonb_to_recordset(${jsonRows(tx, items)}) as told (
+    select reported.company_id, reported.provider_message_id, reported.wamid, reported.status, nullif(reported.error, 'null'),
+      nullif(reported.pricing, 'null'), reported.occurred_at
+    from jsonb_to_recordset(${jsonRows(tx, items)}) as reported (
       company_id bigint, provider_message_id text, message_id bigint, wamid text, status text, error jsonb,
       pricing jsonb, occurred_at timestamptz
     )
     where not exists (
       select
       from messages message
-      where (message.company_id, message.provider_message_id) = (told.company_id, told.provider_message_id)
+      where (message.company_id, message.provider_message_id) = (reported.company_id, reported.provider_message_id)
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.wamid) = (told.company_id, told.wamid)
+      where (message.company_id, message.wamid) = (reported.company_id, reported.wamid)
     )
     and not exists (
       select
       from messages message
-      where (message.company_id, message.id) = (told.company_id, told.message_id)
+      where (message.company_id, message.id) = (reported.company_id, reported.message_id)
     )
   `
 }
 
-/** Takes out the waiting statuses whose message is known by now. */
+/** Deletes and returns the waiting statuses whose message exists by now. */
 export function claimWaiting(tx: Db): Promise<StatusRecord[]> {
   return tx<StatusRecord[]>`
     delete from waiting_statuses waiting

@@ -3,7 +3,7 @@ import type { RecordEvents } from '../record-change.ts'
 import { recordStatuses, toStatusChange } from './status-store.ts'
 import { claimWaiting } from './waiting-status-store.ts'
 
-/** Records waiting statuses whose message is known by now; returns the messages that changed. */
+/** Records waiting statuses whose message exists by now; returns the messages that changed. */
 export async function applyWaitingStatuses(
   { db, recordEvents }: { db: Pool; recordEvents: RecordEvents },
   at: Date,

@@ -77,7 +77,7 @@ function smtpUrlFaults(smtpUrl: string | null): FieldFault[] {
   const url = smtpUrl === null ? undefined : URL.parse(smtpUrl)
   if (url === undefined) return []
   if (url !== null && MAIL_SCHEMES.some((scheme) => scheme === url.protocol) && url.hostname !== '') return []
-  return [{ path: 'smtpUrl', message: 'must be an address that begins with smtp://, smtps:// or postmark://' }]
+  return [{ path: 'smtpUrl', message: 'must be an address that starts with smtp://, smtps:// or postmark://' }]
 }
 
 /** The server of a mail server's address, without what it takes to log in there. */

@@ -59,7 +59,7 @@ const UpsertReply = Type.Array(ContactId, { description: 'The ids of the contact
 const FORMS = ['application/json', 'multipart/form-data', 'application/x-www-form-urlencoded']
 
 /**
- * The legacy addresses as long as they work (spec: Legacy): what their replacements do, in the words of then. From the
+ * The legacy addresses as long as they work (spec: Legacy): what their replacements do, with the names of that time. From the
  * removal date on `createLegacyRule` answers in their place.
  */
 export function legacyRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {

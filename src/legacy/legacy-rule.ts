@@ -29,7 +29,7 @@ export function replacementOf(method: string, path: string): string {
 /**
  * The rule for legacy addresses (decisions: Legacy). With LEGACY_HOST each host name serves its own: `/api/*` there and
  * nowhere else, `/public/*` everywhere else; the wrong one is 404. From the removal date on every path under `/api/` is
- * 410, whatever the method or credential, and names its replacement.
+ * 410, for any method and credential, and names its replacement.
  */
 export function createLegacyRule({ clock, config }: RuleDeps): AddressRule {
   const { legacyHost, legacyRemovalDate } = config

@@ -27,8 +27,8 @@ export async function findKeyIds(db: Db): Promise<string[]> {
 }
 
 /**
- * Seals every stored secret anew that is not sealed with the cipher's first key, in steps of 500 values; a value that
- * changes meanwhile is left as it was changed. Returns how many were sealed anew.
+ * Seals every stored secret again that is not sealed with the cipher's first key, in steps of 500 values; a value that
+ * changes meanwhile is left as it was changed. Returns how many were sealed.
  * @throws Error when a secret cannot be read with any of the cipher's keys
  */
 export async function resealSecrets(db: Db, cipher: Cipher): Promise<number> {
@@ -69,8 +69,8 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
 /** Reads a key that the service generated for itself, or generates it: 32 bytes in hex. All processes read the same. */
 export async function ensureServiceSecret(db: Db, cipher: Cipher, name: string): Promise<string> {
   const read = () => db<{ value: string }[]>`select value from service_secrets where name = ${name}`
-  const [known] = await read()
-  if (known !== undefined) return cipher.decrypt(known.value)
+  const [existing] = await read()
+  if (existing !== undefined) return cipher.decrypt(existing.value)
   const value = cipher.encrypt(randomBytes(32).toString('hex'))
   await db`insert into service_secrets (name, value) values (${name}, ${value}) on conflict do nothing`
   const [kept] = await read()

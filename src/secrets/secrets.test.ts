@@ -78,7 +78,7 @@ describe('secrets in the data folder', () => {
     writeFileSync(join(path, 'admin-token'), '\n')
     await expect(ensureDataSecret(path, 'admin-token', () => 'new')).rejects.toThrow('is empty: restore it')
     await expect(ensureDataSecret(join(path, 'none'), 'admin-token', () => 'new')).rejects.toThrow(
-      "can't be read or made",
+      "can't be read or created",
     )
   })
 })

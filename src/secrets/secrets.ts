@@ -23,13 +23,13 @@ const TAG_BYTES = 16
  * the first 8 hex digits of the key's SHA-256.
  */
 export function createCipher(keys: readonly string[]): Cipher {
-  const known = new Map(keys.map(toKey).map((key) => [idOf(key), key]))
-  const [first] = known
+  const keysById = new Map(keys.map(toKey).map((key) => [idOf(key), key]))
+  const [first] = keysById
   if (!first) throw new Error('A cipher needs at least one key')
   return {
-    keyIds: [...known.keys()],
+    keyIds: [...keysById.keys()],
     encrypt: (text) => seal(first[0], first[1], text),
-    decrypt: (sealed) => unseal(known, sealed),
+    decrypt: (sealed) => unseal(keysById, sealed),
   }
 }
 
@@ -76,7 +76,7 @@ export async function ensureDataSecret(dataDir: string, name: string, make: () =
     return (await readSecret(path)) ?? (await keepSecret(path, make()))
   } catch (error) {
     if (error instanceof StartError) throw error
-    throw new StartError(`The secret ${path} can't be read or made: ${messageOf(error)}`, error)
+    throw new StartError(`The secret ${path} can't be read or created: ${messageOf(error)}`, error)
   }
 }
 
@@ -86,7 +86,7 @@ async function readSecret(path: string): Promise<string | undefined> {
     throw error
   })
   if (text?.trim() === '')
-    throw new StartError(`The secret ${path} is empty: restore it, or remove it to have it made anew`)
+    throw new StartError(`The secret ${path} is empty: restore it, or remove it to have it created again`)
   return text?.trim()
 }
 

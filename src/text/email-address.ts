@@ -3,7 +3,7 @@ export const EMAIL_MAX_LENGTH = 254
 
 // One @ with something before it and a domain after it: labels of letters, digits and hyphens, at least two of them,
 // in any script. No spaces, control characters, quotes, commas, semicolons, backslashes or brackets anywhere: what
-// could end a header or begin a second recipient is no address here.
+// could end a header or start a second recipient is no address here.
 const EMAIL =
   /^[^\s\p{Cc}\p{Cf}@"(),:;<>[\\\]]{1,64}@(?:[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}-]{0,61}[\p{L}\p{M}\p{N}])?\.)+[\p{L}\p{M}\p{N}-]{2,63}$/u
 

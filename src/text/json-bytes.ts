@@ -14,7 +14,7 @@ const LONGEST_NUMBER = 128
 
 /**
  * Walks once over bytes that may be JSON, without parsing or checking them: what `JSON.parse` finds in them is visited,
- * in their order. Takes about 3 ns for a byte, whatever the bytes. Returns false when the visitor ended it.
+ * in their order. Takes about 3 ns for any byte. Returns false when the visitor ended it.
  */
 export function walkJson(raw: Buffer, visitor: JsonVisitor): boolean {
   const { length } = raw
@@ -52,7 +52,7 @@ export function isTextAt(raw: Buffer, start: number, end: number, text: Buffer):
   return true
 }
 
-/** The text of the string that begins here; undefined when it is none, or has more bytes with its quotes. */
+/** The text of the string that starts here; undefined when it is none, or has more bytes with its quotes. */
 export function stringAt(raw: Buffer, start: number, mostBytes: number): string | undefined {
   if (raw[start] !== QUOTE) return undefined
   let end = start + 1
@@ -67,7 +67,7 @@ export function stringAt(raw: Buffer, start: number, mostBytes: number): string 
   }
 }
 
-/** The characters of the number that begins here; empty when there is none, undefined when they are more than 128. */
+/** The characters of the number that starts here; empty when there is none, undefined when they are more than 128. */
 export function numberAt(raw: Buffer, start: number): string | undefined {
   let end = start
   while (end < raw.length && isOfNumber(raw[end] ?? 0)) end += 1

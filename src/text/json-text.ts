@@ -1,5 +1,5 @@
 /**
- * JSON as text: its value, and where members and elements stand in it, so that a piece of it can be handed on exactly as
+ * JSON as text: its value, and where members and elements stand in it, so that a piece of it can be passed on exactly as
  * it was written: parsing and serialising again would change numbers, escapes and repeated keys.
  *
  * Where places are looked for, the text must be JSON that `JSON.parse` accepts: nothing is validated there. Depth is no
@@ -18,7 +18,7 @@ const COLON = 0x3a
 const BACKSLASH = 0x5c
 const OPENING_BRACE = 0x7b
 const OPENING_BRACKET = 0x5b
-/** Numbers, true, false, null: made once, since each use says where to begin. */
+/** Numbers, true, false, null: made once, since each use says where to start. */
 const SCALAR = /[\w+.-]+/y
 
 /** Deeper than any accepted body. Deeper levels are parsed by the engine. */
@@ -93,7 +93,7 @@ function createReader(text: string): (levels: number) => unknown {
   return read
 }
 
-/** The value that begins at `from` or after the white space there. */
+/** The value that starts at `from` or after the white space there. */
 export function valueAt(text: string, from = 0): Span {
   const start = skipSpace(text, from)
   return { start, end: endOfValue(text, start) }

@@ -11,7 +11,7 @@ export const digitsOf = (text: string): string => text.replace(/[^0-9]/g, '')
  * The identity of a phone number: equal for all ways in which one line is written, and never sent to (decisions: Identity).
  * Providers report some numbers now with and now without digits that the line does not need: Mexico's 1 after 52,
  * Argentina's 9 after 54, and Brazil's ninth digit. In Brazil only mobile lines took that digit, and the eight digits of a
- * mobile line begin with 6 to 9: `5511934567254` is no other way to write the landline `551134567254`.
+ * mobile line start with 6 to 9: `5511934567254` is no other way to write the landline `551134567254`.
  */
 export function phoneIdentity(digits: string): string {
   if (/^55[0-9]{2}9[6-9][0-9]{7}$/.test(digits)) return digits.slice(0, 4) + digits.slice(5)

@@ -131,7 +131,7 @@ export abstract class Operations {
     return this.call({ method: 'GET', path: '/public/v1/whatsapp/conversations/{chatId}', params }, options)
   }
 
-  /** Close, snooze, re-open or assign a conversation, or mark it read. Changes the members that are given. An inbound message re-opens a closed or snoozed conversation. */
+  /** Close, snooze, re-open or assign a conversation, or mark it read. Changes the members of the body. An inbound message re-opens a closed or snoozed conversation. */
   updateConversation(params: {
     /** The id of the conversation. */
     chatId: number

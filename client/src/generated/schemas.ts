@@ -670,7 +670,7 @@ export type MessageDetails = {
   }>
 }
 
-/** Why a message failed, in the words of the provider. */
+/** Why a message failed, as the provider reports it. */
 export type MessageFailure = {
   /** The error code of the provider. */
   code: number | null
@@ -680,7 +680,7 @@ export type MessageFailure = {
   details: string | null
 }
 
-/** The price of a message, in the words of the provider. */
+/** The price of a message, as the provider reports it. */
 export type MessagePricing = {
   /** The category, such as `marketing`, `utility`, `authentication` or `service`. */
   category: string | null
@@ -764,7 +764,7 @@ export type MessageStatusEvent = {
 }
 
 export type NewCustomField = {
-  /** The key, which is made upper case: a letter, then letters, digits and _. */
+  /** The key, which is stored in upper case: a letter, then letters, digits and _. */
   key: string
   /** The label to show. */
   displayName: string

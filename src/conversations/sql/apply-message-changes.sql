@@ -1,4 +1,4 @@
--- Applies the edits and revokes that are known of messages, whether the change or the message arrived first. A revoke removes
+-- Applies the stored edits and revokes of messages, whether the change or the message arrived first. A revoke removes
 -- the media; the last message of a conversation changes the conversation's last text as well.
 create function apply_message_changes(keys message_key[], at timestamptz)
 returns void

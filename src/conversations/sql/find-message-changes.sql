@@ -7,18 +7,18 @@ language sql stable
 as $$
   select message.company_id, message.id, latest.kind, latest.text, latest.occurred_at
   from (
-    select distinct given.company_id, given.wamid from unnest(keys) as given
-  ) as given
+    select distinct input.company_id, input.wamid from unnest(keys) as input
+  ) as input
   cross join lateral (
-    select known.*
-    from messages known
-    where (known.company_id, known.wamid) = (given.company_id, given.wamid)
+    select existing.*
+    from messages existing
+    where (existing.company_id, existing.wamid) = (input.company_id, input.wamid)
     limit 1
   ) as message
   cross join lateral (
-    select known.sender_id, known.customer_id
-    from conversations known
-    where (known.company_id, known.id) = (message.company_id, message.conversation_id)
+    select existing.sender_id, existing.customer_id
+    from conversations existing
+    where (existing.company_id, existing.id) = (message.company_id, message.conversation_id)
     limit 1
   ) as conversation
   cross join lateral (
@@ -30,16 +30,16 @@ as $$
         change.direction = 'outbound'
         or exists (
           select
-          from customer_identities known
-          where (known.company_id, known.customer_id) = (message.company_id, conversation.customer_id)
-            and known.identity = any (change.writers)
+          from customer_identities existing
+          where (existing.company_id, existing.customer_id) = (message.company_id, conversation.customer_id)
+            and existing.identity = any (change.writers)
         )
         or (
           exists (
             select
-            from customer_identities known
-            where (known.company_id, known.customer_id) = (message.company_id, conversation.customer_id)
-              and known.identity like '#%'
+            from customer_identities existing
+            where (existing.company_id, existing.customer_id) = (message.company_id, conversation.customer_id)
+              and existing.identity like '#%'
           )
           and (
             message.sender_name = change.shown_writer
