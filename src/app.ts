@@ -82,7 +82,7 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   await app.register(mediaRoutes(media))
   await app.register(contactRoutes({ ...deps, erase: (companyId, id) => eraseContact(erasure, companyId, id) }))
   await app.register(archiveRoutes({ ...deps, mediaAddress: media.signer.address }))
-  await app.register(contactImportRoutes({ ...createImportDeps(deps), tell: deps.tell }))
+  await app.register(contactImportRoutes({ ...createImportDeps(deps), publish: deps.publish }))
   await app.register(customFieldRoutes(deps))
   const emails = createEmailDeps(deps)
   await app.register(emailRoutes(emails))

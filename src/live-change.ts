@@ -9,4 +9,4 @@ export type LiveChange =
   | { readonly topic: 'all'; readonly companyId: number }
 
 /** Tells the live streams of all processes what has been committed. Never throws and waits for nothing. */
-export type Tell = (changes: readonly LiveChange[]) => void
+export type Publish = (changes: readonly LiveChange[]) => void

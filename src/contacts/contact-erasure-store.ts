@@ -28,13 +28,13 @@ export async function readPerson(db: Db, companyId: number, id: number): Promise
     identity as (
       select phone_identity as identity, deleted_at is null as is_own from person where phone_identity is not null
       union
-      select known.identity, false
+      select existing.identity, false
       from customer
       cross join lateral (
         select customer_identities.identity
         from customer_identities
         where (customer_identities.company_id, customer_identities.customer_id) = (${companyId}, customer.id)
-      ) as known
+      ) as existing
     )
     select
       email, phone, phone_identity, deleted_at is null as is_living,

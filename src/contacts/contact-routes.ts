@@ -7,7 +7,7 @@ import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { getContact, getContactByEmail, removeContact, updateContact } from './contact.ts'
@@ -28,7 +28,7 @@ export type ContactRoutesDeps = {
   cipher: Pick<Cipher, 'decrypt'>
   /** Erases a contact and everything about its person; 404 `Contact not found`. */
   erase(companyId: number, contactId: number): Promise<void>
-  tell: Tell
+  publish: Publish
   recordEvents: RecordEvents
 }
 
@@ -130,7 +130,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
           alsoCommit:
             request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })
-        deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId: caller.companyId, id })))
+        deps.publish(contacts.map(({ id }) => ({ topic: 'contact', companyId: caller.companyId, id })))
         return toAnswer(contacts)
       },
     )
@@ -217,7 +217,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         const write = parseContactWrite(request.body, 'update')
         const id = contactId(request.params.id)
         const contact = await updateContact(deps.db, caller.companyId, id, write, changedBy(caller), deps.recordEvents)
-        deps.tell([{ topic: 'contact', companyId: caller.companyId, id }])
+        deps.publish([{ topic: 'contact', companyId: caller.companyId, id }])
         return { data: toContactReply(caller.companyId, contact) }
       },
     )
@@ -246,7 +246,7 @@ export function contactRoutes(deps: ContactRoutesDeps): FastifyPluginAsyncTypebo
         if (request.query.erase) await deps.erase(companyId, id)
         else {
           await removeContact(deps.db, companyId, id, deps.recordEvents)
-          deps.tell([{ topic: 'contact', companyId, id }])
+          deps.publish([{ topic: 'contact', companyId, id }])
         }
         return { success: true as const }
       },

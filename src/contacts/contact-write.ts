@@ -146,7 +146,7 @@ function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): 
   const found = shapeFaults(item, path)
   faults.shape.push(...found)
   if (found.length > 0 || !shape.Check(item)) {
-    if (kind === 'upsert' && isNobody(item)) faults.missing.push({ path: at, message: MISSING })
+    if (kind === 'upsert' && hasNoIdentity(item)) faults.missing.push({ path: at, message: MISSING })
     checkIdentities(toWrite(fittingIdentities(item, path, found), kind), path, faults)
     return undefined
   }
@@ -158,7 +158,7 @@ function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): 
   return typeof write.phone === 'string' ? { ...write, phone: write.phone.replace('+', '') } : write
 }
 
-const isNobody = (item: unknown): boolean =>
+const hasNoIdentity = (item: unknown): boolean =>
   typeof item === 'object' &&
   item !== null &&
   ['email', 'phone'].every((member) => [undefined, null, ''].includes(Reflect.get(item, member)))
@@ -206,8 +206,8 @@ const toDotted = (pointer: string): string =>
 function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   const { marketingConsent: consent } = body
   return {
-    ...named('email', whom(body.email, kind)),
-    ...named('phone', whom(body.phone?.replace(/[\s().-]/g, '') ?? body.phone, kind)),
+    ...named('email', identityOrNone(body.email, kind)),
+    ...named('phone', identityOrNone(body.phone?.replace(/[\s().-]/g, '') ?? body.phone, kind)),
     ...named('firstName', body.firstName === '' ? null : body.firstName),
     ...named('lastName', body.lastName === '' ? null : body.lastName),
     ...named('status', body.status),
@@ -222,7 +222,7 @@ function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
 }
 
 /** The email and phone that an upsert matches by. Null and the empty text match no contact. */
-const whom = (value: string | null | undefined, kind: WriteKind) =>
+const identityOrNone = (value: string | null | undefined, kind: WriteKind) =>
   kind !== 'update' && (value === null || value === '') ? undefined : value
 
 const named = <K extends string, T>(name: K, value: T | undefined) =>

@@ -62,14 +62,14 @@ const saidBefore = (tx: Db, channel: Channel) => tx`
     from (
       select unnest(input.identities) as identity, 'infinity'::timestamptz as until
       union
-      select known.identity, coalesce(known.left_at, 'infinity')
+      select existing.identity, coalesce(existing.left_at, 'infinity')
       from unnest(input.identities) as own (identity)
       cross join lateral find_customer(input.company_id, own.identity) as customer
       cross join lateral (
         select identity, left_at
         from customer_identities
         where (customer_identities.company_id, customer_identities.customer_id) = (customer.company_id, customer.customer_id)
-      ) as known
+      ) as existing
     ) as name
     cross join unnest(array[name.identity, keyed_hash(input.company_id, name.identity)]) as form (identity)
     cross join lateral (

@@ -16,7 +16,7 @@ import {
 } from '../http/paging.ts'
 import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import { getConversation } from './conversation.ts'
 import { ConversationQuery, type MatchContacts, readConversationPage } from './conversation-list.ts'
 import {
@@ -45,10 +45,16 @@ const OneConversation = Type.Object(
 )
 const BLANK_ASSIGNEE: FieldFault = { path: 'assignee', message: 'must not be blank' }
 
-type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts; tell: Tell }
+type Deps = { db: Db; clock: Clock; mediaAddress: MediaAddress; matchContacts: MatchContacts; publish: Publish }
 
 /** Conversations, their messages and what can be changed of them (spec: Conversations and messages). */
-export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tell }: Deps): FastifyPluginAsyncTypebox {
+export function conversationRoutes({
+  db,
+  clock,
+  mediaAddress,
+  matchContacts,
+  publish,
+}: Deps): FastifyPluginAsyncTypebox {
   return async (app) => {
     app.get(
       '/public/v1/whatsapp/conversations',
@@ -172,7 +178,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
         const { companyId, keyName: name } = request.caller
         const { id: chatId } = await getConversation(db, companyId, request.params.chatId)
         await completeKey(db, request, reply, 204, null)
-        tell([{ topic: 'answering', companyId, chatId, name }])
+        publish([{ topic: 'answering', companyId, chatId, name }])
         return reply.code(204).send(null)
       },
     )
@@ -213,7 +219,7 @@ export function conversationRoutes({ db, clock, mediaAddress, matchContacts, tel
           throw badRequest('status, unreadMessages or assignee must be given')
         }
         await updateConversation(db, companyId, id, change)
-        tell([{ topic: 'conversation', companyId, id }])
+        publish([{ topic: 'conversation', companyId, id }])
         return { data: toConversationRecord(await getConversation(db, companyId, String(id)), clock.now()) }
       },
     )

@@ -92,12 +92,12 @@ describe.each(losses)('a connection that %s', (_, lose) => {
   test.each([0, 1])('fails its transaction after %i statements', async (count) => {
     const { proxy, pool } = await cuttable({ max: 1 })
     const started = Promise.withResolvers<void>()
-    const goOn = Promise.withResolvers<void>()
+    const unlocked = Promise.withResolvers<void>()
     let late: unknown
     const transaction = pool.begin(async (tx) => {
       for (let n = 0; n < count; n += 1) await tx`insert into notes (writer) values ('lost')`
       started.resolve()
-      await goOn.promise
+      await unlocked.promise
       late = await failureOf(tx`insert into notes (writer) values ('late')`)
     })
     const failed = expectDown(transaction)
@@ -107,7 +107,7 @@ describe.each(losses)('a connection that %s', (_, lose) => {
     // The same connection object serves another by now: the dead transaction's statements are not for it.
     await pool.begin(async (tx) => {
       await tx`select 1`
-      goOn.resolve()
+      unlocked.resolve()
       await until('the late one was tried', () => late !== undefined)
       await tx`insert into notes (writer) values ('other')`
     })

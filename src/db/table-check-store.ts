@@ -8,9 +8,9 @@ import type { Db } from './connect.ts'
  */
 export async function checkTables(db: Db, names: string[]): Promise<void> {
   const rows = await db<{ name: string; isMissing: boolean }[]>`
-    with wanted as (select name, to_regclass(quote_ident(name))::oid as id from unnest(${names}::text[]) as name)
+    with requested as (select name, to_regclass(quote_ident(name))::oid as id from unnest(${names}::text[]) as name)
     select name, id is null as is_missing
-    from wanted
+    from requested
     where id is null
       or not (
         has_table_privilege(id, 'select') and has_table_privilege(id, 'insert')

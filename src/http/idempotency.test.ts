@@ -319,8 +319,8 @@ describe('a process that died', () => {
     }
     const zombie = await reserveKey(db, request)
     await dies('zombie', null)
-    const heir = await reserveKey(db, request)
-    expect([zombie.state, heir.state]).toEqual(['reserved', 'reserved'])
+    const successor = await reserveKey(db, request)
+    expect([zombie.state, successor.state]).toEqual(['reserved', 'reserved'])
     if (zombie.state === 'reserved') await recordAnswer(db, key.companyId, zombie.id, 200, '"late"')
     expect(await reserveKey(db, request)).toEqual({ state: 'running' })
   })

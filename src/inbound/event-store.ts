@@ -45,10 +45,10 @@ export async function storeEvents(db: Db, events: readonly NewEvent[]): Promise<
   await db`
     insert into inbound_events (lane, part, others, body, received_at, signature, secret_mac, is_checked, address)
     select
-      event.lane, event.part, event.others, substring(given.bytes from event.first for event.length),
+      event.lane, event.part, event.others, substring(input.bytes from event.first for event.length),
       coalesce(event.received_at, now()), decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'),
       event.is_checked, event.address
-    from (select ${bodies.bytes}::bytea as bytes) as given
+    from (select ${bodies.bytes}::bytea as bytes) as input
     cross join rows from (
       jsonb_to_recordset(${jsonRows(db, rows)}) as (
         lane smallint, part text, others text[], first integer, length integer, received_at timestamptz, signature text,
@@ -147,10 +147,10 @@ export async function releaseEvents(tx: Db, events: readonly StoredEvent[]): Pro
     insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
     overriding system value
     select
-      event.lane, event.id, event.part, event.others, substring(given.bytes from event.first for event.length),
+      event.lane, event.id, event.part, event.others, substring(input.bytes from event.first for event.length),
       event.received_at, event.done, decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.is_checked,
       event.address
-    from (select ${bodies.bytes}::bytea as bytes) as given
+    from (select ${bodies.bytes}::bytea as bytes) as input
     cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
       lane smallint, id bigint, part text, others text[], first integer, length integer, received_at timestamptz,
       done integer, signature text, secret_mac text, is_checked boolean, address text

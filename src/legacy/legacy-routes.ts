@@ -15,7 +15,7 @@ import { listEmailTemplates } from '../emails/email-template.ts'
 import { badRequest, emailFailed, noWhatsappAccount, sendFailed } from '../errors.ts'
 import { acceptForms } from '../http/form-body.ts'
 import { completeKey } from '../http/idempotency.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import type { SendDeps } from '../messages/send.ts'
 import { refuseSend } from '../messages/send-faults.ts'
 import { sendFaults } from '../messages/send-request.ts'
@@ -35,7 +35,7 @@ export type LegacyDeps = {
   config: Pick<Config, 'baseUrl'>
   send: SendDeps
   emails: EmailDeps
-  tell: Tell
+  publish: Publish
   recordEvents: RecordEvents
   removalDate: Date
 }
@@ -258,7 +258,7 @@ function contactRoutes(deps: LegacyDeps): FastifyPluginAsyncTypebox {
           alsoCommit:
             request.idempotency && ((tx, upserted) => completeKey(tx, request, reply, 200, toAnswer(upserted))),
         })
-        deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
+        deps.publish(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
         return toAnswer(contacts)
       },
     )

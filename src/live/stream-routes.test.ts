@@ -10,8 +10,8 @@ import { eventually } from '../../test/service.ts'
 import { systemClock } from '../clock.ts'
 import { createHub } from './hub.ts'
 import { notify } from './live-store.ts'
+import { createPublish } from './publish.ts'
 import { CONTENT_TYPE, STREAM_LIMITS, streamRoutes } from './stream-routes.ts'
-import { createTell } from './tell.ts'
 
 const { db } = await createTestDatabase()
 /** So much that the kernel cannot keep it for a reader. */
@@ -31,7 +31,7 @@ const readers = {
   import: read,
   conversationsOf: async () => [],
 }
-const tell = createTell(db, () => {})
+const publish = createPublish(db, () => {})
 const startHub = () => createHub({ db, clock: systemClock, readers, onFailure: () => {} })
 
 /** The service's streams with limits of the test, on a hub of their own. */
@@ -96,7 +96,7 @@ async function sendMuch(companyId: number, quick?: Awaited<ReturnType<typeof ope
 
 /** Resolves when the record is read. */
 async function send(companyId: number, id: number): Promise<void> {
-  tell([{ topic: 'message', companyId, id }])
+  publish([{ topic: 'message', companyId, id }])
   await eventually(async () => readIds.flat().includes(id))
 }
 
@@ -111,7 +111,7 @@ test('leaves out events for a slow reader, and tells it to read again when it ha
   await eventually(async () => slow.eventsOf().includes('reset'))
   expect(slow.eventsOf()).toEqual(['ready', 'message', 'reset'])
   expect(quick.events.map(({ event }) => event)).toEqual(['ready', 'message', 'message'])
-  tell([{ topic: 'message', companyId: key.companyId, id: 3 }])
+  publish([{ topic: 'message', companyId: key.companyId, id: 3 }])
   await eventually(async () => slow.eventsOf().at(-1) === 'message')
 })
 
@@ -128,7 +128,7 @@ test('reads a changed record once for all streams of a company, and never for ot
   const [mine, other] = [await createTestKey(db), await createTestKey(db)]
   const streams = await Promise.all(Array.from({ length: 100 }, () => open(mine)))
   const foreign = await open(other)
-  tell([{ topic: 'message', companyId: mine.companyId, id: 1 }])
+  publish([{ topic: 'message', companyId: mine.companyId, id: 1 }])
   for (const stream of streams) expect(await stream.next('message')).toMatchObject({ id: 1 })
   expect(readIds).toEqual([[1]])
   expect(foreign.events.map(({ event }) => event)).toEqual(['ready'])
@@ -140,7 +140,7 @@ test('a process holds 1,000 streams of ten companies, reads a record once for ea
   for (let company = 1; company <= 10; company += 1) {
     const key = await createTestKey(db)
     const opened = await Promise.all(Array.from({ length: 100 }, () => open(key)))
-    tell([{ topic: 'message', companyId: key.companyId, id: company }])
+    publish([{ topic: 'message', companyId: key.companyId, id: company }])
     for (const stream of opened) expect(await stream.next('message')).toMatchObject({ id: company })
     streams.push(...opened)
   }
@@ -164,7 +164,7 @@ test('a company whose changes come too quickly gets a reset, and records again w
   expect(await calm.next('message')).toMatchObject({ id: 2_000 })
   expect(readIds.flat().length).toBeLessThanOrEqual(401)
   await eventually(async () => {
-    tell([{ topic: 'message', companyId: loud.companyId, id: 3_000 }])
+    publish([{ topic: 'message', companyId: loud.companyId, id: 3_000 }])
     return flooded.events.some(({ data }) => data.id === 3_000)
   })
 })
@@ -184,7 +184,7 @@ test('tells many streams of a company to read again in groups, each once', async
     }
     await hub.open({ companyId, topics: new Set(), write })
   }
-  tell([{ topic: 'all', companyId }])
+  publish([{ topic: 'all', companyId }])
   await eventually(async () => resets.length >= 12)
   expect([...groups.values()]).toEqual([5, 5, 2])
   expect(resets.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n))

@@ -80,9 +80,9 @@ export async function giveBackPlaces(tx: Db, messages: readonly { companyId: num
       returning entry.company_id, entry.scope
     )
     update daily_limits limits
-    set used = limits.used - given.places
-    from (select company_id, scope, count(*)::integer as places from freed group by company_id, scope) as given
-    where (limits.company_id, limits.scope) = (given.company_id, given.scope)
+    set used = limits.used - returned.places
+    from (select company_id, scope, count(*)::integer as places from freed group by company_id, scope) as returned
+    where (limits.company_id, limits.scope) = (returned.company_id, returned.scope)
   `
 }
 

@@ -145,32 +145,32 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
 const personOfSend = (tx: Db) => tx`
   left join lateral find_customer(input.company_id, input.identity) as named on true
   left join lateral (
-    select known.id, known.contact_id
-    from customers known
-    where (known.company_id, known.id) = (input.company_id, named.customer_id)
+    select existing.id, existing.contact_id
+    from customers existing
+    where (existing.company_id, existing.id) = (input.company_id, named.customer_id)
     limit 1
   ) as customer on true
   left join lateral (
-    select known.id, known.deleted_at
-    from contacts known
-    where (known.company_id, known.id) = (input.company_id, customer.contact_id)
+    select existing.id, existing.deleted_at
+    from contacts existing
+    where (existing.company_id, existing.id) = (input.company_id, customer.contact_id)
     limit 1
   ) as contact on true
   left join lateral (
-    select known.id
-    from contacts known
-    where (known.company_id, known.phone_identity) = (input.company_id, input.identity)
-      and known.deleted_at is null
+    select existing.id
+    from contacts existing
+    where (existing.company_id, existing.phone_identity) = (input.company_id, input.identity)
+      and existing.deleted_at is null
       and not exists (
-        select from customers attached where (attached.company_id, attached.contact_id) = (known.company_id, known.id)
+        select from customers attached where (attached.company_id, attached.contact_id) = (existing.company_id, existing.id)
       )
-    order by known.id
+    order by existing.id
     limit 1
   ) as holder on true
   left join lateral (
-    select known.id, known.message_count, known.last_inbound_at, known.next_message_at
-    from conversations known
-    where (known.company_id, known.sender_id, known.customer_id) = (input.company_id, input.sender_id, customer.id)
+    select existing.id, existing.message_count, existing.last_inbound_at, existing.next_message_at
+    from conversations existing
+    where (existing.company_id, existing.sender_id, existing.customer_id) = (input.company_id, input.sender_id, customer.id)
     limit 1
   ) as conversation on true
 `
@@ -178,29 +178,29 @@ const personOfSend = (tx: Db) => tx`
 /** The slot of the sender and the places of the daily limit. */
 const limitsOfSend = (tx: Db) => tx`
   left join lateral (
-    select known.next_slot_at
-    from sender_limits known
-    where (known.company_id, known.sender_id) = (input.company_id, input.sender_id)
+    select existing.next_slot_at
+    from sender_limits existing
+    where (existing.company_id, existing.sender_id) = (input.company_id, input.sender_id)
     limit 1
   ) as limits on true
   left join lateral (
-    select known.used
-    from daily_limits known
-    where input.daily_limit is not null and (known.company_id, known.scope) = (input.company_id, input.scope)
+    select existing.used
+    from daily_limits existing
+    where input.daily_limit is not null and (existing.company_id, existing.scope) = (input.company_id, input.scope)
     limit 1
   ) as daily on true
   left join lateral (
-    select known.counted_at
-    from daily_limit_entries known
+    select existing.counted_at
+    from daily_limit_entries existing
     where input.daily_limit is not null
-      and (known.company_id, known.scope, known.customer_id) = (input.company_id, input.scope, customer.id)
+      and (existing.company_id, existing.scope, existing.customer_id) = (input.company_id, input.scope, customer.id)
     limit 1
   ) as place on true
   left join lateral (
-    select known.counted_at
-    from daily_limit_entries known
-    where daily.used >= input.daily_limit and (known.company_id, known.scope) = (input.company_id, input.scope)
-    order by known.counted_at
+    select existing.counted_at
+    from daily_limit_entries existing
+    where daily.used >= input.daily_limit and (existing.company_id, existing.scope) = (input.company_id, input.scope)
+    order by existing.counted_at
     -- Of a limit that was lowered, all places above it come first.
     offset least(greatest(daily.used - input.daily_limit, 0), 1000)
     limit 1

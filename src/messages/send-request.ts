@@ -79,33 +79,33 @@ function contentOf(body: ContentBody): SendContent {
  * What is wrong with a body, or the members that fit, beyond its shape: combinations, and a link that is not https. `given`:
  * the body as it came, whose members count as given although they do not fit.
  */
-export function sendFaults(body: Partial<ContentBody>, given: object = body): SendFault[] {
+export function sendFaults(body: Partial<ContentBody>, input: object = body): SendFault[] {
   const link = body.media?.link
   const isPlain = link !== undefined && !isHttps(link)
   return [
-    ...combinationFaults(body, given),
+    ...combinationFaults(body, input),
     ...(isPlain ? [{ path: 'media.link', message: 'must be an https address', kind: 'value' as const }] : []),
   ]
 }
 
 const toFields = (faults: readonly SendFault[]): FieldFault[] => faults.map(({ path, message }) => ({ path, message }))
 
-function combinationFaults(body: Partial<ContentBody>, given: object): SendFault[] {
+function combinationFaults(body: Partial<ContentBody>, input: object): SendFault[] {
   if (body.type === undefined) return []
-  const wanted = body.type === 'text' || body.type === 'template' ? body.type : 'media'
+  const requested = body.type === 'text' || body.type === 'template' ? body.type : 'media'
   const faults: SendFault[] = []
   const refuse = (path: string, message: string) => faults.push({ path, message, kind: 'shape' })
 
-  if (!isPresent(given, wanted)) refuse(wanted, `is required when type is ${body.type}`)
+  if (!isPresent(input, requested)) refuse(requested, `is required when type is ${body.type}`)
   for (const other of ['text', 'template', 'media'] as const) {
-    if (other !== wanted && isPresent(given, other)) refuse(other, `does not go with type ${body.type}`)
+    if (other !== requested && isPresent(input, other)) refuse(other, `does not go with type ${body.type}`)
   }
-  if (wanted === 'template' && body.template !== undefined) refuseUnlessOne(given, 'template', 'id', 'name', refuse)
-  if (wanted === 'media' && body.media !== undefined) {
-    refuseUnlessOne(given, 'media', 'link', 'providerMediaId', refuse)
-    const isCaptioned = isPresent(given, 'media', 'caption')
+  if (requested === 'template' && body.template !== undefined) refuseUnlessOne(input, 'template', 'id', 'name', refuse)
+  if (requested === 'media' && body.media !== undefined) {
+    refuseUnlessOne(input, 'media', 'link', 'providerMediaId', refuse)
+    const isCaptioned = isPresent(input, 'media', 'caption')
     if (isCaptioned && !CAPTIONED.has(body.type)) refuse('media.caption', `does not go with ${body.type}`)
-    if (isPresent(given, 'media', 'filename') && body.type === 'sticker') {
+    if (isPresent(input, 'media', 'filename') && body.type === 'sticker') {
       refuse('media.filename', 'does not go with sticker')
     }
   }
@@ -113,21 +113,21 @@ function combinationFaults(body: Partial<ContentBody>, given: object): SendFault
 }
 
 function refuseUnlessOne(
-  given: object,
+  input: object,
   path: string,
   one: string,
   other: string,
   refuse: (path: string, message: string) => void,
 ): void {
-  if (isPresent(given, path, one) !== isPresent(given, path, other)) return
+  if (isPresent(input, path, one) !== isPresent(input, path, other)) return
   const message = `exactly one of ${path}.${one} and ${path}.${other} must be given`
   refuse(`${path}.${one}`, message)
   refuse(`${path}.${other}`, message)
 }
 
 /** Whether a body has a member, whatever it holds. */
-function isPresent(given: object, ...path: readonly string[]): boolean {
-  let value: unknown = given
+function isPresent(input: object, ...path: readonly string[]): boolean {
+  let value: unknown = input
   for (const name of path) {
     value =
       typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined

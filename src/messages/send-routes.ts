@@ -103,7 +103,7 @@ ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient t
 
 \`success\` means that the provider accepted the message. Its later status is in the conversation's messages. After
 503 \`service_unavailable\` nothing was sent and the request may be repeated; after 503 \`send_outcome_unknown\` it may
-have been sent, and only its status will tell. With an \`Idempotency-Key\` a repeated request never sends twice.
+have been sent, and only its status will show it. With an \`Idempotency-Key\` a repeated request never sends twice.
 
 Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by
 default), and to one customer ${PAIR_BURST} at once, then one every ${PAIR_SECONDS} seconds. A message whose slot is at most ${LONGEST_WAIT_SECONDS} seconds

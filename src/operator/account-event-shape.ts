@@ -16,7 +16,7 @@ export const AccountEventReply = Type.Object(
     field: Type.String({
       description: 'The name that the provider gives the kind of event, such as `account_update`.',
     }),
-    event: nullableText('The event in the word of the provider, such as `ACCOUNT_RESTRICTION`.'),
+    event: nullableText('The event as the provider names it, such as `ACCOUNT_RESTRICTION`.'),
     severity: Type.Enum(['info', 'warning', 'critical'], {
       description: '`critical`: the account cannot send, or soon will not be able to.',
     }),

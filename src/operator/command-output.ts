@@ -6,11 +6,11 @@ export type Row = Record<string, Value>
 /** Rows as a table, columns aligned under the names of the members; one record as a line for each member. */
 export const toTable = (shown: Row | Row[]): string => (Array.isArray(shown) ? rowsOf(shown) : linesOf(shown))
 
-/** An error in one line: the words of a refusal with the fields at fault, else its message. */
+/** An error in one line: the message of a refusal with the fields at fault, else its own. */
 export function toErrorLine(error: unknown): string {
-  const words = error instanceof Error ? error.message || error.name : String(error)
+  const message = error instanceof Error ? error.message || error.name : String(error)
   const fields = error instanceof AppError ? fieldsOf(error) : []
-  return `error: ${[words, ...fields].join('; ').replaceAll(/[\s\p{Cc}]+/gu, ' ')}`
+  return `error: ${[message, ...fields].join('; ').replaceAll(/[\s\p{Cc}]+/gu, ' ')}`
 }
 
 function rowsOf(rows: Row[]): string {
@@ -36,7 +36,7 @@ function toCell(value: Value): string {
 function fieldsOf({ body }: AppError): string[] {
   if ('message' in body || typeof body.error === 'string') return []
   const fields = body.error.details?.fields
-  // The words of a single fault are the message already.
+  // The message of a single fault is that of the error already.
   if (!Array.isArray(fields) || fields.length < 2) return []
   return fields.map((field) => `${field.path} ${field.message}`)
 }

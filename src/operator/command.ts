@@ -56,7 +56,7 @@ function show(command: Command, shown: Row | Row[], inTable: (row: Row) => Row):
   command.configureOutput().writeOut?.(written)
 }
 
-/** Options as the API's body of that shape: what the shape does not allow is refused with the same words. */
+/** Options as the API's body of that shape: what the shape does not allow is refused with the same message. */
 export function parseOptions<Shape extends TSchema>(shape: Shape, options: unknown): Static<Shape> {
   if (Value.Check(shape, options)) return options
   throw validationError(

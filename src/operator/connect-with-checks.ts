@@ -5,12 +5,12 @@ import type { OperatorDeps } from './operator.ts'
 
 /**
  * Connects a number and says what was checked, a line each, for the operator at the terminal: what could not be checked is
- * said too, in the provider's words.
+ * said too, with the provider's message.
  */
 export async function connectWithChecks(
   deps: OperatorDeps,
   companyId: number,
-  given: NewSender,
+  input: NewSender,
 ): Promise<{ connected: SenderRecord; checks: string[] }> {
   let unchecked: string | undefined
   let templates = 'templates: not read'
@@ -29,7 +29,7 @@ export async function connectWithChecks(
       },
     },
     companyId,
-    given,
+    input,
   )
   return {
     connected,
@@ -37,9 +37,9 @@ export async function connectWithChecks(
       unchecked === undefined
         ? `credential: accepted by ${connected.provider}`
         : `credential: NOT CHECKED, ${connected.provider} could not be reached (${unchecked}). The number is connected without checks; give the credential again with parley sender update to check it`,
-      `number: ${connected.phoneNumber}, ${connected.phoneName}${given.phoneNumber ? ' (as given)' : ' (from the provider)'}`,
+      `number: ${connected.phoneNumber}, ${connected.phoneName}${input.phoneNumber ? ' (as given)' : ' (from the provider)'}`,
       templates,
-      given.appSecret || given.webhookSecret
+      input.appSecret || input.webhookSecret
         ? 'events: only those that prove the secret are taken'
         : 'events: NOT SIGNED, anyone who knows the address can post them; give --app-secret or --webhook-secret',
       ...checkOfToken(deps.webhookGuide(connected).verifyToken),

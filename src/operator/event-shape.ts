@@ -46,7 +46,7 @@ export const toEventReply = (row: DeadLetterRow) => ({
   wabaAccountId: row.wabaAccountId,
   app: row.app,
   receivedAt: row.receivedAt.toISOString(),
-  // As a stream: a character that is cut in two at the end is left out.
+  // As a stream: a character that is split at the end is left out.
   body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(row.body, { stream: row.body.length < row.bodyBytes }),
   bodyBytes: row.bodyBytes,
 })

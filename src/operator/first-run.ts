@@ -70,12 +70,12 @@ type DemoConfig = Pick<Config, 'dataDir' | 'databaseUrl' | 'sandbox' | 'host' | 
 /** The sandbox may listen elsewhere than it did when the number was connected. */
 async function connectDemoNumber(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const senders = await listSenders(deps.db, companyId)
-  const known = senders.find(({ phoneNumberId }) => phoneNumberId === NUMBER.phoneNumberId)
-  if (known === undefined) {
+  const existing = senders.find(({ phoneNumberId }) => phoneNumberId === NUMBER.phoneNumberId)
+  if (existing === undefined) {
     const access = { accessToken: 'sandbox', apiBaseUrl: sandboxUrl }
     await connectSender(deps, companyId, { provider: DEFAULT_PROVIDER, ...NUMBER, wabaAccountId: ACCOUNT, ...access })
-  } else if (known.apiBaseUrl !== sandboxUrl) {
-    await updateSender(deps, companyId, known.id, { apiBaseUrl: sandboxUrl })
+  } else if (existing.apiBaseUrl !== sandboxUrl) {
+    await updateSender(deps, companyId, existing.id, { apiBaseUrl: sandboxUrl })
   }
 }
 
@@ -96,9 +96,9 @@ async function setUpDemoEmail(deps: OperatorDeps, companyId: number): Promise<vo
 /** The sandbox's receiver gets what the demo's customer writes, signed with a secret that the sandbox knows, too. */
 async function registerDemoReceiver(deps: OperatorDeps, companyId: number, sandboxUrl: string): Promise<void> {
   const receiver = demoReceiver(sandboxUrl)
-  const known = await listCompanyRegistrations(deps, companyId)
-  const stale = known.find(({ name, url }) => name === receiver.name && url !== receiver.url)
-  if (known.length === 0) await createRegistration(deps, companyId, receiver)
+  const existing = await listCompanyRegistrations(deps, companyId)
+  const stale = existing.find(({ name, url }) => name === receiver.name && url !== receiver.url)
+  if (existing.length === 0) await createRegistration(deps, companyId, receiver)
   else if (stale) await updateRegistration(deps, companyId, stale.id, { url: receiver.url })
 }
 

@@ -102,7 +102,7 @@ export async function retryEvent(deps: OperatorDeps, text: string): Promise<void
 
 export const MOST_JOBS_LISTED = 100
 
-/** An id is a job's or a delivery's: those of deliveries begin with a day, and are longer. */
+/** An id is a job's or a delivery's: those of deliveries start with a day, and are longer. */
 const JOB_TABLES = [JOBS, DELIVERIES]
 
 /** Failed jobs of all companies, deliveries among them, the latest first; at most 100. */
@@ -113,7 +113,7 @@ export async function failedJobs(db: Pool): Promise<FailedJob[]> {
 }
 
 /**
- * Starts a failed job of a company anew. Without a company the id has to be that of one job: ids of deliveries may be known in
+ * Starts a failed job of a company again. Without a company the id has to be that of one job: ids of deliveries may be known in
  * several companies.
  * @throws {AppError} 404 for an id that names no failed job, 422 naming the companies that have one
  */

@@ -106,8 +106,8 @@ const withOptional = (command: Command): Command =>
     .option('--daily-limit <number>', 'customers to be written to first within 24 hours', toNumberOrNone)
 
 async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {
-  const { preferred, ...given } = options
-  const body = await withSecrets(withNone(given, NULLABLE), SECRETS, stdin)
+  const { preferred, ...values } = options
+  const body = await withSecrets(withNone(values, NULLABLE), SECRETS, stdin)
   return preferred === true ? { ...body, isPreferred: true } : body
 }
 

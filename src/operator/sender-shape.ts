@@ -200,7 +200,7 @@ export const SenderReply = Type.Object(
 /** `verifyToken`: undefined where the provider makes no handshake, null where it does and no token is set. */
 export type WebhookGuide = { url: string; verifyToken: string | null | undefined; steps: string }
 
-/** A sender without its access token and secrets, with what its provider has to be told. */
+/** A sender without its access token and secrets, with what to set at its provider. */
 export const toSenderReply = (sender: SenderRecord, guide: WebhookGuide) => ({
   channelId: sender.id,
   provider: sender.provider,

@@ -42,7 +42,7 @@ beforeAll(async () => {
     providers: { meta: createMetaProvider({ dispatcher, graphVersion: 'v25.0', timeoutMs: 5_000 }) },
     senders: { listFor: async () => [{ ...access, provider: 'meta', apiBaseUrl }] },
     templates: createTemplateCache(db),
-    tell: () => {},
+    publish: () => {},
     recordEvents: NO_EVENTS,
   }
 })
@@ -59,7 +59,7 @@ afterAll(async () => {
 })
 
 const statuses = async () => (await listTemplates(db, companyId)).map(({ name, status }) => `${name} ${status}`)
-const tell = (name: string, status: 'APPROVED' | 'REJECTED') =>
+const publish = (name: string, status: 'APPROVED' | 'REJECTED') =>
   db.begin((tx) =>
     applyTemplateEvents(tx, [
       {
@@ -77,7 +77,7 @@ const tell = (name: string, status: 'APPROVED' | 'REJECTED') =>
 
 it('does not overwrite a status event that arrived while the list was read, and changes the other templates', async () => {
   await syncTemplates(deps, companyId)
-  duringAnswer = () => tell('one', 'APPROVED')
+  duringAnswer = () => publish('one', 'APPROVED')
   list = list.map((one) => (one.name === 'two' ? { ...one, status: 'REJECTED' } : one))
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one APPROVED', 'two REJECTED'])
@@ -85,7 +85,7 @@ it('does not overwrite a status event that arrived while the list was read, and 
 
 it('keeps a template that an event changed while a list without it was read', async () => {
   await syncTemplates(deps, companyId)
-  duringAnswer = () => tell('one', 'APPROVED')
+  duringAnswer = () => publish('one', 'APPROVED')
   list = list.filter(({ name }) => name === 'two')
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one APPROVED', 'two PENDING'])
@@ -93,7 +93,7 @@ it('keeps a template that an event changed while a list without it was read', as
 
 it('brings what the provider has when the event came before the sync', async () => {
   await syncTemplates(deps, companyId)
-  await tell('one', 'APPROVED')
+  await publish('one', 'APPROVED')
   list = [{ id: 'id-one', name: 'one', status: 'REJECTED' }]
   await syncTemplates(deps, companyId)
   expect(await statuses()).toEqual(['one REJECTED'])
@@ -104,7 +104,7 @@ it('reads the list again when an event about an unknown template arrived while i
   duringAnswer = async () => {
     reads += 1
     if (reads > 1) return
-    await tell('one', 'APPROVED')
+    await publish('one', 'APPROVED')
     list = list.map((one) => (one.name === 'one' ? { ...one, status: 'APPROVED' } : one))
   }
   await syncTemplates(deps, companyId)
@@ -117,7 +117,7 @@ it('reads the list three times at most when each time an unknown template is nam
   let reads = 0
   duringAnswer = async () => {
     reads += 1
-    await tell(`unknown${reads}`, 'APPROVED')
+    await publish(`unknown${reads}`, 'APPROVED')
   }
   await syncTemplates(deps, companyId)
   expect([reads, await statuses()]).toEqual([3, ['one PENDING', 'two PENDING']])
@@ -127,7 +127,7 @@ it('applies an event about a template that a sync is adding in the same moment',
   let told: Promise<unknown> | undefined
   await db.begin(async (tx) => {
     await lockTemplates(tx, companyId, 'WABA1')
-    told = tell('one', 'APPROVED')
+    told = publish('one', 'APPROVED')
     // Not in the transaction, which sees the activity of its first look for ever.
     const waiting = () => db`
       select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()

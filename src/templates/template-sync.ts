@@ -1,7 +1,7 @@
 import type { Pool } from '../db/connect.ts'
 import { serviceUnavailable } from '../errors.ts'
 import { newTemplateId } from '../ids.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import { providerMessage } from '../providers/graph-error.ts'
 import type { Providers, SenderAccess } from '../providers/provider.ts'
 import type { ProviderName } from '../providers/provider-name.ts'
@@ -17,7 +17,7 @@ export type SyncDeps = {
   providers: Providers
   senders: { listFor(companyId: number): Promise<readonly (SenderAccess & { provider: ProviderName })[]> }
   templates: { clear(): void }
-  tell: Tell
+  publish: Publish
   recordEvents: RecordEvents
 }
 
@@ -33,7 +33,7 @@ export async function syncTemplates(deps: SyncDeps, companyId: number): Promise<
   const accounts = new Map(senders.map((sender) => [sender.wabaAccountId, sender]))
   const counts = await Promise.all([...accounts.values()].map((sender) => syncAccount(deps, companyId, sender)))
   deps.templates.clear()
-  deps.tell([{ topic: 'all', companyId }])
+  deps.publish([{ topic: 'all', companyId }])
   return counts.reduce((sum, count) => sum + count, 0)
 }
 

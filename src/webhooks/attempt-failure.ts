@@ -1,7 +1,7 @@
 import { errors } from 'undici'
 import { AddressNotPublic } from './address-guard.ts'
 
-/** Why an attempt ended without a whole answer, in words that the owner of the receiver can act upon. */
+/** Why an attempt ended without a whole answer, as a message that the owner of the receiver can act upon. */
 export type AttemptFailure = { kind: 'unreachable' | 'blocked'; errorMessage: string }
 
 export class DeadlinePassed extends Error {}

@@ -17,7 +17,7 @@ import { createSigners } from './signers.ts'
 const BATCH = 150
 const LANE_CAP = 4
 /**
- * Registrations that are not known to be quick have as many deliveries in flight as may be tried at once, over all processes.
+ * Registrations without a quick history have as many deliveries in flight as may be tried at once, over all processes.
  * The sum bounds the sockets of receivers that hang: an attempt at one lasts 10 s.
  */
 const NARROW = { batch: 16, jobsOfLane: MOST_AT_ONCE, jobs: 2_048 }
@@ -79,11 +79,11 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     if (record === 'not now') return released
     if (record === 'nothing to do') return done
     if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
-    // A database that is away must not turn an attempt that was made into one that is made again.
+    // A database that is away must not lead to a second request of the same attempt.
     const made = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
-    const goOn = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
-    await retryUntilAvailable(() => working.complete(made), { everyMs: COMPLETE_RETRY_MS, goOn })
+    const shouldRetry = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
+    await retryUntilAvailable(() => working.complete(made), { everyMs: COMPLETE_RETRY_MS, shouldRetry })
     logAttempt(working, record)
     return selfCompleted
   } catch (error) {

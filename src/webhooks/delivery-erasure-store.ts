@@ -23,7 +23,7 @@ export async function eraseDeliveries(
     db,
     companyId,
     db`
-      select known.day, known.event, known.event_id, name.erased, known.delivery_ids
+      select existing.day, existing.event, existing.event_id, name.erased, existing.delivery_ids
       from jsonb_to_recordset(${jsonRows(db, wamids)}) as name (wamid text, erased text)
       cross join lateral (
         select envelope.day, envelope.event, envelope.event_id, envelope.delivery_ids
@@ -31,7 +31,7 @@ export async function eraseDeliveries(
         where envelope.company_id = ${companyId} and envelope.event = ${MESSAGE_RECEIVED}
           and envelope.event_id = any (array[name.wamid, name.erased])
         limit 2 -- a message has one envelope; a limit keeps the plan to the key
-      ) as known
+      ) as existing
     `,
   )
 }
@@ -52,9 +52,9 @@ export async function eraseRecordEvents(
     companyId,
     db`
       select
-        known.day, known.event, known.event_id,
-        case when known.event_id like 'erased:%' then known.event_id else 'erased:' || known.event_id end as erased,
-        known.delivery_ids
+        existing.day, existing.event, existing.event_id,
+        case when existing.event_id like 'erased:%' then existing.event_id else 'erased:' || existing.event_id end as erased,
+        existing.delivery_ids
       from unnest(${[...subjects]}::text[]) as subject (id)
       cross join lateral unnest(array[subject.id, 'erased:' || subject.id]) as prefix (id)
       cross join lateral (
@@ -63,7 +63,7 @@ export async function eraseRecordEvents(
         where envelope.company_id = ${companyId} and envelope.event = ${event}
           and envelope.event_id >= prefix.id || '.' and envelope.event_id < prefix.id || '/' -- the next character
         limit ${MAX_EVENTS}
-      ) as known
+      ) as existing
     `,
   )
 }

@@ -11,7 +11,7 @@ export type Delivery = {
   /** The envelope's own id: for `whatsapp.message.received` the wamid. */
   eventId: string
   status: DeliveryStatus
-  /** Of the present round: a redelivery begins another one. */
+  /** Of the present round: a redelivery starts another one. */
   attempts: number
   /** Of the latest attempt; null when the receiver has not answered it. */
   lastStatusCode: number | null
@@ -65,11 +65,11 @@ export const listDeliveriesByIds = (db: Db, companyId: number, ids: readonly num
     companyId,
     db`
       select delivery.*
-      from unnest(${[...ids]}::bigint[]) as given (id)
+      from unnest(${[...ids]}::bigint[]) as input (id)
       cross join lateral (
         select company_id, id, day, registration_id, event, event_id, status, attempts, status_code, created_at, due_at
-        from deliveries known
-        where known.id = given.id and known.company_id = ${companyId} and known.day = (given.id / 1000000000)::integer
+        from deliveries existing
+        where existing.id = input.id and existing.company_id = ${companyId} and existing.day = (input.id / 1000000000)::integer
         limit 1
       ) as delivery
     `,

@@ -85,7 +85,7 @@ const LogQuery = Type.Object({
 
 const Redeliver = Type.Object(
   {
-    since: Type.String({ format: 'date-time', description: 'The begin of the time range.' }),
+    since: Type.String({ format: 'date-time', description: 'The start of the time range.' }),
     until: Type.Optional(
       Type.String({ format: 'date-time', description: 'The end of the time range, by default now.' }),
     ),

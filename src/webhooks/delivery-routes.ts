@@ -75,7 +75,7 @@ const DeliveryDetailsRecord = Type.Object(
       Type.Object({
         id: Type.Integer({ description: 'The id of the attempt, by which `redeliver` repeats the delivery.' }),
         attempt: Type.Integer(),
-        round: Type.Integer({ description: 'Counts from 1; each redelivery begins another round.' }),
+        round: Type.Integer({ description: 'Counts from 1; each redelivery starts another round.' }),
         statusCode: nullableInteger('The status of the answer.'),
         response: nullableText('The body of the answer.'),
         errorMessage: nullableText('Why the attempt failed.'),
@@ -110,7 +110,7 @@ const DeliveryDetailsRecord = Type.Object(
 const ListQuery = Type.Object({
   ...beforeQuery(PAGE),
   status: Type.Optional(Type.Enum([...DELIVERY_STATUSES])),
-  since: Type.Optional(Type.String({ format: 'date-time', description: 'The begin of the time range.' })),
+  since: Type.Optional(Type.String({ format: 'date-time', description: 'The start of the time range.' })),
   until: Type.Optional(Type.String({ format: 'date-time', description: 'The end of the time range.' })),
 })
 
@@ -147,7 +147,7 @@ export function deliveryRoutes(deps: DeliveryRoutesDeps): FastifyPluginAsyncType
         const { id } = await getRegistrationRow(deps, caller.companyId, parseId(params.id))
         const { before, limit } = parseBefore(query, PAGE)
         const range = { since: timeOf(query.since, 'since'), until: timeOf(query.until, 'until') }
-        // One more than asked for tells whether another page follows.
+        // One more than requested shows whether another page follows.
         const filter = { ...range, status: query.status, before, limit: limit + 1 }
         const rows = await listDeliveries(deps.db, caller.companyId, id, filter)
         const data = rows.slice(0, limit)

@@ -24,5 +24,5 @@ export const DELIVERIES: JobTable = {
   openPartitions: openDays,
 }
 
-/** The lane of a registration: an id may be known in two companies. */
+/** The lane of a registration: two companies may have registrations of the same id. */
 export const deliveryLaneOf = (companyId: number, registrationId: number): string => `${companyId}.${registrationId}`

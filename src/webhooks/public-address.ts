@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
 
-/** Names that never lead to a public receiver, whatever a resolver answers. */
+/** Names that never lead to a public receiver, for any answer of a resolver. */
 const LOCAL_NAMES = ['localhost', 'local', 'internal', 'localdomain', 'home.arpa']
 const LOCAL_NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b:1::/48')
 const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3')

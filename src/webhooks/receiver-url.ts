@@ -9,7 +9,7 @@ export type ReceiverRules = { allowPrivate: boolean }
 /**
  * The fault of a receiver's address as far as its text shows it (decisions: section 10), or undefined. The IP address
  * of a name is checked where the socket opens. A fragment is refused and not dropped: it would never reach the
- * receiver, and the record answers the address as it was given.
+ * receiver, and the record has the address as the request has it.
  */
 export function receiverUrlFault(text: string, rules: ReceiverRules): string | undefined {
   // The parser drops tabs and line ends and trims blanks: the stored address would not be the one that is called.
@@ -23,7 +23,7 @@ export function receiverUrlFault(text: string, rules: ReceiverRules): string | u
   return undefined
 }
 
-/** Whether the host of a parsed URL is public as far as it shows: a literal address fully, a name by its words. */
+/** Whether the host of a parsed URL is public as far as it shows: a literal address fully, a name by its labels. */
 export function isPublicHost(hostname: string): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(host) === 0 ? isPublicName(host) : isPublicAddress(host)

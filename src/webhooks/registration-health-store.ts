@@ -65,7 +65,7 @@ export async function readHealth(db: Db, companyId: number): Promise<Map<number,
   return new Map(rows.map(({ id, ...health }) => [id, health]))
 }
 
-/** The times of the last success and the last failure of `registration`, as stored or as the last days of the log tell. */
+/** The times of the last success and the last failure of `registration`, as stored or as the last days of the log show. */
 const latestAttempts = (db: Db, days: number) => db`
   select
     greatest(
@@ -133,7 +133,7 @@ export type PauseFacts = {
   id: number
   /** Since when it is active without a success. */
   quietSince: Date
-  /** Dead letters since then, counted up to the given number. */
+  /** Dead letters since then, counted up to a limit. */
   deadLetters: number
 }
 

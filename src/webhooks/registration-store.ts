@@ -100,7 +100,7 @@ export async function listRegistrations(db: Db, companyId: number): Promise<Regi
 }
 
 /**
- * Changes only what is given; `secret: null` removes the secret. Its row lock waits for attempts that are just
+ * Changes the members of the input; `secret: null` removes the secret. Its row lock waits for attempts that are just
  * beginning (`startAttempts`), so that none begins once this has committed.
  */
 export async function updateRegistrationRow(

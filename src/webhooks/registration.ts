@@ -103,7 +103,7 @@ export async function getRegistrationRow(
 /**
  * Changes only what the request carries; a new secret replaces the old at once, null removes it; a header with the value `…`
  * keeps its value. Once this has
- * answered with `inactive`, no attempt begins any more.
+ * answered with `inactive`, no attempt starts any more.
  */
 export async function updateRegistration(
   deps: RegistrationDeps & { db: Pool },
@@ -141,7 +141,7 @@ async function change(
   return toRegistration(deps, updated)
 }
 
-/** Soft-deletes; once this has answered, no attempt begins any more. */
+/** Soft-deletes; once this has answered, no attempt starts any more. */
 export async function removeRegistration(
   deps: Pick<RegistrationDeps, 'db'>,
   companyId: number,

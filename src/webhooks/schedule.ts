@@ -29,6 +29,6 @@ function demandedWait({ statusCode, retryAfterSeconds }: FailedOutcome): number 
 export const expiredMessage = (hours: number): string =>
   `expired: not delivered within ${hours} ${hours === 1 ? 'hour' : 'hours'}`
 
-/** The words of a dead letter's last log row. */
+/** The message of a dead letter's last log row. */
 export const deadLetterMessage = (errorMessage: string | null): string =>
   `dead-lettered after ${MAX_ATTEMPTS} attempts: ${errorMessage ?? 'the last attempt failed'}`

@@ -20,8 +20,8 @@ export function createHeaderOpener(decrypt: (sealed: string) => string): HeaderO
   const kept = new LRUCache<string, readonly StaticHeader[]>({ max: MOST_KEPT })
   return (sealed) => {
     if (sealed === null) return []
-    const known = kept.get(sealed)
-    if (known !== undefined) return known
+    const existing = kept.get(sealed)
+    if (existing !== undefined) return existing
     const headers = openHeaders(sealed, decrypt)
     kept.set(sealed, headers)
     return headers

@@ -15,8 +15,8 @@ export type Signers = (sealed: string) => Signer
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
   const kept = new LRUCache<string, Signer>({ max: MOST_KEPT })
   return (sealed) => {
-    const known = kept.get(sealed)
-    if (known !== undefined) return known
+    const existing = kept.get(sealed)
+    if (existing !== undefined) return existing
     const signer = createSigner(cipher.decrypt(sealed))
     kept.set(sealed, signer)
     return signer

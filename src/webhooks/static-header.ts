@@ -53,7 +53,7 @@ export function staticHeaderFaults(headers: readonly unknown[], serviceName: str
     if (name === undefined) return []
     const path = `headers[${index}].key`
     if (isReservedHeader(name, serviceName)) return [{ path, message: `must not be ${name}: it is set by the service` }]
-    if (seen.has(name.toLowerCase())) return [{ path, message: `must not name ${name} a second time` }]
+    if (seen.has(name.toLowerCase())) return [{ path, message: `must not name ${name} twice` }]
     seen.add(name.toLowerCase())
     return []
   })

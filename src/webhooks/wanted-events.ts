@@ -7,7 +7,7 @@ const REFRESH_MS = 1_000
 export type WantedEvents = {
   /** Whether an active registration of the company names the event, by what was read last. */
   has(companyId: number, event: string): boolean
-  /** Reads again which events are wanted: a change that was committed before is known afterwards. */
+  /** Reads again which events are subscribed to, with every change that was committed before. */
   refresh(): Promise<void>
   /** Reads now and then once a second, until the result is called. */
   start(): () => void
@@ -18,11 +18,11 @@ export type WantedEvents = {
  * registration of this process counts at once, one of another process within a second.
  */
 export function createWantedEvents(db: Db, onFailure: (error: unknown) => void): WantedEvents {
-  let wanted = new Map<number, ReadonlySet<string>>()
+  let requested = new Map<number, ReadonlySet<string>>()
   let last: Promise<void> = Promise.resolve()
   const read = async () => {
     const rows = await listWantedEvents(db)
-    wanted = new Map(rows.map(({ companyId, events }) => [companyId, new Set(events)]))
+    requested = new Map(rows.map(({ companyId, events }) => [companyId, new Set(events)]))
   }
   // One after the other: an older answer never replaces a newer one.
   const refresh = () => {
@@ -30,7 +30,7 @@ export function createWantedEvents(db: Db, onFailure: (error: unknown) => void):
     return last
   }
   return {
-    has: (companyId, event) => wanted.get(companyId)?.has(event) ?? false,
+    has: (companyId, event) => requested.get(companyId)?.has(event) ?? false,
     refresh,
     start: () => {
       void refresh()

@@ -14,8 +14,8 @@ import { registerMailGauge } from '../emails/mail-metric.ts'
 import type { ApiKeys } from '../http/authenticate.ts'
 import type { Stopping } from '../http/stopping.ts'
 import { createSecretCache, type SecretCache } from '../inbound/ingest/secret-cache.ts'
-import { createTell } from '../live/tell.ts'
-import type { Tell } from '../live-change.ts'
+import { createPublish } from '../live/publish.ts'
+import type { Publish } from '../live-change.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { createMediaSigner } from '../media/media-signer.ts'
@@ -60,7 +60,7 @@ export type Dependencies = {
   readMetrics?: (() => Promise<string>) | undefined
 }
 
-/** The dependencies that all features of one process share: a change in one is known to all of them at once. */
+/** The dependencies that all features of one process share: a change in one reaches all of them at once. */
 export type Deps = Dependencies & {
   /** For requests: shared fairly among companies. */
   db: Pool
@@ -82,7 +82,7 @@ export type Deps = Dependencies & {
   /** The only component that calls receivers of companies. */
   receiver: ReceiverClient
   /** Tells the live streams of all processes what was committed. */
-  tell: Tell
+  publish: Publish
   /** Raw events were stored. */
   eventsStored: Signal
   /** Emails were accepted. */
@@ -131,7 +131,7 @@ export function createDeps(dependencies: Dependencies): Deps {
       allowPrivate: dependencies.config.webhookAllowPrivate,
       clock: dependencies.clock,
     }),
-    tell: createTell(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
+    publish: createPublish(dependencies.db, (error) => dependencies.log.debug({ reason: String(error) }, 'live.lost')),
     eventsStored: createSignal(),
     emailsAccepted: createSignal(),
     deliveriesDue: createSignal(),

@@ -51,7 +51,7 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
       events,
       alsoCommit: (tx) => events.publish(tx, [unsubscribed]),
     })
-    deps.tell(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
+    deps.publish(contacts.map(({ id }) => ({ topic: 'contact', companyId, id })))
   }
   return {
     ...deps,

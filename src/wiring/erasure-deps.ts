@@ -13,7 +13,7 @@ const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
 
 /** The dependencies of an erasure. Its job starts only when the request, which erases first, must have ended. */
-export const createErasureDeps = (deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'tell'>): EraseDeps => ({
+export const createErasureDeps = (deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish'>): EraseDeps => ({
   db: deps.db,
   blobStore: deps.blobStore,
   cipher: deps.cipher,
@@ -23,7 +23,7 @@ export const createErasureDeps = (deps: Pick<Deps, 'db' | 'blobStore' | 'cipher'
     await enqueueJobs(tx, [job])
   },
   endEmailJobs: (companyId, emailIds) => hastenJobs(deps.db, companyId, EMAIL_SEND, emailLane(companyId), emailIds),
-  onPass: (companyId) => deps.tell([{ topic: 'all', companyId }]),
+  onPass: (companyId) => deps.publish([{ topic: 'all', companyId }]),
   onFailure: (error) => deps.log.error({ reason: String(error) }, 'erasure.interrupted'),
 })
 

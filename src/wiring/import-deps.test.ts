@@ -30,7 +30,7 @@ test('an import that meets locks ten times and more is not given up', async () =
     blobStore,
     config: readConfig({}),
     metrics: createMetrics(),
-    tell: () => {},
+    publish: () => {},
     recordEvents: NO_EVENTS,
   })
   const run = (attempts: number) =>

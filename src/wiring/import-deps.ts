@@ -30,12 +30,12 @@ export const createImportDeps = (deps: Pick<Deps, 'db' | 'blobStore'>): ImportDe
 
 /** The job that runs imports. An import that fails ten times is marked as failed, with the reason. */
 export function importKind(
-  allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'tell' | 'recordEvents'>,
+  allDeps: Pick<Deps, 'db' | 'blobStore' | 'config' | 'metrics' | 'publish' | 'recordEvents'>,
 ): SingleKind {
-  const onProgress = (companyId: number, id: number) => allDeps.tell([{ topic: 'import', companyId, id }])
+  const onProgress = (companyId: number, id: number) => allDeps.publish([{ topic: 'import', companyId, id }])
   /** A reset stands for all contacts of the slice. */
   const onEnd = (companyId: number, id: number) =>
-    allDeps.tell([
+    allDeps.publish([
       { topic: 'import', companyId, id },
       { topic: 'all', companyId },
     ])
@@ -70,7 +70,7 @@ export function importKind(
 
 /** Imports on the command line: worked off by the command itself, beside a service that may be running. */
 export const createImportVerbs = (
-  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'tell' | 'recordEvents'>,
+  deps: Pick<Deps, 'db' | 'workerDb' | 'blobStore' | 'config' | 'log' | 'metrics' | 'publish' | 'recordEvents'>,
 ): ImportVerbs => ({
   take: (companyId, format, body) => receiveImport(createImportDeps(deps), companyId, format, body, null),
   read: (companyId, id) => getImport(deps.db, companyId, id),

@@ -14,7 +14,7 @@ import type { Deps } from './deps.ts'
 /** The live streams of this process, which read changed records through their company's share of the pool. */
 export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
   const { db, pool, clock, log } = deps
-  const inTurn =
+  const withCompanySlot =
     <Rest extends unknown[], Found>(read: (companyId: number, ...rest: Rest) => Promise<Found>) =>
     (companyId: number, ...rest: Rest) =>
       onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => read(companyId, ...rest))
@@ -23,29 +23,31 @@ export function createLiveHub(deps: Deps, mediaAddress: MediaAddress): Hub {
     clock,
     onFailure: (error) => log.warn({ reason: String(error) }, 'live.failed'),
     readers: {
-      conversation: inTurn(async (companyId, ids) => {
+      conversation: withCompanySlot(async (companyId, ids) => {
         const rows = await listConversationsByIds(db, companyId, ids)
         return rows.map((row) => toConversationRecord(row, clock.now()))
       }),
-      message: inTurn(async (companyId, ids) => {
+      message: withCompanySlot(async (companyId, ids) => {
         const rows = await listMessagesByIds(db, companyId, ids)
         return rows.map((row) => ({
           chatId: row.conversationId,
           message: toMessageRecord(row, companyId, mediaAddress),
         }))
       }),
-      contact: inTurn(async (companyId, ids) => {
+      contact: withCompanySlot(async (companyId, ids) => {
         const contacts = await listContactsByIds(db, companyId, ids)
         const living = new Set(contacts.map(({ id }) => id))
         const deleted = ids.filter((id) => !living.has(id)).map((id) => ({ id, deleted: true }))
         return [...contacts.map((contact) => toContactReply(companyId, contact)), ...deleted]
       }),
-      delivery: inTurn(async (companyId, ids) => (await listDeliveriesByIds(db, companyId, ids)).map(toDeliveryRecord)),
-      import: inTurn(async (companyId, ids) => {
+      delivery: withCompanySlot(async (companyId, ids) =>
+        (await listDeliveriesByIds(db, companyId, ids)).map(toDeliveryRecord),
+      ),
+      import: withCompanySlot(async (companyId, ids) => {
         const found = await Promise.all(ids.map((id) => findImport(db, companyId, id)))
         return found.flatMap((one) => (one === undefined ? [] : [toListedImport(one)]))
       }),
-      conversationsOf: inTurn((companyId, ids, limit) => listConversationIdsOf(db, companyId, ids, limit)),
+      conversationsOf: withCompanySlot((companyId, ids, limit) => listConversationIdsOf(db, companyId, ids, limit)),
     },
   })
 }

@@ -15,7 +15,7 @@ const DELIVERIES = ['delivered', 'failed', 'dead', 'expired']
 const IMPORTS = ['completed', 'failed']
 const SEVERITIES: readonly AccountEvent['severity'][] = ['info', 'warning', 'critical']
 
-/** Lets every label set begin at 0: a count that begins at 1 has no increase that an alert could see. */
+/** Starts every label set at 0: a count that starts at 1 has no increase that an alert could see. */
 export function startAtZero(metrics: Metrics, providers: readonly string[]): void {
   for (const provider of providers) {
     for (const outcome of Object.keys(SENDS)) metrics.sends.inc({ provider, outcome }, 0)

@@ -26,7 +26,7 @@ export function createOperatorDeps(deps: Deps): OperatorDeps {
     onSendersChanged: (companyId) => {
       deps.senders.drop(companyId)
       deps.senderSecrets.drop()
-      deps.tell([{ topic: 'all', companyId }])
+      deps.publish([{ topic: 'all', companyId }])
     },
     onUnchecked: (reason) => deps.log.warn({ reason }, 'sender.not_checked'),
     webhookGuide: (sender) => {

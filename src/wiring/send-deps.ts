@@ -1,6 +1,6 @@
 import { withTimeout } from '../http/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/record-answers.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import { recordMedia } from '../media/copy-media.ts'
 import type { CompletedSend } from '../messages/complete-store.ts'
 import type { Send } from '../messages/decide-sends.ts'
@@ -29,16 +29,16 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
     // The steps before may have taken long, and the batch is of many companies: its statement does not ask.
     await deps.requireOpen(send.companyId)
     const prepared = await prepareSend(send)
-    if (prepared.refusal === null) tellSent(deps.tell, send.companyId, prepared)
+    if (prepared.refusal === null) publishSent(deps.publish, send.companyId, prepared)
     return prepared
   }
   const complete = async (send: CompletedSend) => {
     await completeSend(send)
-    deps.tell([{ topic: 'message', companyId: send.companyId, id: send.messageId }])
+    deps.publish([{ topic: 'message', companyId: send.companyId, id: send.messageId }])
   }
   const onIncomplete = (error: unknown) => log.error({ reason: String(error) }, 'send.incomplete')
 
-  /** The caller was told that nothing was sent, and nothing is. */
+  /** The caller got the answer that nothing was sent, and nothing is. */
   const giveUp = async ({ companyId, dailyLimit, idempotencyId }: Send, prepared: PreparedSend) => {
     if (prepared.refusal !== null) return
     const { messageId } = prepared
@@ -72,8 +72,8 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   }
 }
 
-const tellSent = (tell: Tell, companyId: number, sent: { conversationId: number; messageId: number }): void =>
-  tell([
+const publishSent = (publish: Publish, companyId: number, sent: { conversationId: number; messageId: number }): void =>
+  publish([
     { topic: 'message', companyId, id: sent.messageId },
     { topic: 'conversation', companyId, id: sent.conversationId },
   ])

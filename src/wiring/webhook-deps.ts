@@ -12,19 +12,19 @@ import type { Deps } from './deps.ts'
 export function createWebhookDeps(deps: Deps): RegistrationRoutesDeps & DeliveryLogRoutesDeps {
   const { serviceName, webhookAllowPrivate } = deps.config
   const rules = { serviceName, allowPrivate: webhookAllowPrivate }
-  const tell = (companyId: number) => deps.tell([{ topic: 'all', companyId }])
+  const publish = (companyId: number) => deps.publish([{ topic: 'all', companyId }])
   const onChanged = async (companyId: number) => {
-    tell(companyId)
+    publish(companyId)
     await deps.wantedEvents.refresh()
   }
   const onEnqueued = (companyId: number) => {
     deps.deliveriesDue.raise()
-    tell(companyId)
+    publish(companyId)
   }
   return { ...deps, serviceName, rules, onEnqueued, onChanged }
 }
 
-/** The deliverer of this process: counts its attempts in the metrics and tells live streams of them. */
+/** The deliverer of this process: counts its attempts in the metrics and publishes them to live streams. */
 export function createMeasuredDeliverer(deps: Deps): Deliverer {
   const { config, metrics } = deps
   return createDeliverer({
@@ -33,11 +33,11 @@ export function createMeasuredDeliverer(deps: Deps): Deliverer {
     serviceName: config.serviceName,
     random: Math.random,
     onAttempt: ({ companyId, deliveryId, next, durationMs }) => {
-      deps.tell([{ topic: 'delivery', companyId, id: deliveryId }])
+      deps.publish([{ topic: 'delivery', companyId, id: deliveryId }])
       metrics.deliveries.inc({ outcome: next instanceof Date ? 'failed' : next })
       metrics.deliverySeconds.observe(durationMs / 1000)
     },
-    onSkipped: (jobs) => deps.tell(jobs.flatMap(toLiveChange)),
+    onSkipped: (jobs) => deps.publish(jobs.flatMap(toLiveChange)),
   })
 }
 
@@ -49,11 +49,11 @@ export const createEndDeps = (deps: Deps): EndDeps => ({
   onExpired: (deliveries) => {
     deps.metrics.deliveries.inc({ outcome: 'expired' }, deliveries.length)
     deps.log.warn({ deliveries: deliveries.length }, 'delivery.expired')
-    deps.tell(deliveries.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })))
+    deps.publish(deliveries.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })))
   },
   onPaused: ({ companyId, id }) => {
     deps.log.warn({ companyId, registrationId: id }, 'registration.paused')
-    deps.tell([{ topic: 'all', companyId }])
+    deps.publish([{ topic: 'all', companyId }])
   },
 })
 

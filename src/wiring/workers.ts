@@ -34,7 +34,7 @@ const SWEEP_MS = 30_000
 /** How often workers look for one that froze in the middle of a statement, and after what time it counts as frozen. */
 const STUCK_CHECK_MS = 5_000
 const STUCK_AFTER_SECONDS = 8
-/** How long statuses wait at most that came before their message was known. */
+/** The longest wait of statuses that came before their message. */
 const APPLY_WAITING_MS = 2_000
 /** Partitions of deliveries are made and dropped so often; a drop that found no lock is tried again by the next run. */
 const DELIVERY_DAYS_MS = 60_000
@@ -73,7 +73,7 @@ export function startWorkers(deps: Deps): Workers {
       return () => {
         if (accepted) jobs.dispatch(leased, accepted)
         if (waiting.length > 0) jobs.wake(DELIVER)
-        deps.tell([
+        deps.publish([
           ...leased.flatMap(toLiveChange),
           ...waiting.map(({ companyId, deliveryId: id }): LiveChange => ({ topic: 'delivery', companyId, id })),
         ])
@@ -120,7 +120,7 @@ const startSweeps = (deps: Deps, stopping: AbortSignal) => [
   repeatedly(deps, SWEEP_MS, () => sweep(deps, stopping)),
   repeatedly(deps, STUCK_CHECK_MS, () => endStuckSessions(deps.db, STUCK_AFTER_SECONDS)),
   repeatedly(deps, APPLY_WAITING_MS, async () =>
-    tellOfMessages(deps, await applyWaitingStatuses(deps, deps.clock.now())),
+    publishMessages(deps, await applyWaitingStatuses(deps, deps.clock.now())),
   ),
   repeatedly(deps, DELIVERY_DAYS_MS, () => maintainDeliveryDays(deps.workerDb, deps.config.deliveryLogDays)),
   repeatedly(deps, DELIVERY_ENDS_MS, () => endDeliveries(createEndDeps(deps), stopping)),
@@ -128,8 +128,8 @@ const startSweeps = (deps: Deps, stopping: AbortSignal) => [
   repeatedly(deps, STATISTICS_MS, () => analyzeGrownTables(deps.db)),
 ]
 
-const tellOfMessages = ({ tell }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
-  tell(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
+const publishMessages = ({ publish }: Deps, messages: readonly { companyId: number; id: number }[]): void =>
+  publish(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
 
 /** The other kinds of job, one entry each. */
 function jobKinds(deps: Deps): JobKind[] {
@@ -163,7 +163,7 @@ function jobKinds(deps: Deps): JobKind[] {
 /** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
 async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {
   const { db, blobStore, cipher, eventsStored } = deps
-  tellOfMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))
+  publishMessages(deps, await completeAbandoned(db, ABANDONED_AFTER_SECONDS))
   const requeued = await db.begin((tx) => requeueMissedEvents({ decrypt: cipher.decrypt, events: eventReader }, tx))
   if (requeued > 0) eventsStored.raise()
   await sweepLists({ db, blobStore })

@@ -72,7 +72,7 @@ export abstract class Operations {
     return this.open({ method: 'GET', path: '/public/v1/events', params }, options)
   }
 
-  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will tell. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
+  /** Send a WhatsApp message. Sends a text, a template or a media message, chosen by `type`.  Text, media and MARKETING templates need an open 24-hour window: the customer wrote to this sender less than 24 hours ago. UTILITY and AUTHENTICATION templates may be sent at any time. A recipient that is no contact yet becomes one.  `success` means that the provider accepted the message. Its later status is in the conversation's messages. After 503 `service_unavailable` nothing was sent and the request may be repeated; after 503 `send_outcome_unknown` it may have been sent, and only its status will show it. With an `Idempotency-Key` a repeated request never sends twice.  Parley keeps to the throughput that the provider allows: a number of messages per second for each sender (80 by default), and to one customer 45 at once, then one every 6 seconds. A message whose slot is at most 5 seconds away waits for it. Otherwise the answer is 429 with `retry_after`, and nothing is written. */
   sendWhatsAppMessage(body: SendRequest, options?: RequestOptions): Promise<SendReply> {
     return this.call({ method: 'POST', path: '/public/v1/templates/whatsapp/send', json: body }, options)
   }
@@ -241,7 +241,7 @@ export abstract class Operations {
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 25. */
     limit?: number
     status?: "pending" | "delivered" | "dead" | "skipped"
-    /** The begin of the time range. */
+    /** The start of the time range. */
     since?: string
     /** The end of the time range. */
     until?: string

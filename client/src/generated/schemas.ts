@@ -321,7 +321,7 @@ export type DeliveryDetails = {
     /** The id of the attempt, by which `redeliver` repeats the delivery. */
     id: number
     attempt: number
-    /** Counts from 1; each redelivery begins another round. */
+    /** Counts from 1; each redelivery starts another round. */
     round: number
     /** The status of the answer. */
     statusCode: number | null
@@ -881,7 +881,7 @@ export type RateLimitExceeded = {
 export type ReceiverUrl = string
 
 export type Redelivery = {
-  /** The begin of the time range. */
+  /** The start of the time range. */
   since: string
   /** The end of the time range, by default now. */
   until?: string

@@ -63,30 +63,30 @@ export const ImportReplyShape = Type.Intersect(
 
 /** An import with its first refused rows, and the columns of the file that mean nothing. */
 export const toImportReply = (
-  given: ContactImport,
+  list: ContactImport,
   refusals: readonly Refusal[],
   ignored?: readonly string[],
 ): Static<typeof ImportReplyShape> => ({
-  id: given.id,
-  status: given.status,
-  failure: given.failure,
-  format: given.format,
-  rows: given.rows,
-  rows_read: rowsRead(given),
-  created: given.created,
-  updated: given.updated,
-  unchanged: given.unchanged,
-  refused: given.refused,
+  id: list.id,
+  status: list.status,
+  failure: list.failure,
+  format: list.format,
+  rows: list.rows,
+  rows_read: rowsRead(list),
+  created: list.created,
+  updated: list.updated,
+  unchanged: list.unchanged,
+  refused: list.refused,
   refusals: refusals.map(({ line, reason }) => ({ line, reason })),
   ...(ignored !== undefined && { ignored_columns: [...ignored] }),
-  created_at: given.createdAt.toISOString(),
-  started_at: given.startedAt?.toISOString() ?? null,
-  ended_at: given.endedAt?.toISOString() ?? null,
+  created_at: list.createdAt.toISOString(),
+  started_at: list.startedAt?.toISOString() ?? null,
+  ended_at: list.endedAt?.toISOString() ?? null,
 })
 
 /** An import as lists show it, without refused rows and columns. */
-export function toListedImport(given: ContactImport): Static<typeof ListedImportShape> {
-  const { refusals, ignored_columns, ...listed } = toImportReply(given, [])
+export function toListedImport(list: ContactImport): Static<typeof ListedImportShape> {
+  const { refusals, ignored_columns, ...listed } = toImportReply(list, [])
   return listed
 }
 

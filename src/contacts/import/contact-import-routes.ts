@@ -8,7 +8,7 @@ import { beforeQuery, parseBefore } from '../../http/paging.ts'
 import { fileContent, pathId, Success } from '../../http/shapes.ts'
 import { streamParts } from '../../http/stream-parts.ts'
 import { parseId } from '../../ids.ts'
-import type { Tell } from '../../live-change.ts'
+import type { Publish } from '../../live-change.ts'
 import { exportContacts, type ListFormat } from '../export/contact-export.ts'
 import {
   cancelImport,
@@ -57,7 +57,7 @@ const listOf = (example: string) => ({
 const ImportBody = { content: { 'text/csv': listOf(CSV_EXAMPLE), 'application/x-ndjson': listOf(NDJSON_EXAMPLE) } }
 
 /** Lists of contacts, in and out (additive to the specification): docs/contacts.md describes the formats. */
-export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyPluginAsyncTypebox {
+export function contactImportRoutes(deps: ImportDeps & { publish: Publish }): FastifyPluginAsyncTypebox {
   return async (app) => {
     const lists = new WeakMap<FastifyRequest, ReceivedList>()
     for (const format of FORMATS) {
@@ -100,7 +100,7 @@ export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyP
         const receipt = await queueList(deps, companyId, list, (tx, received) =>
           completeKey(tx, request, reply, 202, toAnswer(received)),
         )
-        deps.tell([{ topic: 'import', companyId, id: receipt.started.id }])
+        deps.publish([{ topic: 'import', companyId, id: receipt.started.id }])
         return reply.code(202).send(toAnswer(receipt))
       },
     )
@@ -144,7 +144,7 @@ export function contactImportRoutes(deps: ImportDeps & { tell: Tell }): FastifyP
         const { companyId } = request.caller
         const id = importId(request.params.id)
         await cancelImport(deps.db, companyId, id)
-        deps.tell([{ topic: 'import', companyId, id }])
+        deps.publish([{ topic: 'import', companyId, id }])
         return { success: true as const }
       },
     )

@@ -39,13 +39,13 @@ const columns = (db: Db) => db`
 export async function insertImport(
   db: Db,
   companyId: number,
-  given: { format: ContactImport['format']; storageKey: string; clientId: string | null },
+  input: { format: ContactImport['format']; storageKey: string; clientId: string | null },
 ): Promise<number> {
   const [created] = await db<{ id: number }[]>`
     insert into contact_imports (
       company_id, format, storage_key, client_id, status, columns, size_bytes, rows, read_bytes, read_lines
     )
-    values (${companyId}, ${given.format}, ${given.storageKey}, ${given.clientId}, 'receiving', '{}', 0, 0, 0, 0)
+    values (${companyId}, ${input.format}, ${input.storageKey}, ${input.clientId}, 'receiving', '{}', 0, 0, 0, 0)
     returning id
   `
   if (created === undefined) throw new Error('The import was not recorded')

@@ -10,11 +10,11 @@ const REFUSALS_AT_ONCE = 1_000
  * The refused rows in the format of the list, in parts: CSV with line and reason before the row as it came, or its object
  * with `line` and `reason` at its end. The import passes both over.
  */
-export async function* writeRefused(db: Db, companyId: number, given: ContactImport): AsyncGenerator<string> {
-  const isCsv = given.format === 'csv'
-  if (isCsv) yield toCsvRow(['line', 'reason', ...given.columns])
+export async function* writeRefused(db: Db, companyId: number, list: ContactImport): AsyncGenerator<string> {
+  const isCsv = list.format === 'csv'
+  if (isCsv) yield toCsvRow(['line', 'reason', ...list.columns])
   for (let after = 0; ; ) {
-    const refusals = await readRefusals(db, companyId, given.id, after, REFUSALS_AT_ONCE)
+    const refusals = await readRefusals(db, companyId, list.id, after, REFUSALS_AT_ONCE)
     if (refusals.length > 0) yield refusals.map(isCsv ? toRefusedRow : toRefusedLine).join('')
     const last = refusals.at(-1)
     if (last === undefined || refusals.length < REFUSALS_AT_ONCE) return

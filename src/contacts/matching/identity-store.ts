@@ -51,12 +51,12 @@ export async function readMatches(
 ): Promise<readonly Match[] | undefined> {
   const company = anyCompany(tx, companyId)
   const rows = await tx<(Match & { isChanged: boolean })[]>`
-    with given as materialized (
+    with item as materialized (
       select *
-      from jsonb_to_recordset(${jsonRows(tx, named.map(toNamedRow))}) as given (email_key text, phone text, id bigint)
+      from jsonb_to_recordset(${jsonRows(tx, named.map(toNamedRow))}) as item (email_key text, phone text, id bigint)
     ),
     phone as materialized (
-      select given.phone as identity, count(*) as names from given where given.phone is not null group by given.phone
+      select item.phone as identity, count(*) as names from item where item.phone is not null group by item.phone
     ),
     customer as materialized (${customersOfPhones(tx, companyId)}),
     direct as materialized (${contactsByEmailIdOrCustomer(tx, companyId)}),
@@ -97,8 +97,8 @@ const customersOfPhones = (tx: Db, companyId: number) => tx`
   from (
     select distinct customers.contact_id
     from phone
-    cross join lateral find_customer(${anyCompany(tx, companyId)}, phone.identity) as known
-    join customers on (customers.company_id, customers.id) = (${anyCompany(tx, companyId)}, known.customer_id)
+    cross join lateral find_customer(${anyCompany(tx, companyId)}, phone.identity) as existing
+    join customers on (customers.company_id, customers.id) = (${anyCompany(tx, companyId)}, existing.customer_id)
   ) as led
   cross join lateral (
     select customer_identities.identity
@@ -112,8 +112,8 @@ const customersOfPhones = (tx: Db, companyId: number) => tx`
 `
 
 const contactsByEmailIdOrCustomer = (tx: Db, companyId: number) => tx`
-  select known.id
-  from (select distinct email_key from given where email_key is not null) as email
+  select existing.id
+  from (select distinct email_key from item where email_key is not null) as email
   cross join lateral (
     select contacts.id
     from contacts
@@ -121,9 +121,9 @@ const contactsByEmailIdOrCustomer = (tx: Db, companyId: number) => tx`
       and ${emailPlace(tx)} = email.email_key
       and contacts.deleted_at is null
     limit 1
-  ) as known
+  ) as existing
   union
-  select id from given where id is not null
+  select id from item where id is not null
   union
   select contact_id from customer
 `

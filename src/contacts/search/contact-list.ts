@@ -45,18 +45,18 @@ export type ContactPage = {
 export async function listContacts(db: Db, companyId: number, request: ContactListRequest): Promise<ContactPage> {
   const terms = searchTerms(request.search)
   const found = await count(db, companyId, terms)
-  const stretch = toStretch(request, found)
+  const range = toRange(request, found)
   // Newest first, the page is among the contacts that were counted.
   const isCounted = found.isExact || request.sort === '-created_at'
-  const isPastEnd = isCounted && request.cursor === undefined && stretch.skipped >= found.total
+  const isPastEnd = isCounted && request.cursor === undefined && range.skipped >= found.total
   const { column } = parseSort(request.sort)
-  const page = { ...stretch, terms, column, method: found.method, cursor: request.cursor }
+  const page = { ...range, terms, column, method: found.method, cursor: request.cursor }
   const rows = isPastEnd ? [] : await readContactPage(db, companyId, page)
   const mayGoOn = terms.length > 0 && found.method === 'walk' && !found.isExact && rows.length <= request.limit
   const end = mayGoOn ? await findWalkEnd(db, companyId, page) : undefined
-  const { contacts, ...around } = cut(request, rows, stretch.isTurned, found, end !== undefined)
+  const { contacts, ...around } = toPage(request, rows, range.isReversed, found, end !== undefined)
   const [first, last] = [contacts.at(0), contacts.at(-1)].map((one) => one && { value: one.place, id: one.id })
-  const [previous, next] = stretch.isTurned ? [end ?? first, last] : [first, end ?? last]
+  const [previous, next] = range.isReversed ? [end ?? first, last] : [first, end ?? last]
   return {
     total: found.total,
     totalIsExact: found.isExact,
@@ -84,12 +84,12 @@ async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): P
  * Where to read. One contact more than asked for tells whether there is another page. The far half of a list of known
  * length is read from its end: turned round.
  */
-function toStretch(request: ContactListRequest, { total, isExact }: Found) {
+function toRange(request: ContactListRequest, { total, isExact }: Found) {
   const { descending } = parseSort(request.sort)
   const { cursor, limit } = request
   if (cursor !== undefined) {
     const isDown = cursor.side === 'before'
-    return { skipped: 0, offset: 0, limit: limit + 1, descending: isDown, isTurned: isDown !== descending }
+    return { skipped: 0, offset: 0, limit: limit + 1, descending: isDown, isReversed: isDown !== descending }
   }
   const skipped = (request.page - 1) * limit
   const left = Math.max(0, total - skipped - limit)
@@ -99,7 +99,7 @@ function toStretch(request: ContactListRequest, { total, isExact }: Found) {
     offset: isFar ? left : skipped,
     limit: isFar ? Math.max(0, Math.min(limit, total - skipped)) : limit + 1,
     descending: isFar ? !descending : descending,
-    isTurned: isFar,
+    isReversed: isFar,
   }
 }
 
@@ -118,22 +118,22 @@ export function parseSort(sort: ContactSort): { column: SortColumn; descending: 
   }
 }
 
-function cut(
+function toPage(
   request: ContactListRequest,
   rows: readonly ListedContact[],
-  isTurned: boolean,
+  isReversed: boolean,
   { total, isExact }: Found,
-  goesOn: boolean,
+  hasMore: boolean,
 ) {
   const { cursor, limit } = request
-  const isMore = goesOn || rows.length > limit
-  const contacts = isTurned ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
+  const isMore = hasMore || rows.length > limit
+  const contacts = isReversed ? rows.slice(0, limit).toReversed() : rows.slice(0, limit)
   if (cursor === undefined) {
     const hasNext = isExact ? request.page * limit < total : isMore
     return { contacts, hasNext, hasPrevious: request.page > 1 && total > 0 }
   }
   const isAny = contacts.length > 0
-  return isTurned
+  return isReversed
     ? { contacts, hasNext: isAny, hasPrevious: isMore }
     : { contacts, hasNext: isMore, hasPrevious: isAny }
 }

@@ -9,9 +9,9 @@ declare
   jobs jsonb;
   accepted text[];
 begin
-  with given as materialized (
+  with input as materialized (
     select *
-    from jsonb_to_recordset(items) as given (
+    from jsonb_to_recordset(items) as input (
       company_id bigint, uid text, template_id bigint, recipient text, subject text, message_id text, secret text,
       is_marketing boolean, from_address text, from_name text, reply_to text, html text, text text, headers jsonb,
       track_opens boolean, track_clicks boolean, tracking jsonb, idempotency_id bigint, answer_status smallint, answer_body text
@@ -19,17 +19,17 @@ begin
   ),
   answered as (
     update idempotency_keys key
-    set answer_status = given.answer_status, answer_body = given.answer_body
-    from given
-    where (key.company_id, key.id) = (given.company_id, given.idempotency_id)
+    set answer_status = input.answer_status, answer_body = input.answer_body
+    from input
+    where (key.company_id, key.id) = (input.company_id, input.idempotency_id)
       and key.answer_status is null
     returning key.company_id, key.id
   ),
   item as materialized (
-    select nextval('emails_id_seq') as id, given.*
-    from given
-    where given.idempotency_id is null
-      or (given.company_id, given.idempotency_id) in (select answered.company_id, answered.id from answered)
+    select nextval('emails_id_seq') as id, input.*
+    from input
+    where input.idempotency_id is null
+      or (input.company_id, input.idempotency_id) in (select answered.company_id, answered.id from answered)
   ),
   kept as (
     insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)

@@ -9,7 +9,7 @@ set enable_mergejoin = off
 as $$
   with item as materialized (
     select *
-    from jsonb_to_recordset(items) as given (company_id bigint, id bigint, status text, failure_reason text)
+    from jsonb_to_recordset(items) as input (company_id bigint, id bigint, status text, failure_reason text)
   ),
   locked as materialized (
     select emails.company_id, emails.id, emails.template_id, item.status, item.failure_reason

@@ -6,7 +6,7 @@ import { listCreatedContacts } from '../../conversations/new-contact-store.ts'
 import { findUnknownRecipients } from '../../conversations/recipient-store.ts'
 import { recordStatuses, toStatusChange } from '../../conversations/status-store.ts'
 import type { Db } from '../../db/connect.ts'
-import type { LiveChange, Tell } from '../../live-change.ts'
+import type { LiveChange, Publish } from '../../live-change.ts'
 import type { InboundItem, StatusItem } from '../../providers/events/event-item.ts'
 import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { applyNumberLimits } from '../../senders/sender-event-store.ts'
@@ -55,7 +55,7 @@ export type Follow = {
   forward: (tx: Db, messages: readonly ForwardedMessage[]) => Promise<AfterCommit>
   /** New messages whose media is to be copied from the provider. */
   copyMedia: (tx: Db, media: readonly MediaToCopy[]) => Promise<AfterCommit>
-  tell: Tell
+  publish: Publish
   recordEvents: RecordEvents
 }
 
@@ -109,7 +109,7 @@ export async function handleItems(
     ...contacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
   ])
   deps.afterwards.push(() =>
-    deps.tell([
+    deps.publish([
       ...moved.map((message): LiveChange => ({ topic: 'message', ...message })),
       ...controlled.map((conversation): LiveChange => ({ topic: 'conversation', ...conversation })),
       ...templateEvents.map(toReset),
@@ -147,7 +147,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   const targets = await findTargets(tx, [...written.flatMap(toReactionTarget), ...changeRecords])
 
   deps.afterwards.push(() =>
-    deps.tell([
+    deps.publish([
       ...movedCompanies.map((companyId) => toReset({ companyId })),
       ...changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
       ...written.flatMap(({ sender }, index) => toLiveChanges(sender.companyId, recorded[index])),

@@ -26,7 +26,7 @@ beforeAll(async () => {
     decrypt: (sealed) => sealed,
     forward: async () => () => {},
     copyMedia: async () => () => {},
-    tell: () => {},
+    publish: () => {},
     onAccountEvents: () => {},
     recordEvents: NO_EVENTS,
     onUnhandled: (items) => unhandled.push(items),

@@ -36,7 +36,7 @@ beforeEach(async () => {
     },
     recordEvents: NO_EVENTS,
     onAccountEvents: () => {},
-    tell: () => {},
+    publish: () => {},
     onUnhandled: () => {},
   }
 })

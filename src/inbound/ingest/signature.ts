@@ -20,10 +20,10 @@ export type RequiredSecrets = { appSecrets: readonly string[]; webhookSecrets: r
 /** The proof of a request. An empty secret is none. */
 export const createProof = (
   rawBody: Buffer,
-  given: { signature: Buffer | null; secret: string | undefined },
+  input: { signature: Buffer | null; secret: string | undefined },
 ): Proof => ({
-  signature: given.signature,
-  secretMac: given.secret ? macOf(rawBody, given.secret) : null,
+  signature: input.signature,
+  secretMac: input.secret ? macOf(rawBody, input.secret) : null,
 })
 
 /**

@@ -8,10 +8,10 @@ export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]):
   if (counts.length === 0) return
   await tx`
     insert into unhandled_counts as kept (address, bytes, items, window_ends_at)
-    select given.address, sum(given.bytes), sum(given.items), now() + interval '1 hour'
-    from jsonb_to_recordset(${jsonRows(tx, counts)}) as given (address text, bytes bigint, items bigint)
-    group by given.address
-    order by given.address -- in one order for all transactions, so that none waits for another in a circle
+    select input.address, sum(input.bytes), sum(input.items), now() + interval '1 hour'
+    from jsonb_to_recordset(${jsonRows(tx, counts)}) as input (address text, bytes bigint, items bigint)
+    group by input.address
+    order by input.address -- in one order for all transactions, so that none waits for another in a circle
     on conflict (address) do update set
       bytes = excluded.bytes + case when kept.window_ends_at > now() then kept.bytes else 0 end,
       items = excluded.items + case when kept.window_ends_at > now() then kept.items else 0 end,

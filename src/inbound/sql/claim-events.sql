@@ -2,7 +2,7 @@
 -- worker holds are this transaction's until it ends. Of those it takes the oldest events of each number in rotation, small
 -- bodies first, so that no number takes the place of others: at most `most`, and no more once their bodies have
 -- `most_bytes`, but at least one.
-create function claim_events(wanted smallint[], most integer, most_bytes integer)
+create function claim_events(requested smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
 set plan_cache_mode = force_generic_plan -- also of its steps: planning takes longer than running for few rows
@@ -12,7 +12,7 @@ declare
 begin
   -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it.
   select array_agg(free.lane) into own
-  from unnest(wanted) as free (lane)
+  from unnest(requested) as free (lane)
   where pg_try_advisory_xact_lock(advisory_key('event lane', free.lane::text));
 
   return query
@@ -26,10 +26,10 @@ begin
       select of_lane.*, row_number() over (partition by of_lane.lane, of_lane.part order by of_lane.id) as place
       from unnest(own) as mine (lane)
       cross join lateral (
-        select known.lane, known.id, known.part, octet_length(known.body) as bytes
-        from inbound_events known
-        where known.lane = mine.lane
-        order by known.id
+        select existing.lane, existing.id, existing.part, octet_length(existing.body) as bytes
+        from inbound_events existing
+        where existing.lane = mine.lane
+        order by existing.id
         limit most
       ) as of_lane
       order by place, of_lane.bytes, of_lane.id

@@ -9,12 +9,12 @@ set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  made constant completed_attempt[] := array(
-    select given from jsonb_populate_recordset(null::completed_attempt, attempts) as given
+  inserted constant completed_attempt[] := array(
+    select input from jsonb_populate_recordset(null::completed_attempt, attempts) as input
   );
-  ids constant bigint[] := array(select one.delivery_id from unnest(made) as one);
-  first_day constant integer := (select min(one.delivery_id) / 1000000000 from unnest(made) as one);
-  last_day constant integer := (select max(one.delivery_id) / 1000000000 from unnest(made) as one);
+  ids constant bigint[] := array(select one.delivery_id from unnest(inserted) as one);
+  first_day constant integer := (select min(one.delivery_id) / 1000000000 from unnest(inserted) as one);
+  last_day constant integer := (select max(one.delivery_id) / 1000000000 from unnest(inserted) as one);
   ended bigint[];
 begin
   with completed as (
@@ -32,8 +32,8 @@ begin
       sent_at = case when one.is_first then one.sent_at else delivery.sent_at end,
       logged_at = case when one.is_first then clock_timestamp() else delivery.logged_at end
     from (
-      select given.*, given.status = 'delivered' and given.round = 1 and given.attempt = 1 as is_first
-      from unnest(made) as given
+      select input.*, input.status = 'delivered' and input.round = 1 and input.attempt = 1 as is_first
+      from unnest(inserted) as input
     ) as one
     where (delivery.company_id, delivery.id) = (one.company_id, one.delivery_id)
       and delivery.id = any (ids) and delivery.day between first_day and last_day -- bounds what any plan reads
@@ -66,7 +66,7 @@ begin
     set waits_for = null
     where delivery.waits_for = any (ended) and delivery.day >= first_day
       and exists (
-        select from unnest(made) as one
+        select from unnest(inserted) as one
         where (one.company_id, one.delivery_id) = (delivery.company_id, delivery.waits_for)
       );
   end if;

@@ -19,7 +19,7 @@ declare
   today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
 begin
   return query
-  with given as materialized (select * from jsonb_to_recordset(envelopes) as given (
+  with input as materialized (select * from jsonb_to_recordset(envelopes) as input (
     company_id bigint, event text, event_id text, message_id bigint, conversation_id bigint, channel_ids bigint[], body text
   )),
   receiver as materialized (
@@ -36,45 +36,45 @@ begin
             and delivery.claim_id is null and delivery.waits_for is null and delivery.day between today - 1 and today
         )
       then gen_random_uuid() end as claim_id
-    from (select distinct given.company_id from given) as company
+    from (select distinct input.company_id from input) as company
     join registrations registration on registration.company_id = company.company_id
       and registration.status = 'active' and registration.deleted_at is null
     cross join lateral (select registration.company_id::text || '.' || registration.id::text) as lane (lane)
   ),
-  wanted as materialized (
-    select given.*, subscribed.receivers, subscribed.delivery_ids
-    from given
+  requested as materialized (
+    select input.*, subscribed.receivers, subscribed.delivery_ids
+    from input
     cross join lateral (
       select
         array_agg(receiver.id order by receiver.id) as receivers,
         array_agg(today * 1000000000::bigint + nextval('delivery_ids') order by receiver.id) as delivery_ids
       from receiver
-      where receiver.company_id = given.company_id and given.event = any (receiver.events)
-        and (receiver.channel_ids && given.channel_ids) is not false -- null: of every number, or about none
+      where receiver.company_id = input.company_id and input.event = any (receiver.events)
+        and (receiver.channel_ids && input.channel_ids) is not false -- null: of every number, or about none
     ) as subscribed
     where subscribed.receivers is not null
   ),
   stored as (
     insert into envelopes (company_id, day, event, event_id, message_id, body, delivery_ids)
-    select wanted.company_id, today, wanted.event, wanted.event_id, wanted.message_id, wanted.body, wanted.delivery_ids
-    from wanted
-    order by wanted.company_id, wanted.event, wanted.event_id -- one order of locks for all who write at once
+    select requested.company_id, today, requested.event, requested.event_id, requested.message_id, requested.body, requested.delivery_ids
+    from requested
+    order by requested.company_id, requested.event, requested.event_id -- one order of locks for all who write at once
     on conflict (company_id, event, event_id, day) do nothing
     returning envelopes.company_id, envelopes.event, envelopes.event_id, envelopes.delivery_ids
   )
-  insert into deliveries as made (
+  insert into deliveries as inserted (
     company_id, id, day, registration_id, event, event_id, conversation_id, claim_id, lease_until
   )
   select
-    wanted.company_id, one.delivery_id, today, one.receiver_id, wanted.event, wanted.event_id,
-    case when receiver.ordered then wanted.conversation_id end, receiver.claim_id,
+    requested.company_id, one.delivery_id, today, one.receiver_id, requested.event, requested.event_id,
+    case when receiver.ordered then requested.conversation_id end, receiver.claim_id,
     case when receiver.claim_id is not null then clock_timestamp() + lease_ms * interval '1 ms' end
-  from wanted
+  from requested
   join stored on (stored.company_id, stored.event, stored.event_id, stored.delivery_ids)
-    = (wanted.company_id, wanted.event, wanted.event_id, wanted.delivery_ids)
-  cross join lateral unnest(wanted.receivers, wanted.delivery_ids) as one (receiver_id, delivery_id)
-  join receiver on (receiver.company_id, receiver.id) = (wanted.company_id, one.receiver_id)
+    = (requested.company_id, requested.event, requested.event_id, requested.delivery_ids)
+  cross join lateral unnest(requested.receivers, requested.delivery_ids) as one (receiver_id, delivery_id)
+  join receiver on (receiver.company_id, receiver.id) = (requested.company_id, one.receiver_id)
   order by one.delivery_id
-  returning made.company_id, made.id, made.registration_id, made.claim_id, made.due_at, made.created_at;
+  returning inserted.company_id, inserted.id, inserted.registration_id, inserted.claim_id, inserted.due_at, inserted.created_at;
 end
 $$;

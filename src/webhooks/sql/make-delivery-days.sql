@@ -9,7 +9,7 @@ set search_path = public, pg_temp
 as $$
 declare
   today constant integer := (now() at time zone 'UTC')::date - date '1970-01-01';
-  made integer := 0;
+  inserted integer := 0;
   parent text;
   day integer;
   partition text;
@@ -25,10 +25,10 @@ begin
         execute format('create table %I (like %I including all)', partition, parent);
         execute format('alter table %I set (autovacuum_vacuum_insert_scale_factor = 0.5)', partition);
         execute format('alter table %I attach partition %I for values from (%s) to (%s)', parent, partition, day, day + 1);
-        made := made + 1;
+        inserted := inserted + 1;
       end if;
     end loop;
   end loop;
-  return made;
+  return inserted;
 end
 $$;

@@ -19,37 +19,37 @@ begin
   return query
   with due as materialized (
     select delivery.*
-    from jsonb_to_recordset(held) as given (company_id bigint, delivery_id bigint, claim_id uuid)
+    from jsonb_to_recordset(held) as input (company_id bigint, delivery_id bigint, claim_id uuid)
     cross join lateral (
       select
-        known.company_id, known.id, known.day, known.registration_id, known.round, known.attempts + 1 as attempt,
-        known.event, known.event_id, known.conversation_id
-      from deliveries known
-      where known.id = given.delivery_id and known.company_id = given.company_id
-        and known.day = (given.delivery_id / 1000000000)::integer
-        and known.claim_id = given.claim_id and known.status = 'pending'
+        existing.company_id, existing.id, existing.day, existing.registration_id, existing.round, existing.attempts + 1 as attempt,
+        existing.event, existing.event_id, existing.conversation_id
+      from deliveries existing
+      where existing.id = input.delivery_id and existing.company_id = input.company_id
+        and existing.day = (input.delivery_id / 1000000000)::integer
+        and existing.claim_id = input.claim_id and existing.status = 'pending'
       limit 1
     ) as delivery
   ),
   company as materialized (
     select living.id
-    from (select distinct due.company_id from due order by 1) as wanted
+    from (select distinct due.company_id from due order by 1) as requested
     cross join lateral (
-      select known.id from companies known where known.id = wanted.company_id and known.deleted_at is null
-      for share of known
+      select existing.id from companies existing where existing.id = requested.company_id and existing.deleted_at is null
+      for share of existing
     ) as living
   ),
   receiver as materialized (
     select active.*
     from (
       select distinct due.company_id, due.registration_id from due join company on company.id = due.company_id order by 1, 2
-    ) as wanted
+    ) as requested
     cross join lateral (
-      select known.company_id, known.id, known.url, known.method, known.static_headers, known.secret
-      from registrations known
-      where known.company_id = wanted.company_id and known.id = wanted.registration_id
-        and known.status = 'active' and known.deleted_at is null
-      for share of known
+      select existing.company_id, existing.id, existing.url, existing.method, existing.static_headers, existing.secret
+      from registrations existing
+      where existing.company_id = requested.company_id and existing.id = requested.registration_id
+        and existing.status = 'active' and existing.deleted_at is null
+      for share of existing
     ) as active
   )
   select
@@ -65,10 +65,10 @@ begin
   from due
   join receiver on receiver.company_id = due.company_id and receiver.id = due.registration_id
   cross join lateral (
-    select known.body
-    from envelopes known
-    where known.company_id = due.company_id and known.event = due.event and known.event_id = due.event_id
-      and known.day = due.day
+    select existing.body
+    from envelopes existing
+    where existing.company_id = due.company_id and existing.event = due.event and existing.event_id = due.event_id
+      and existing.day = due.day
     limit 1
   ) as envelope;
 end

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import type { Tell } from '../live-change.ts'
+import type { Publish } from '../live-change.ts'
 import { notify } from './live-store.ts'
 import { createCollector } from './notice.ts'
 
@@ -10,7 +10,7 @@ const TICK_MS = 100
  * Collects changes and sends them as at most one notice per tick, outside of every transaction. Notices are hints: one that
  * cannot be sent is lost, and clients read again after every gap.
  */
-export function createTell(db: Db, onLost: (error: unknown) => void): Tell {
+export function createPublish(db: Db, onLost: (error: unknown) => void): Publish {
   const collector = createCollector()
   let isWaiting = false
   const send = async () => {
