@@ -7,7 +7,7 @@ import type { Company, Stage } from './stage.ts'
 
 const ARRAY = 1_000
 const ROUNDS = 3
-/** Database time of an array of 1,000, whatever it repeats. */
+/** Database time of an array of 1,000. */
 const GOAL_MS = 300
 const PHONE = '+393310000000'
 
@@ -16,7 +16,7 @@ const ARRAYS: Record<string, (n: number) => ContactWrite[]> = {
   'new contacts': (n) => times((i) => ({ email: `new${n}-${i}@x.org`, phone: `+39331${n}${1_000_000 + i}` })),
   'known contacts, all changed': (n) => times((i) => ({ email: `known${i}@x.org`, firstName: `Ada ${n}` })),
   'one contact': (n) => times((i) => ({ email: 'one@x.org', firstName: `Ada ${n}-${i}` })),
-  'one phone and two emails by turns': (n) =>
+  'one phone and two emails, alternately': (n) =>
     times((i) => ({ email: `two${i % 2}@x.org`, phone: PHONE, lastName: `${n}` })),
   'one phone and 1,000 emails': (n) => times((i) => ({ email: `many${n}-${i}@x.org`, phone: PHONE })),
   'one email and 1,000 phones': (n) => times((i) => ({ email: 'mover@x.org', phone: `+39332${n}${1_000_000 + i}` })),

@@ -136,7 +136,7 @@ async function waitForEnd(stage: Stage, { headers }: Company, id: number): Promi
   }
 }
 
-/** Seconds from the given time until a search finds one contact. */
+/** Seconds from `since` until a search finds one contact. */
 async function waitForSearch(stage: Stage, { headers }: Company, text: string, since: number): Promise<number> {
   for (;;) {
     const answer = await fetch(`${stage.url}/public/v1/contacts?search=${encodeURIComponent(text)}`, { headers })
@@ -166,7 +166,7 @@ async function insertBare({ db }: Stage, rows: number): Promise<number> {
       from unnest(
         ${part.map(emailOf)}::text[], ${part.map(phoneOf)}::text[], ${part.map(lastNameOf)}::text[],
         ${part.map(String)}::text[]
-      ) as given (email, phone, last_name, number)
+      ) as input (email, phone, last_name, number)
     `
   }
   const perSecond = rows / ((performance.now() - startedAt) / 1_000)
@@ -174,7 +174,7 @@ async function insertBare({ db }: Stage, rows: number): Promise<number> {
   return perSecond
 }
 
-/** First and deepest page by cursor, of the list and of two searches, in turn. */
+/** First and deepest page by cursor, of the list and of two searches, alternately. */
 async function measurePages({ report, quick }: BenchContext, stage: Stage, company: Company): Promise<void> {
   const contacts = quick ? CONTACTS.quick : CONTACTS.full
   const { companyId } = company
@@ -194,7 +194,7 @@ async function measurePages({ report, quick }: BenchContext, stage: Stage, compa
     const reports = { first: [] as LoadReport[], deepest: [] as LoadReport[] }
     const read = (query: string) => {
       const path = `/public/v1/contacts?limit=25${query}`
-      // Each contact ends where the next begins: an expression that may end it anywhere tries every way to cut the answer.
+      // Each contact ends where the next starts: an expression that may end it anywhere tries every way to cut the answer.
       const fits = '^\\{"data":\\[(?:\\{"id":(?:(?!\\{"id":).)*){25}\\],"pagination"'
       const { headers } = company
       return { url: stage.url, method: 'GET', path, headers, concurrency: 1, requests: quick ? 20 : 60, fits } as const
@@ -229,7 +229,7 @@ async function cursorAt({ db }: Stage, companyId: number, text: string): Promise
 }
 
 async function countScans({ db }: Stage): Promise<number> {
-  // Sessions tell what they did at most once a second, and after ten seconds when they are idle.
+  // Sessions report their statistics at most once a second, and after ten seconds when they are idle.
   await sleep(1_500)
   await Promise.all([1, 2].map(() => db`select pg_stat_force_next_flush(), pg_sleep(0.05)`))
   const [row] = await db<{ scans: number }[]>`

@@ -16,7 +16,7 @@ const BACKLOG = 8_000
 const WARM_UP = 2_000
 const TRACKED = 1_000
 const LINKS = 5
-/** The service and the bare route take turns, so that both meet whatever else the machine does. */
+/** The service and the bare route alternate, so that other load of the machine affects both. */
 const SLICES = 3
 /** A fetch within three seconds of the sending counts as a machine's. */
 const IDLE_AFTER_MS = 3_500
@@ -87,7 +87,7 @@ async function measureSending(play: Play): Promise<Rates> {
   const { say, report } = context
   await stage.restart({ ROLE: 'api' })
   await emptyMailbox(stage)
-  const bareOrder = { ...oneShot(play), url: play.route.words, path: '/', status: 200, fits: 'true' }
+  const bareOrder = { ...oneShot(play), url: play.route.address, path: '/', status: 200, fits: 'true' }
   const route = [await stage.load.run({ ...bareOrder, concurrency: CONCURRENCY, seconds: 1 })]
   const before = await stage.cpu()
   const accepted = await stage.load.run({ ...oneShot(play), concurrency: CONCURRENCY, requests: BACKLOG })
@@ -120,7 +120,7 @@ async function sendBare({ context, mailer }: Play, count: number): Promise<numbe
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify({ html: newsletter('17') })
   const before = cpuSeconds(mailer.pid)
-  const answer = await fetch(`${mailer.words}/${count}`, { method: 'POST', headers, body })
+  const answer = await fetch(`${mailer.address}/${count}`, { method: 'POST', headers, body })
   const { seconds } = (await answer.json()) as { seconds: number }
   context.say(`processor time per mail: bare nodemailer ${milliseconds((cpuSeconds(mailer.pid) - before) / count)}`)
   return count / seconds
@@ -156,7 +156,7 @@ const pathsOf = (html: string, kind: 'o' | 'c'): string[] =>
     .map(([, path]) => path ?? '')
     .filter((path) => path.includes(`/${kind}/`))
 
-/** Readers open and click, in turn with those of a route that redirects and does nothing else. */
+/** Readers open and click, alternately with those of a route that redirects and does nothing else. */
 async function measureTracking({ context, stage, route }: Play, mails: Mail[]): Promise<Asked> {
   const pixels = mails.flatMap(({ html }) => pathsOf(html, 'o'))
   const links = mails.flatMap(({ html }) => pathsOf(html, 'c'))
@@ -174,7 +174,7 @@ async function measureTracking({ context, stage, route }: Play, mails: Mail[]): 
     ['opens', pixels, 200, CONCURRENCY],
     ['clicks', links, 302, CONCURRENCY],
   ] as const) {
-    const bare = { ...order, concurrency, url: route.words, path: '/0123456789abcdef', status: 302 }
+    const bare = { ...order, concurrency, url: route.address, path: '/0123456789abcdef', status: 302 }
     const tracked = { ...order, concurrency, url: stage.url, path: '{choice}', choices: paths, status }
     // Each at least once, for the rates at the end.
     const warmUp = await stage.load.run({ ...tracked, requests: Math.max(paths.length, 4_000) })
@@ -246,7 +246,7 @@ const NONE = { atMost: 0 }
 
 const emptyMailbox = ({ sandboxUrl }: Stage) => fetch(`${sandboxUrl}/sandbox/reset`, { method: 'POST' })
 
-/** The mails that arrived at the mail server: each of the given number must have arrived once. */
+/** The mails that arrived at the mail server: each must have arrived once. */
 async function countArrived({ context: { report }, stage }: Play, count: number): Promise<Mail[]> {
   const mails = (await (await fetch(`${stage.sandboxUrl}/sandbox/emails?limit=${count * 2}`)).json()) as Mail[]
   const readers = new Set(mails.map(({ to }) => to))

@@ -27,7 +27,7 @@ type Play = {
 }
 
 /**
- * One company at full load by each kind of work; another company's reads beside it, by turns with its reads while
+ * One company at full load by each kind of work; another company's reads beside it, alternately with its reads while
  * nothing else runs.
  */
 export const fairnessBench: Bench = (context) =>
@@ -40,7 +40,7 @@ export const fairnessBench: Bench = (context) =>
     await fill(stage, other, MOST_AT_ONCE)
     await stage.db`vacuum analyze`
     const contacts = await stage.db<{ id: number }[]>`select id from contacts where company_id = ${reader.companyId}`
-    const { words: bareUrl } = await stage.start('bench/baseline.ts', ['insert', stage.databaseUrl])
+    const { address: bareUrl } = await stage.start('bench/baseline.ts', ['insert', stage.databaseUrl])
     const play = { stage, reader, writer, ids: contacts.map(({ id }) => id), bareUrl }
     const otherLoad = startLoad()
     const read = (seconds: number) => readAs(otherLoad, stage, other, seconds)
@@ -120,7 +120,7 @@ const post = ({ load, url }: Stage, { headers }: Company, path: string, body: st
 const readAs = (load: Load, { url }: Stage, { headers }: Company, seconds: number) =>
   load.run({ url, method: 'GET', path: '/public/v1/contacts?limit=25', headers, concurrency: 1, seconds })
 
-/** Quiet and beside the load by turns; of each the median of the rounds, since a shared machine has outliers. */
+/** Quiet and beside the load, alternately; of each the median of the rounds, since a shared machine has outliers. */
 async function compare(
   { report, say, quick }: BenchContext,
   kind: string,
@@ -180,5 +180,5 @@ async function fill({ load, url }: Stage, { headers }: Company, contacts: number
     concurrency: 1,
     requests,
   })
-  requireCleanReport('contacts to begin with', filled)
+  requireCleanReport('contacts at the start', filled)
 }

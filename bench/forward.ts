@@ -49,7 +49,7 @@ type Play = { context: BenchContext; stage: Stage; company: Company; receiverUrl
 export const forwardBench: Bench = (context) =>
   onStage(async (stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
-    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
     const company = await stage.createCompany(NUMBERS)
     const play = { context, stage, company, receiverUrl }
 
@@ -212,7 +212,7 @@ async function forwardMany(play: Play, registrations: number, seconds: number) {
 }
 
 /**
- * Posts events at a constant rate, whatever their outcome. Measures from before the post until the receiver has the
+ * Posts events at a constant rate, independent of their outcome. Measures from before the post until the receiver has the
  * body.
  */
 async function measureHalfLoad(play: Play, registrations: number, perSecond: number): Promise<void> {

@@ -30,7 +30,7 @@ export const inboundBench: Bench = (context) =>
     const company = await stage.createCompany(NUMBERS)
     const bare = await stage.start('bench/baseline.ts', ['bare'])
     const insert = await stage.start('bench/baseline.ts', ['insert', stage.databaseUrl])
-    const orders = inboundOrders(stage, company, bare.words, insert.words)
+    const orders = inboundOrders(stage, company, bare.address, insert.address)
     context.say('warming up')
     for (const order of Object.values(orders)) await stage.load.run({ ...order, concurrency: CONCURRENCY, seconds: 1 })
     let accepted = (await stage.load.run({ ...orders.service, concurrency: CONCURRENCY, seconds: 2 })).answered
@@ -147,11 +147,11 @@ async function measureAccepting(context: BenchContext, stage: Stage, orders: Ord
   return warmUp.answered + few.service.answered + many.service.answered
 }
 
-/** By turns, so that all meet whatever else the machine does. */
+/** Alternately, so that other load of the machine affects all. */
 async function measureAcceptingOf({ quick, say }: BenchContext, stage: Stage, orders: Orders, concurrency: number) {
   const reports = { service: [] as LoadReport[], route: [] as LoadReport[], insert: [] as LoadReport[] }
   const cpu = await stage.cpu()
-  for (let turn = 0; turn < (quick ? 2 : 4); turn += 1) {
+  for (let round = 0; round < (quick ? 2 : 4); round += 1) {
     for (const kind of ['route', 'service', 'insert'] as const) {
       reports[kind].push(await stage.load.run({ ...orders[kind], concurrency, seconds: 2 }))
     }

@@ -19,7 +19,7 @@ const GOAL = 0.95
 type Order = Omit<LoadOrder, 'concurrency'>
 type Turn = { perSecond: number; serviceMs: number; databaseMs: number }
 
-/** The ingest of a company without and with 100 open pages, by turns, at full load and at a steady rate. */
+/** The ingest of a company without and with 100 open pages, alternately, at full load and at a steady rate. */
 export const liveBench: Bench = (context) =>
   onStage(async (stage) => {
     const { quick, report } = context
@@ -103,7 +103,8 @@ async function turnOf(stage: Stage, answered: number, startedAt: number, cpu: Pr
 async function withPages({ say }: BenchContext, stage: Stage, { headers }: Company, work: () => Promise<void>) {
   const token = headers.authorization?.replace('Bearer ', '') ?? ''
   const pages = await stage.start('bench/pages.ts', [stage.url, token, String(PAGES)])
-  const read = async (): Promise<PagesReport> => JSON.parse(await request(pages.words).then(({ body }) => body.text()))
+  const read = async (): Promise<PagesReport> =>
+    JSON.parse(await request(pages.address).then(({ body }) => body.text()))
   const before = await read()
   await work()
   const after = await read()

@@ -73,7 +73,7 @@ async function ask(pool: Pool, { method, headers, body: shape }: LoadOrder, path
   }
 }
 
-/** Text with its placeholders filled, cut apart once and not for each request. */
+/** Text with its placeholders filled, split once and not for each request. */
 function writerOf(shape: string, { phones = 1, choices = [] }: LoadOrder): (mine: number) => string {
   const parts = shape.split(/(\{n\}|\{phone\}|\{choice\})/)
   if (parts.length === 1) return () => shape

@@ -30,7 +30,7 @@ const BENCHES: Record<string, Bench> = {
 }
 
 const program = new Command('bench')
-  .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; all unless given`)
+  .argument('[name]', `one of ${Object.keys(BENCHES).join(', ')}; by default all`)
   .option('--only <text>', 'of contacts and fairness: the parts whose name contains the text')
   .option('--quick', 'at most a minute each')
   .option('--json <file>', 'write the figures there')

@@ -16,7 +16,7 @@ export type PagesReport = {
   /** Reads that were answered 5xx, and repeated. */
   refused: number
   megabytes: number
-  /** Streams that ended, and reads that were given up, with the latest status. */
+  /** Streams that ended, and reads that failed, with the latest status. */
   failed: number
   status: number
 }

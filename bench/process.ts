@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 /** A program of this repository, running as a process of its own. */
-export type Program = { pid: number; words: string; stop(): Promise<void> }
+export type Program = { pid: number; address: string; stop(): Promise<void> }
 
 type Start = {
   /** Path from the root of the repository: a module for Node, or a command. */
@@ -14,7 +14,7 @@ type Start = {
   env?: Record<string, string>
   /** Its output goes there: reading a pipe would take part in the measurement. */
   outputFile: string
-  /** The line that it prints when it is ready; the first group becomes `words`. */
+  /** The line that it prints when it is ready; the first group becomes `address`. */
   ready: RegExp
   /** Another checkout to run it from; absent: this one. */
   root?: string
@@ -47,10 +47,10 @@ export async function startProgram({
   const exited = once(child, 'exit')
   const forget = () => child.kill('SIGKILL')
   process.once('exit', forget)
-  const words = await waitForWords(outputFile, ready, () => child.exitCode !== null)
+  const address = await waitForLine(outputFile, ready, () => child.exitCode !== null)
   return {
     pid: child.pid ?? 0,
-    words,
+    address,
     stop: async () => {
       child.kill('SIGTERM')
       await exited
@@ -62,12 +62,12 @@ export async function startProgram({
 /** Where a test starts the program: names the folder of the run, with which it ends. */
 const TEST_RUN = process.env.PARLEY_TEST_RUN ? { PARLEY_TEST_RUN: process.env.PARLEY_TEST_RUN } : {}
 
-async function waitForWords(outputFile: string, ready: RegExp, hasEnded: () => boolean): Promise<string> {
+async function waitForLine(outputFile: string, ready: RegExp, hasEnded: () => boolean): Promise<string> {
   for (;;) {
     const ended = hasEnded()
     const output = readFileSync(outputFile, 'utf8')
-    const words = ready.exec(output)?.[1]
-    if (words !== undefined) return words
+    const address = ready.exec(output)?.[1]
+    if (address !== undefined) return address
     if (ended) throw new Error(`A program ended before it was ready:\n${output}`)
     await sleep(25)
   }

@@ -1,5 +1,5 @@
 /**
- * Compares PROCESSES=1 with other numbers by turns: `node bench/processes.ts [--processes 1,2] [--seconds 5] [--turns 2]`.
+ * Compares PROCESSES=1 with other numbers, alternately: `node bench/processes.ts [--processes 1,2] [--seconds 5] [--turns 2]`.
  * Prints, for each turn, WhatsApp sends, accepted provider events, and the same events up to the end of the queue, all a
  * second with 64 in flight. Load, sandbox and database share the machine.
  */

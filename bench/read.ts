@@ -46,7 +46,7 @@ function pagesOf({ headers, chatId }: Filled, size: typeof SMALL) {
   }
 }
 
-/** All pages in turn, round after round, so that what else the machine does meets all alike. */
+/** All pages one after the other, in rounds, so that other load of the machine affects all alike. */
 async function compare(
   { report, quick }: BenchContext,
   stage: Stage,
@@ -91,8 +91,8 @@ async function compare(
 
 /** PostgreSQL's counters. */
 async function countScans({ db }: Stage): Promise<number> {
-  // Sessions tell what they did at most once a second.
-  await new Promise((told) => setTimeout(told, 1_500))
+  // Sessions report their statistics at most once a second.
+  await new Promise((resolve) => setTimeout(resolve, 1_500))
   const [row] = await db<{ scans: number }[]>`
     select sum(seq_scan)::int as scans
     from pg_stat_user_tables

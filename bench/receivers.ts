@@ -18,13 +18,13 @@ const GOAL = {
 }
 
 /**
- * Messages at a constant rate to healthy receivers, by turns of three companies: one has only these, one has others that
+ * Messages at a constant rate to healthy receivers, round robin for three companies: one has only these, one has others that
  * never answer, one has others that answer 500.
  */
 export const receiversBench: Bench = ({ quick, report, say }) =>
   onStage(async (stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true' })
-    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
     const alone = await stage.createCompany(1)
     const [hanging, failing] = [await stage.createCompany(1), await stage.createCompany(1)]
     for (const company of [alone, hanging, failing]) await register(stage, company, `${receiverUrl}/ok`, HEALTHY)
@@ -64,7 +64,7 @@ async function register(stage: Stage, { headers }: Company, url: string, count: 
   }
 }
 
-/** Posts messages at the given rate, and waits until the healthy receivers have all of them. */
+/** Posts messages at a constant rate, and waits until the healthy receivers have all of them. */
 async function forward(stage: Stage, receiverUrl: string, company: Company, seconds: number): Promise<ReceiverReport> {
   await fetch(`${receiverUrl}/reset`)
   const pool = new Pool(stage.url, { connections: 8 })

@@ -5,7 +5,7 @@ import { figure } from './figure.ts'
 import { eventOf } from './forward.ts'
 import { type Company, onStage, type Stage } from './stage.ts'
 
-/** Messages in a second, to each company in turn. */
+/** Messages in a second, to the companies round robin. */
 const PER_SECOND = 50
 /** The receivers of each company. Seven of ten are bad: they answer 500, close the connection, or never answer. */
 const RECEIVERS = [
@@ -16,7 +16,7 @@ const RECEIVERS = [
   ['break', 'never'],
 ] as const
 const DEADLINE_HOURS = 1
-/** When attempts 2 to 5 are due after the delivery was made: the waits of 5, 10, 20 and 40 s, added up. */
+/** When attempts 2 to 5 are due after the delivery was attempts: the waits of 5, 10, 20 and 40 s, added up. */
 const DUE_SECONDS = [5, 15, 35, 75]
 
 /**
@@ -26,7 +26,7 @@ const DUE_SECONDS = [5, 15, 35, 75]
 export const scheduleBench: Bench = ({ quick, report, say }) =>
   onStage(async (stage) => {
     await stage.restart({ WEBHOOK_ALLOW_PRIVATE: 'true', DELIVERY_DEADLINE_HOURS: String(DEADLINE_HOURS) })
-    const { words: receiverUrl } = await stage.start('bench/receiver.ts', [])
+    const { address: receiverUrl } = await stage.start('bench/receiver.ts', [])
     const companies: Company[] = []
     for (const kinds of RECEIVERS) {
       const company = await stage.createCompany(1)
@@ -100,17 +100,17 @@ const statusesOf = (stage: Stage) =>
 async function waitsOf(stage: Stage, kind: string, attempt: number): Promise<{ p50: number; p99: number }> {
   const [row] = await stage.db<[{ p50: number | null; p99: number | null }]>`
     select
-      percentile_cont(0.5) within group (order by extract(epoch from made.sent_at - delivery.created_at)) as p50,
-      percentile_cont(0.99) within group (order by extract(epoch from made.sent_at - delivery.created_at)) as p99
+      percentile_cont(0.5) within group (order by extract(epoch from attempts.sent_at - delivery.created_at)) as p50,
+      percentile_cont(0.99) within group (order by extract(epoch from attempts.sent_at - delivery.created_at)) as p99
     from (
       select company_id, delivery_id, attempt, sent_at from delivery_attempts
       union all
       select company_id, id, 1, sent_at from deliveries where sent_at is not null
-    ) as made
-    join deliveries delivery on (delivery.company_id, delivery.id) = (made.company_id, made.delivery_id)
+    ) as attempts
+    join deliveries delivery on (delivery.company_id, delivery.id) = (attempts.company_id, attempts.delivery_id)
     join registrations registration
       on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
-    where registration.name = ${kind} and made.attempt = ${attempt}
+    where registration.name = ${kind} and attempts.attempt = ${attempt}
   `
   return { p50: row.p50 ?? Number.NaN, p99: row.p99 ?? Number.NaN }
 }

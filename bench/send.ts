@@ -17,7 +17,7 @@ export const sendBench: Bench = (context) =>
     const company = await stage.createCompany()
     await stage.operator('POST', `/companies/${company.companyId}/templates/sync`)
     const bare = await stage.start('bench/baseline.ts', ['bare'])
-    const orders = ordersOf(stage, company, bare.words)
+    const orders = ordersOf(stage, company, bare.address)
     context.say('warming up')
     for (const order of Object.values(orders)) await stage.load.run({ ...order, concurrency: 64, seconds: 1 })
     await stage.load.run({ ...orders.service, concurrency: 256, seconds: context.quick ? 2 : 6 })
@@ -122,7 +122,7 @@ async function countRoundTrips({ report, quick }: BenchContext, stage: Stage, or
 
 async function commitsDuring({ db }: Stage, act: () => Promise<unknown>): Promise<number> {
   const read = async () => {
-    // Sessions tell what they did at most once a second.
+    // Sessions report their statistics at most once a second.
     await sleep(1_500)
     const [row] = await db<{ commits: number }[]>`
       select xact_commit as commits from pg_stat_database where datname = current_database()
@@ -182,7 +182,7 @@ async function compare(context: BenchContext, stage: Stage, orders: Orders, conc
   report(figure(`${name}, p99`, sends.p99Ms, 'ms'))
 }
 
-/** The same sends through each adapter, by turns, each for a new company of its own. */
+/** The same sends through each adapter, alternately, each for a new company of its own. */
 async function compareAdapters({ report, quick, say }: BenchContext, stage: Stage): Promise<void> {
   say('the three adapters')
   const orders = new Map<ProviderName, Order>()

@@ -90,7 +90,7 @@ export async function setStage({ root, env: serviceEnv = {}, openFiles }: StageO
   const stage: Stage = {
     folder,
     url,
-    sandboxUrl: sandbox.words,
+    sandboxUrl: sandbox.address,
     smtpUrl,
     load: startLoad(),
     service: await startService(),
@@ -138,7 +138,7 @@ async function databaseCpuSeconds(dataDir: string): Promise<number> {
   return cpuSeconds(postmaster, ...childrenOf(postmaster))
 }
 
-/** Sets the stage for a benchmark and clears it, whatever comes. */
+/** Starts what a benchmark needs, and stops it also after a failure. */
 export async function onStage(play: (stage: Stage) => Promise<void>): Promise<void> {
   const stage = await setStage()
   try {

@@ -6,7 +6,7 @@ import { DEMO_ACCOUNT, uniquePhone } from './service.ts'
 const { service, company, provider, inbox } = await startInbound()
 
 const event = (field: string, value: object, time = secondsNow()) =>
-  provider.tell({ entry: [{ id: DEMO_ACCOUNT, time, changes: [{ field, value }] }] })
+  provider.report({ entry: [{ id: DEMO_ACCOUNT, time, changes: [{ field, value }] }] })
 
 const journal = async (path = `/companies/${company.companyId}/account-events`) => {
   const { status, body } = await service.operator('GET', path)
@@ -102,7 +102,7 @@ test('changed contents of a template count for the next send', async () => {
 test('messages, the agent’s answers and statuses under standby are recorded like all others', async () => {
   const from = uniquePhone()
   const metadata = changeOf(company.phoneNumberId, {}).value
-  await provider.tell(
+  await provider.report(
     bodyOf({
       field: 'standby',
       value: {
@@ -125,7 +125,7 @@ test('messages, the agent’s answers and statuses under standby are recorded li
 test('the agent’s answers in value.standby are echoes of the conversation that the agent controls', async () => {
   const [from, wamid] = [uniquePhone(), newWamid()]
   const { metadata } = changeOf(company.phoneNumberId, {}).value
-  const standby = (lists: object) => provider.tell(bodyOf({ field: 'standby', value: { metadata, standby: lists } }))
+  const standby = (lists: object) => provider.report(bodyOf({ field: 'standby', value: { metadata, standby: lists } }))
   await standby({ contacts: [{ wa_id: from }], messages: [textFrom(from, 'Is it open today?')] })
   await standby({
     message_echoes: [

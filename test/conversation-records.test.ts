@@ -77,11 +77,11 @@ describe('the record', () => {
   test('has the user id of a customer who hides the phone number, and of one who shows it', async () => {
     const company = await service.createCompany()
     const [hidden, shown, phone] = ['US.13491208655302741918', 'IT.99999', uniquePhone()]
-    const tell = (contact: object, message: object) =>
-      provider.tell(bodyOf(changeOf(company.phoneNumberId, { contacts: [contact], messages: [message] })))
+    const report = (contact: object, message: object) =>
+      provider.report(bodyOf(changeOf(company.phoneNumberId, { contacts: [contact], messages: [message] })))
     const { from: _, ...text } = textFrom('', 'Hello')
-    await tell({ user_id: hidden, profile: { name: 'Grace' } }, { ...text, from_user_id: hidden })
-    await tell({ wa_id: phone, user_id: shown }, { ...textFrom(phone, 'Hi'), from_user_id: shown })
+    await report({ user_id: hidden, profile: { name: 'Grace' } }, { ...text, from_user_id: hidden })
+    await report({ wa_id: phone, user_id: shown }, { ...textFrom(phone, 'Hi'), from_user_id: shown })
     const contacts = (await inboxOf(company).list()).map(({ contact }) => [contact.phone, contact.userId])
     expect(contacts).toEqual([
       [phone, shown],

@@ -28,7 +28,7 @@ describe('the records', () => {
     const at = secondsNow() - 30
     const contacts = [{ wa_id: from, profile: { name: 'Ada' } }]
     const image = { ...textFrom(from, ''), type: 'image', image: { id: '42', mime_type: 'image/png', caption: 'Look' } }
-    await provider.tell({
+    await provider.report({
       entry: [
         {
           changes: [

@@ -56,11 +56,11 @@ test('a repeat of an erased message, reaction or edit makes no contact, message 
     { ...textFrom(phone, ''), type: 'reaction', reaction: { message_id: first.id, emoji: 'A' } },
     { ...textFrom(phone, ''), type: 'edit', edit },
   ].map((message) => bodyOf(changeOf(shop.phoneNumberId, { messages: [message] })))
-  for (const body of bodies) await provider.tell(body)
+  for (const body of bodies) await provider.report(body)
   await eraseByPhone(shop, phone)
   const before = await countsOf(shop)
   expect(before?.deliveries).toBeGreaterThan(0)
-  for (const body of bodies) await provider.tell(body)
+  for (const body of bodies) await provider.report(body)
   expect(await countsOf(shop)).toEqual(before)
   expect((await shop.api('GET', '/contacts')).body.data).toEqual([])
 
@@ -89,7 +89,7 @@ test('a body that is kept for the item of another person goes, and the item stay
   const [phone, other] = [uniquePhone(), uniquePhone()]
   const own = changeOf(shop.phoneNumberId, { messages: [textFrom(phone, 'Hello')] })
   const unroutable = changeOf(`unknown${other}`, { messages: [textFrom(other, 'Hello')] })
-  await provider.tell(bodyOf(own, unroutable))
+  await provider.report(bodyOf(own, unroutable))
   expect([await kept(phone), await kept(other)]).toEqual([
     { items: 0, bodies: 1 },
     { items: 1, bodies: 1 },
@@ -110,7 +110,7 @@ test('an item of the company’s own account that names an unknown number is era
   `
   for (const account of [sender!.account, 'another account']) {
     const body = bodyOf(changeOf(`unknown${uniquePhone()}`, { messages: [textFrom(phone, 'Hello')] }))
-    await provider.tell({ ...body, entry: body.entry.map((entry) => ({ ...entry, id: account })) })
+    await provider.report({ ...body, entry: body.entry.map((entry) => ({ ...entry, id: account })) })
   }
   expect(await kept(phone)).toEqual({ items: 2, bodies: 2 })
   await eraseByPhone(shop, phone)

@@ -62,7 +62,7 @@ async function createPerson(shop: Shop) {
 
   const first = textFrom(phone, `Hello ${word}`, { id: wamidOf(phone), from_user_id: userId })
   const contacts = [{ wa_id: phone, user_id: userId, profile: { name: word } }]
-  const say = (...messages: object[]) => provider.tell(bodyOf(changeOf(phoneNumberId, { contacts, messages })))
+  const say = (...messages: object[]) => provider.report(bodyOf(changeOf(phoneNumberId, { contacts, messages })))
   await say(first)
   await say({ ...textFrom(phone, ''), type: 'reaction', reaction: { message_id: first.id, emoji: '👍' } })
   await say({

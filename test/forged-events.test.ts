@@ -39,9 +39,9 @@ describe('a number connected with an app secret', () => {
     const genuine = bodyFrom(phoneNumberId, from, 'genuine 1', 'genuine 2')
     const forged = bodyFrom(phoneNumberId, from, 'forged')
     const wrong = bodyFrom(phoneNumberId, from, 'signed by another')
-    await provider.tell(forged)
-    await provider.tell(genuine, signed(genuine))
-    await provider.tell(wrong, signed(wrong, 'another-secret-of-16'))
+    await provider.report(forged)
+    await provider.report(genuine, signed(genuine))
+    await provider.report(wrong, signed(wrong, 'another-secret-of-16'))
     expect(await waiting(phoneNumberId)).toEqual({ unroutable: 4 })
     const owner = await service.createCompany({ sender: { phoneNumberId, appSecret: SECRET } })
     await provider.handled()
@@ -55,8 +55,8 @@ describe('a number connected with an app secret', () => {
   test('takes what waited once its secret is corrected, and nothing when the secret is taken away', async () => {
     const [phoneNumberId, from] = [newNumber(), uniquePhone()]
     const genuine = bodyFrom(phoneNumberId, from, 'genuine')
-    await provider.tell(genuine, signed(genuine))
-    await provider.tell(bodyFrom(phoneNumberId, from, 'forged'))
+    await provider.report(genuine, signed(genuine))
+    await provider.report(bodyFrom(phoneNumberId, from, 'forged'))
     const owner = await service.createCompany({ sender: { phoneNumberId, appSecret: 'mistyped-secret-16' } })
     const change = (appSecret: string | null) =>
       service.operator('PATCH', `/companies/${owner.companyId}/senders/${owner.sender.channelId}`, { appSecret })
@@ -92,8 +92,8 @@ describe('a number connected with an app secret', () => {
   test('takes only what is signed of items that became unroutable while it was being connected', async () => {
     const [phoneNumberId, other, from] = [newNumber(), newNumber(), uniquePhone()]
     const genuine = bodyFrom(other, from, 'genuine')
-    await provider.tell(genuine, signed(genuine))
-    await provider.tell(bodyFrom(other, from, 'forged'))
+    await provider.report(genuine, signed(genuine))
+    await provider.report(bodyFrom(other, from, 'forged'))
     const owner = await service.createCompany({ sender: { phoneNumberId, appSecret: SECRET } })
     await service.db`update inbound_items set phone_number_id = ${phoneNumberId} where phone_number_id = ${other}`
     await service.db.begin((tx) =>
@@ -109,9 +109,9 @@ describe('a number connected with an app secret', () => {
 describe('a number connected with a webhook secret', () => {
   test('takes of what waited only what came with that secret', async () => {
     const [phoneNumberId, from] = [newNumber(), uniquePhone()]
-    await provider.tell(bodyFrom(phoneNumberId, from, 'forged'))
-    await provider.tell(bodyFrom(phoneNumberId, from, 'wrong'), { 'x-webhook-secret': 'another-secret-of-16' })
-    await provider.tell(bodyFrom(phoneNumberId, from, 'genuine'), { 'x-webhook-secret': SECRET })
+    await provider.report(bodyFrom(phoneNumberId, from, 'forged'))
+    await provider.report(bodyFrom(phoneNumberId, from, 'wrong'), { 'x-webhook-secret': 'another-secret-of-16' })
+    await provider.report(bodyFrom(phoneNumberId, from, 'genuine'), { 'x-webhook-secret': SECRET })
     const owner = await service.createCompany({ sender: { phoneNumberId, webhookSecret: SECRET } })
     await provider.handled()
     expect(await inboxOf(owner).texts(from)).toEqual(['genuine'])
@@ -121,9 +121,9 @@ describe('a number connected with a webhook secret', () => {
 
 test('a number connected without a secret takes everything that waited', async () => {
   const [phoneNumberId, from] = [newNumber(), uniquePhone()]
-  await provider.tell(bodyFrom(phoneNumberId, from, 'one'))
+  await provider.report(bodyFrom(phoneNumberId, from, 'one'))
   const two = bodyFrom(phoneNumberId, from, 'two')
-  await provider.tell(two, signed(two))
+  await provider.report(two, signed(two))
   const owner = await service.createCompany({ sender: { phoneNumberId } })
   await provider.handled()
   expect(await inboxOf(owner).texts(from)).toEqual(['one', 'two'])
@@ -133,7 +133,7 @@ test('a number connected without a secret takes everything that waited', async (
 test('the secret that came with an event is not stored, and its body once for all its items', async () => {
   const phoneNumberId = newNumber()
   const body = bodyFrom(phoneNumberId, uniquePhone(), ...Array.from({ length: 20 }, (_, n) => `n${n}`))
-  await provider.tell(body, { 'x-webhook-secret': 'a-secret-to-look-for' })
+  await provider.report(body, { 'x-webhook-secret': 'a-secret-to-look-for' })
   const bodies = await service.db<{ body: Buffer; everything: string }[]>`
     select body, kept::text as everything from inbound_bodies kept
     where event_id in (select event_id from inbound_items where phone_number_id = ${phoneNumberId})

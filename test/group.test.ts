@@ -33,7 +33,9 @@ describe('a message in a group', () => {
   test('shows the writer’s phone and name in senderName', async () => {
     const [ada, groupId] = [uniquePhone(), `G-${newWamid()}`]
     const contacts = [{ wa_id: ada, profile: { name: 'Ada' } }]
-    await provider.tell(bodyOf(changeOf(company.phoneNumberId, { contacts, messages: [inGroup(groupId, ada, 'hi')] })))
+    await provider.report(
+      bodyOf(changeOf(company.phoneNumberId, { contacts, messages: [inGroup(groupId, ada, 'hi')] })),
+    )
     await provider.messages(company.phoneNumberId, inGroup(groupId, ada, 'without a name'))
     const [group] = await findGroup(groupId)
     const messages = await inbox.messages(group.chatId)

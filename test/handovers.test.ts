@@ -25,7 +25,7 @@ const handover = (from: string, changes: object, timestamp: number, owner = comp
     },
   ],
 })
-const tell = (...given: Parameters<typeof handover>) => provider.tell({ ...bodyOf(), ...handover(...given) })
+const report = (...given: Parameters<typeof handover>) => provider.report({ ...bodyOf(), ...handover(...given) })
 const controlledBy = async (phone: string) => (await inbox.find(phone)).controlledBy
 const TO_AGENT = { control_passed: { previous_owner_role: 'escalation', new_owner_role: 'ai_agent' } }
 const TO_BUSINESS = { control_passed: { previous_owner_app_role: 'meta_business_agent' } }
@@ -35,20 +35,20 @@ test('handovers say who answers, and the latest counts in any order', async () =
   await provider.messages(company.phoneNumberId, textFrom(from, 'Hi'))
   expect(await controlledBy(from)).toBeNull()
   const at = secondsNow() - 100
-  await tell(from, TO_AGENT, at)
+  await report(from, TO_AGENT, at)
   expect(await controlledBy(from)).toBe('agent')
-  await tell(from, TO_BUSINESS, at + 10)
+  await report(from, TO_BUSINESS, at + 10)
   expect(await controlledBy(from)).toBe('business')
-  await tell(from, TO_AGENT, at)
+  await report(from, TO_AGENT, at)
   expect(await controlledBy(from)).toBe('business')
-  await tell(from, { type: 'control_released' }, at + 20)
+  await report(from, { type: 'control_released' }, at + 20)
   expect(await controlledBy(from)).toBeNull()
 })
 
 test('text from the business takes the conversation over, a template does not', async () => {
   const from = uniquePhone()
   await provider.messages(company.phoneNumberId, textFrom(from, 'Hi'))
-  await tell(from, TO_AGENT, secondsNow() - 100)
+  await report(from, TO_AGENT, secondsNow() - 100)
   await company.api('POST', '/templates/whatsapp/send', {
     recipient: from,
     type: 'template',
@@ -64,8 +64,8 @@ test('a handover of another company, or without a customer or owners, changes no
   const from = uniquePhone()
   const other = await service.createCompany()
   await provider.messages(company.phoneNumberId, textFrom(from, 'Hi'))
-  await tell(from, TO_AGENT, secondsNow(), other)
-  await tell(from, { sender: null, ...TO_AGENT }, secondsNow())
-  await tell(from, { control_passed: ['x'], type: 7 }, secondsNow())
+  await report(from, TO_AGENT, secondsNow(), other)
+  await report(from, { sender: null, ...TO_AGENT }, secondsNow())
+  await report(from, { control_passed: ['x'], type: 7 }, secondsNow())
   expect(await controlledBy(from)).toBeNull()
 })

@@ -118,7 +118,7 @@ describe('template events', () => {
     return body.data.find((one: { name: string; language: string }) => one.name === name && one.language === language)
   }
   const event = (field: string, value: object, account = DEMO_ACCOUNT) =>
-    provider.tell({ entry: [{ id: account, time: secondsNow(), changes: [{ field, value }] }] })
+    provider.report({ entry: [{ id: account, time: secondsNow(), changes: [{ field, value }] }] })
   const named = (name: string, language = 'en_US') => ({
     message_template_name: name,
     message_template_language: language,
@@ -169,7 +169,7 @@ describe('template events', () => {
       where (family.company_id, family.id) = (template.company_id, template.family_id)
         and template.company_id = ${company.companyId} and family.name in ('shipping_notice', 'order_ready')
     `
-    await provider.tell(
+    await provider.report(
       `{"entry":[{"id":"${DEMO_ACCOUNT}","changes":[{"field":"message_template_status_update",
         "value":{"event":"PAUSED","message_template_id":${one}}}]}]}`,
     )
@@ -191,7 +191,7 @@ describe('events of customers and numbers', () => {
     // Two times would be two entries.
     const timestamp = secondsNow()
     const say = (value: string) =>
-      provider.tell(
+      provider.report(
         bodyOf(
           changeOf(
             company.phoneNumberId,
@@ -219,7 +219,7 @@ describe('events of customers and numbers', () => {
 
   test('quality events change the daily limit of the number that they name', async () => {
     const quality = async (value: object) => {
-      await provider.tell({
+      await provider.report({
         entry: [{ id: DEMO_ACCOUNT, changes: [{ field: 'phone_number_quality_update', value }] }],
       })
       const [row] = await service.db`

@@ -221,7 +221,7 @@ describe('the identity of a customer', () => {
     await provider.messages(company.phoneNumberId, asUser(former, 'one', phone))
     const update = { wa_id: phone, user_id: { previous: former, current: next }, timestamp: String(secondsNow()) }
     const change = changeOf(company.phoneNumberId, { user_id_update: [update] }, 'user_id_update')
-    await provider.tell(bodyOf(change))
+    await provider.report(bodyOf(change))
     await provider.messages(company.phoneNumberId, asUser(next, 'two', phone), asUser(next, 'three'))
     expect(await textsOf((await conversationOf(next)).conversationId)).toEqual(['one', 'two', 'three'])
   })
@@ -230,7 +230,7 @@ describe('the identity of a customer', () => {
     const [victim, writer, userId] = [uniquePhone(), uniquePhone(), newUserId()]
     await provider.messages(company.phoneNumberId, asUser(userId, 'mine', victim))
     const contacts = [{ wa_id: victim, user_id: userId, profile: { name: 'Ida' } }]
-    await provider.tell(bodyOf(changeOf(company.phoneNumberId, { contacts, messages: [textFrom(writer, 'odd')] })))
+    await provider.report(bodyOf(changeOf(company.phoneNumberId, { contacts, messages: [textFrom(writer, 'odd')] })))
     const odd = await inbox.find(writer)
     expect([await textsOf(odd.chatId), odd.contact.name]).toEqual([['odd'], 'Ida'])
     expect(await textsOf((await conversationOf(userId)).conversationId)).toEqual(['mine'])

@@ -25,7 +25,7 @@ describe('echoes', () => {
 
   test('between messages of one body count only what comes after', async () => {
     const to = uniquePhone()
-    await provider.tell(
+    await provider.report(
       bodyOf(
         changeOf(company.phoneNumberId, { messages: [textFrom(to, 'one')] }),
         changeOf(company.phoneNumberId, { message_echoes: [{ ...textFrom('1', 'two'), to }] }, 'smb_message_echoes'),
@@ -182,7 +182,7 @@ describe('edits, revokes and history', () => {
     const profile = (phone: string, name: string) => ({ contacts: [{ wa_id: phone, profile: { name } }] })
     const [own, shared] = [textFrom(ada, 'private'), textFrom(ada, 'shared', group)]
     const value = { ...profile(ada, 'Ada'), messages: [own, shared, textFrom(bob, 'hello')] }
-    await provider.tell(bodyOf(changeOf(company.phoneNumberId, value)))
+    await provider.report(bodyOf(changeOf(company.phoneNumberId, value)))
     const changesBy = (phone: string) => [edit(phone, own.id, 'changed'), edit(phone, shared.id, 'changed', group)]
     await provider.messages(company.phoneNumberId, ...changesBy(bob))
     const groupChat = (await inbox.list()).find(({ groupId }: { groupId: string }) => groupId === group.group_id).chatId
@@ -202,7 +202,7 @@ describe('edits, revokes and history', () => {
   test('history never looks new', async () => {
     const from = uniquePhone()
     const old = textFrom(from, 'from last year')
-    await provider.tell(
+    await provider.report(
       bodyOf(
         changeOf(
           company.phoneNumberId,

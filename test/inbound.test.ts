@@ -89,7 +89,7 @@ describe('a body is stored and answered 200', () => {
   })
 
   test('and what is unreadable is listed as failed', async () => {
-    await provider.tell('{"broken":')
+    await provider.report('{"broken":')
     const [failed] = await provider.deadLetters('failed')
     expect(failed).toMatchObject({ reason: 'the body is not JSON', body: '{"broken":' })
   })
@@ -233,9 +233,9 @@ describe('order and number', () => {
     const from = uniquePhone()
     const message = textFrom(from, 'once')
     const body = bodyOf(changeOf(company.phoneNumberId, { messages: [message, message] }))
-    await provider.tell(body)
-    await provider.tell(body)
-    await Promise.all([provider.tell(body), provider.tell(body)])
+    await provider.report(body)
+    await provider.report(body)
+    await Promise.all([provider.report(body), provider.report(body)])
     expect(await inbox.texts(from)).toEqual(['once'])
     expect(await inbox.find(from)).toMatchObject({ unreadMessages: 1, lastMessage: { text: 'once' } })
   })
@@ -247,8 +247,8 @@ describe('order and number', () => {
     const from = uniquePhone()
     const [first, second] = ['first', 'second'].map((text) => textFrom(from, text, { id: undefined }))
     const body = bodyOf(changeOf(company.phoneNumberId, { messages: [first, second] }))
-    await provider.tell(body)
-    await provider.tell(body)
+    await provider.report(body)
+    await provider.report(body)
     const { chatId, unreadMessages } = await inbox.find(from)
     const messages = await inbox.messages(chatId)
     expect(messages.map(({ text }) => text)).toEqual(['second', 'first'])
@@ -281,7 +281,7 @@ describe('several companies in one body', () => {
   test('see nothing of each other', async () => {
     const other = await service.createCompany()
     const [from, shared] = [uniquePhone(), newWamid()]
-    await provider.tell(
+    await provider.report(
       bodyOf(
         changeOf(company.phoneNumberId, { messages: [textFrom(from, 'for one', { id: shared })] }),
         changeOf(other.phoneNumberId, { messages: [textFrom(from, 'for the other', { id: shared })] }),

@@ -50,7 +50,7 @@ describe('the live stream tells of contacts', () => {
     await company.api('POST', '/contacts', { phone })
     const stream = await open(company, '?topics=contact')
     const said = { wa_id: phone, category: 'marketing_messages', value: 'stop', timestamp: secondsNow() }
-    await provider.tell(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+    await provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
     await stream.next('contact', ({ marketing_consent }) => marketing_consent.whatsapp === false)
   })
 
@@ -203,7 +203,7 @@ describe('the live stream sends a reset', () => {
       reason: 'SCAM',
     }
     const changes = [{ field: 'message_template_status_update', value }]
-    await provider.tell({ entry: [{ id: DEMO_ACCOUNT, time: secondsNow(), changes }] })
+    await provider.report({ entry: [{ id: DEMO_ACCOUNT, time: secondsNow(), changes }] })
     await stream.next('reset')
   })
 })

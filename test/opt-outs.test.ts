@@ -182,7 +182,7 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const userId = `US.${digits}`
     const phone = uniquePhone()
     const other = await createCompany()
-    await provider.tell(
+    await provider.report(
       bodyOf(
         changeOf(other.phoneNumberId, {
           contacts: [{ wa_id: phone, user_id: userId, profile: { name: 'Ada' } }],
@@ -200,7 +200,7 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const phone = uniquePhone()
     const say = (value: string) => {
       const said = { wa_id: phone, category: 'marketing_messages', value, timestamp: secondsNow() }
-      return provider.tell(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+      return provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
     }
     await say('stop')
     await company.api('POST', '/contacts', { phone })
@@ -217,7 +217,7 @@ describe('an opt-out from WhatsApp outlives the contact:', () => {
     const phone = uniquePhone()
     const say = (value: string, timestamp: number) => {
       const said = { wa_id: phone, category: 'marketing_messages', value, timestamp }
-      return provider.tell(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
+      return provider.report(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [said] }, 'user_preferences')))
     }
     const before = Number(secondsNow()) - 60
     await say('resume', before)

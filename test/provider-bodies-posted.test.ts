@@ -73,7 +73,7 @@ describe.skipIf(providerBodies.length === 0)('bodies collected from providers, p
   test.each(providerBodies)('$file: all that its index counts has its place', async ({ body, counts }) => {
     const before = await countOf()
     const known = await knownIds()
-    await provider.tell(body.toString())
+    await provider.report(body.toString())
     const after = await countOf()
     const items = itemsOf(body)
     expect(items).toHaveLength(counts.messages + counts.echoes)
@@ -154,7 +154,7 @@ describe.skipIf(signedBodies.length === 0)('bodies with their signatures, posted
     `
     const refused = async () => (await provider.post(body.toString())).status
     await expect.poll(refused, { interval: 200 }).toBe(401)
-    await provider.tell(body.toString(), { 'x-hub-signature-256': header })
+    await provider.report(body.toString(), { 'x-hub-signature-256': header })
     await service.db`update senders set app_secret = null where phone_number_id = ${phoneNumberId}`
   })
 })

@@ -34,7 +34,7 @@ test('a number without a secret is not refused for the secret of another number 
   const body = textBody(open.phoneNumberId, from, 'unsigned')
   expect(JSON.parse(body).entry[0].id).toBeDefined()
   const account = owner.sender.wabaAccountId ?? '200000000000001'
-  await provider.tell(body.replace(/"id":"[^"]*","changes"/, `"id":"${account}","changes"`))
+  await provider.report(body.replace(/"id":"[^"]*","changes"/, `"id":"${account}","changes"`))
   expect(await inboxOf(open).texts(from)).toEqual(['unsigned'])
 })
 
@@ -46,7 +46,7 @@ test('a body that proves itself is accepted from an address that is refused othe
   await expect.poll(isSpent).toBe(true)
   const from = uniquePhone()
   const body = textBody(owner.phoneNumberId, from, 'genuine')
-  await provider.tell(body, signed(body))
+  await provider.report(body, signed(body))
   expect(await inboxOf(owner).texts(from)).toEqual(['genuine'])
   const forged = await provider.post(body, signed(body, 'another-secret-of-16'))
   expect(forged.status).toBe(401)
@@ -58,7 +58,7 @@ test('a body that proves itself is accepted from an address that is refused othe
 
 test('a body that is answered 401 counts against its address, and one that proves itself does not', async () => {
   const body = textBody(owner.phoneNumberId, uniquePhone(), 'x'.repeat(3 * MIB))
-  await provider.tell(body, signed(body))
+  await provider.report(body, signed(body))
   for (let call = 1; call <= 6; call += 1) {
     expect((await provider.post(body, signed(body, 'another-secret-of-16'))).status).toBe(401)
   }
@@ -74,7 +74,7 @@ test('a proven body with items for an unknown number counts against no address',
       changeOf(unknownNumber(), { messages: [textFrom(uniquePhone(), 'unknown')] }),
     ),
   )
-  await provider.tell(body, signed(body))
+  await provider.report(body, signed(body))
   expect(await service.db`select from unhandled_counts`).toHaveLength(0)
 })
 

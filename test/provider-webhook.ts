@@ -42,7 +42,7 @@ export function providerOf(service: TestService) {
     service.call(service.url, 'POST', WEBHOOK, typeof body === 'string' ? body : JSON.stringify(body), headers)
 
   /** Posts, expects 200 and waits until all that was stored has been handled. */
-  const tell = async (body: unknown, headers: Record<string, string> = {}) => {
+  const report = async (body: unknown, headers: Record<string, string> = {}) => {
     const answer = await post(body, headers)
     if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${answer.text}`)
     await handled()
@@ -51,11 +51,11 @@ export function providerOf(service: TestService) {
     eventually(async () => (await service.db`select 1 from inbound_events limit 1`).length === 0, 60_000)
 
   const messages = (phoneNumberId: string, ...items: object[]) =>
-    tell(bodyOf(changeOf(phoneNumberId, { messages: items })))
+    report(bodyOf(changeOf(phoneNumberId, { messages: items })))
   const echoes = (phoneNumberId: string, ...items: object[]) =>
-    tell(bodyOf(changeOf(phoneNumberId, { message_echoes: items }, 'smb_message_echoes')))
+    report(bodyOf(changeOf(phoneNumberId, { message_echoes: items }, 'smb_message_echoes')))
   const statuses = (phoneNumberId: string, ...items: object[]) =>
-    tell(bodyOf(changeOf(phoneNumberId, { statuses: items })))
+    report(bodyOf(changeOf(phoneNumberId, { statuses: items })))
 
   const deadLetters = async (state: 'unroutable' | 'failed') =>
     (await service.operator('GET', `/${state}-events?limit=100`)).body as {
@@ -65,7 +65,7 @@ export function providerOf(service: TestService) {
       body: string
     }[]
 
-  return { post, tell, handled, messages, echoes, statuses, deadLetters }
+  return { post, report, handled, messages, echoes, statuses, deadLetters }
 }
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>

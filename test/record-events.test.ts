@@ -190,7 +190,7 @@ test('whatsapp.template.status comes when the status of a template changes', asy
   const { data } = (await company.api('GET', '/templates/whatsapp')).body
   const template = data.find(({ status }: Body) => status === 'APPROVED')
   const event = (word: string) =>
-    provider.tell({
+    provider.report({
       ...bodyOf(),
       entry: [
         {
@@ -256,7 +256,9 @@ describe('contact.changed', () => {
     })
     expect((await bodies(1))[0]).toMatchObject({ change: 'created', data: { phone: `+${from}` } })
     const preference = { wa_id: from, category: 'marketing_messages', value: 'stop', timestamp: secondsNow() }
-    await provider.tell(bodyOf(changeOf(company.phoneNumberId, { user_preferences: [preference] }, 'user_preferences')))
+    await provider.report(
+      bodyOf(changeOf(company.phoneNumberId, { user_preferences: [preference] }, 'user_preferences')),
+    )
     await eventually(async () => (await eventIds(company.companyId)).length >= 2)
     expect((await bodies(2)).at(-1).data.marketing_consent.whatsapp).toBe(false)
   })

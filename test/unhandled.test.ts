@@ -14,7 +14,7 @@ test('items for unknown numbers are kept in few rows, and refused after 10,000 i
 }, async () => {
   const items = Array.from({ length: 4_000 }, () => textFrom('393331', 'x'))
   const body = JSON.stringify(bodyOf(changeOf('990000000000001', { messages: items })))
-  for (let n = 0; n < 3; n += 1) await provider.tell(body)
+  for (let n = 0; n < 3; n += 1) await provider.report(body)
   const [kept] = await service.db`
     select count(*)::int as rows, sum(octet_length(body))::float8 / ${body.length} as bodies
     from inbound_items where phone_number_id = '990000000000001'

@@ -8,7 +8,7 @@ const CUSTOMERS: [string, (shop: Shop) => Promise<{ chatId: number; contact: { i
   [
     'a customer who hides the phone',
     async (shop) => {
-      await shop.tell(shop.events.message({ userId: newUserId() }, 'Hello'))
+      await shop.report(shop.events.message({ userId: newUserId() }, 'Hello'))
       return (await shop.inbox.list())[0]
     },
   ],
@@ -16,9 +16,9 @@ const CUSTOMERS: [string, (shop: Shop) => Promise<{ chatId: number; contact: { i
     'the former owner of a recycled number',
     async (shop) => {
       const ada = newPerson()
-      await shop.tell(shop.events.message(ada, 'From Ada'))
+      await shop.report(shop.events.message(ada, 'From Ada'))
       const { chatId } = await shop.inbox.find(ada.phone)
-      await shop.tell(shop.events.message({ phone: ada.phone, userId: newUserId() }, 'From Ben'))
+      await shop.report(shop.events.message({ phone: ada.phone, userId: newUserId() }, 'From Ben'))
       return (await shop.inbox.list()).find((one) => one.chatId === chatId)
     },
   ],
@@ -69,9 +69,9 @@ describe.each(CUSTOMERS)('%s', (_, write) => {
 test('after a number was recycled, each conversation reaches its own writer', async () => {
   const shop = await createShop()
   const [ada, ben] = [newPerson(), newUserId()]
-  await shop.tell(shop.events.message(ada, 'From Ada'))
+  await shop.report(shop.events.message(ada, 'From Ada'))
   const first = await shop.inbox.find(ada.phone)
-  await shop.tell(shop.events.message({ phone: ada.phone, userId: ben }, 'From Ben'))
+  await shop.report(shop.events.message({ phone: ada.phone, userId: ben }, 'From Ben'))
   const second = await shop.inbox.find(ada.phone)
   expect(second.chatId).not.toBe(first.chatId)
   expect(await shop.answerReaches(first.chatId)).toBe(ada.userId)

@@ -7,11 +7,11 @@ describe('a reported number change, which makes a new user id, keeps the convers
   test.each([true, false])('when the report names the ids: %s', async (namesIds) => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message(before, 'one'))
+    await shop.report(shop.events.message(before, 'one'))
     const { chatId, contact } = await shop.inbox.find(before.phone)
-    await shop.tell(shop.events.numberChanged(before, after, { namesIds }))
-    await shop.tell(shop.events.message(after, 'two'))
-    await shop.tell(shop.events.message({ userId: after.userId }, 'three'))
+    await shop.report(shop.events.numberChanged(before, after, { namesIds }))
+    await shop.report(shop.events.message(after, 'two'))
+    await shop.report(shop.events.message({ userId: after.userId }, 'three'))
     expect(await shop.inbox.list()).toMatchObject([
       { chatId, contact: { id: contact.id, phone: after.phone, userId: after.userId } },
     ])
@@ -23,8 +23,8 @@ describe('a reported number change, which makes a new user id, keeps the convers
   test('and the ids that it names are shown, also of a customer known by the number alone', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message({ phone: before.phone }, 'one'))
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.message({ phone: before.phone }, 'one'))
+    await shop.report(shop.events.numberChanged(before, after))
     expect((await shop.inbox.list()).map(({ contact }) => [contact.phone, contact.userId])).toEqual([
       [after.phone, after.userId],
     ])
@@ -33,9 +33,9 @@ describe('a reported number change, which makes a new user id, keeps the convers
   test('before the customer writes from the new number, answers reach the new number', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message(before, 'one'))
+    await shop.report(shop.events.message(before, 'one'))
     const { chatId } = await shop.inbox.find(before.phone)
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.answerReaches(chatId)).toBe(after.phone)
   })
 
@@ -43,21 +43,21 @@ describe('a reported number change, which makes a new user id, keeps the convers
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
     await shop.createContact({ email: 'imported@example.org', phone: after.phone })
-    await shop.tell(shop.events.message(before, 'one'))
+    await shop.report(shop.events.message(before, 'one'))
     const { chatId } = await shop.inbox.find(before.phone)
-    await shop.tell(shop.events.numberChanged(before, after))
-    await shop.tell(shop.events.message(after, 'two'))
+    await shop.report(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.message(after, 'two'))
     expect((await shop.inbox.list()).map((one) => one.chatId)).toEqual([chatId])
   })
 
   test('and only the second new user id is an unreported one', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message(before, 'one'))
+    await shop.report(shop.events.message(before, 'one'))
     const { chatId } = await shop.inbox.find(before.phone)
-    await shop.tell(shop.events.numberChanged(before, after, { namesIds: false }))
-    await shop.tell(shop.events.message(after, 'two'))
-    await shop.tell(shop.events.message({ phone: after.phone, userId: newUserId() }, 'from another person'))
+    await shop.report(shop.events.numberChanged(before, after, { namesIds: false }))
+    await shop.report(shop.events.message(after, 'two'))
+    await shop.report(shop.events.message({ phone: after.phone, userId: newUserId() }, 'from another person'))
     const recycled = await shop.inbox.find(after.phone)
     expect(recycled.chatId).not.toBe(chatId)
     expect(await shop.answerReaches(chatId)).toBe(after.userId)
@@ -73,12 +73,12 @@ describe('after user_changed_user_id', () => {
     const { phone, userId } = newPerson()
     const former = { phone: hasPhone ? phone : null, userId }
     const next = newUserId()
-    await shop.tell(shop.events.message(former, 'one'))
+    await shop.report(shop.events.message(former, 'one'))
     const [{ chatId }] = await shop.inbox.list()
-    await shop.tell(shop.events.userIdChanged(former, next))
+    await shop.report(shop.events.userIdChanged(former, next))
     expect((await shop.inbox.list()).map(({ contact }) => contact.userId)).toEqual([next])
     expect(await shop.answerReaches(chatId)).toBe(hasPhone ? phone : next)
-    await shop.tell(shop.events.message({ userId: next }, 'two'))
+    await shop.report(shop.events.message({ userId: next }, 'two'))
     expect((await shop.inbox.list()).map((one) => [one.chatId, one.contact.userId])).toEqual([[chatId, next]])
     expect(await shop.answerReaches(chatId)).toBe(hasPhone ? phone : next)
   })
@@ -101,7 +101,7 @@ describe('a message by user id alone belongs to the customer whose id', () => {
     await before(shop, person)
     const sent = (await shop.send(person.phone)).body.data
     await learn(shop, person, sent.wamid)
-    await shop.tell(shop.events.message({ userId: person.userId }, 'Hidden'))
+    await shop.report(shop.events.message({ userId: person.userId }, 'Hidden'))
     expect((await shop.inbox.list()).map(({ chatId }) => chatId)).toEqual([sent.chatId])
     expect(await shop.contacts()).toHaveLength(1)
   }
@@ -113,9 +113,9 @@ describe('a message by user id alone belongs to the customer whose id', () => {
     ))
 
   test('a status named', () =>
-    meetsConversation((shop, person, wamid) => shop.tell(shop.events.status(wamid, 'delivered', person))))
+    meetsConversation((shop, person, wamid) => shop.report(shop.events.status(wamid, 'delivered', person))))
 
-  test('an echo named', () => meetsConversation((shop, person) => shop.tell(shop.events.echo(person, 'From the app'))))
+  test('an echo named', () => meetsConversation((shop, person) => shop.report(shop.events.echo(person, 'From the app'))))
 })
 
 test('a conversation shows the user id that the answer to a send named', async () => {
@@ -131,7 +131,7 @@ test('a conversation that a send opens shows the user id that a status named', a
   const ada = newPerson()
   const second = (await service.connectSender(shop.companyId)).body
   const { wamid } = (await shop.send(ada.phone)).body.data
-  await shop.tell(shop.events.status(wamid, 'delivered', ada))
+  await shop.report(shop.events.status(wamid, 'delivered', ada))
   await shop.send(ada.phone, { ...UTILITY, sender: second.phoneNumberId })
   expect((await shop.inbox.list()).map(({ contact }) => [contact.phone, contact.userId])).toEqual([
     [ada.phone, ada.userId],
@@ -144,6 +144,6 @@ test('a number that the answer to a send names under another wa_id is the same c
   const [requested, waId] = [newPerson().phone, newPerson().phone]
   await service.control('POST', '/customers', { phoneNumberId: shop.phoneNumberId, phone: requested, waId })
   const { chatId } = (await shop.send(requested)).body.data
-  await shop.tell(shop.events.message({ phone: waId }, 'Hello'))
+  await shop.report(shop.events.message({ phone: waId }, 'Hello'))
   expect((await shop.inbox.list()).map((one) => one.chatId)).toEqual([chatId])
 })

@@ -24,10 +24,10 @@ describe('the latest statement counts', () => {
     const { phone } = newPerson()
     const { id } = await shop.createContact({ phone })
     const resume = shop.events.preference({ phone }, 'resume', { timestamp: secondsNow() - 60 })
-    await shop.tell(resume)
+    await shop.report(resume)
     expect((await shop.consentOf(id)).whatsapp).toBe(true)
     await shop.api('PUT', `/contacts/${id}`, optOut)
-    await shop.tell(resume)
+    await shop.report(resume)
     expect((await shop.consentOf(id)).whatsapp).toBe(false)
     expect(await shop.marketing(phone)).toBe(403)
   })
@@ -36,8 +36,8 @@ describe('the latest statement counts', () => {
     const shop = await createShop()
     const { phone } = newPerson()
     const now = secondsNow()
-    await shop.tell(shop.events.preference({ phone }, 'stop', { timestamp: now - 10 }))
-    await shop.tell(shop.events.preference({ phone }, 'resume', { timestamp: now - 20 }))
+    await shop.report(shop.events.preference({ phone }, 'stop', { timestamp: now - 10 }))
+    await shop.report(shop.events.preference({ phone }, 'resume', { timestamp: now - 20 }))
     expect(await shop.marketing(phone)).toBe(403)
   })
 
@@ -45,8 +45,8 @@ describe('the latest statement counts', () => {
     const shop = await createShop()
     const { phone } = newPerson()
     const now = secondsNow()
-    await shop.tell(shop.events.preference({ phone }, 'resume', { timestamp: now - 10 }))
-    await shop.tell(shop.events.preference({ phone }, 'stop', { timestamp: now - 20 }))
+    await shop.report(shop.events.preference({ phone }, 'resume', { timestamp: now - 10 }))
+    await shop.report(shop.events.preference({ phone }, 'stop', { timestamp: now - 20 }))
     expect(await shop.marketing(phone)).toBe(200)
   })
 
@@ -54,7 +54,7 @@ describe('the latest statement counts', () => {
     const shop = await createShop()
     const { phone } = newPerson()
     const { id } = await shop.createContact({ phone, ...optIn })
-    await shop.tell(shop.events.preference({ phone }, 'stop', { timestamp: secondsNow() - 3600 }))
+    await shop.report(shop.events.preference({ phone }, 'stop', { timestamp: secondsNow() - 3600 }))
     expect((await shop.consentOf(id)).whatsapp).toBe(true)
     expect(await shop.marketing(phone)).toBe(200)
   })
@@ -78,27 +78,27 @@ describe('an opt-out holds for', () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
     await shop.createContact({ email: 'imported@example.org', phone: after.phone })
-    await shop.tell(shop.events.message(before, 'Hello'))
+    await shop.report(shop.events.message(before, 'Hello'))
     const { contact } = await shop.inbox.find(before.phone)
     await shop.api('PUT', `/contacts/${contact.id}`, optOut)
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
   test('a person who said it at the provider and changes the number', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message(before, 'Hello'))
-    await shop.tell(shop.events.preference(before, 'stop'))
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.message(before, 'Hello'))
+    await shop.report(shop.events.preference(before, 'stop'))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
   test('a person who is no contact yet, said it at the provider and changes the number', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.preference(before, 'stop'))
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.preference(before, 'stop'))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
@@ -106,7 +106,7 @@ describe('an opt-out holds for', () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
     await shop.createContact({ phone: before.phone, ...optOut })
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
@@ -115,25 +115,25 @@ describe('an opt-out holds for', () => {
     const [before, after] = [newPerson(), newPerson()]
     await shop.createContact({ phone: before.phone, ...optOut })
     await shop.createContact({ email: 'imported@example.org', phone: after.phone })
-    await shop.tell(shop.events.numberChanged(before, after))
+    await shop.report(shop.events.numberChanged(before, after))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
   test('a person whose contact opted out before the report of an earlier number change arrived', async () => {
     const shop = await createShop()
     const [before, after] = [newPerson(), newPerson()]
-    await shop.tell(shop.events.message(before, 'Hello', { timestamp: secondsNow() - 7200 }))
+    await shop.report(shop.events.message(before, 'Hello', { timestamp: secondsNow() - 7200 }))
     const { contact } = await shop.inbox.find(before.phone)
     await shop.createContact({ email: 'imported@example.org', phone: after.phone })
     await shop.api('PUT', `/contacts/${contact.id}`, optOut)
-    await shop.tell(shop.events.numberChanged(before, after, { timestamp: secondsNow() - 3600 }))
+    await shop.report(shop.events.numberChanged(before, after, { timestamp: secondsNow() - 3600 }))
     expect(await shop.marketing(after.phone)).toBe(403)
   })
 
   test('both identities that the statement at the provider named, as an opt-in does', async () => {
     const shop = await createShop()
     const ada = newPerson()
-    await shop.tell(shop.events.preference(ada, 'stop', { timestamp: secondsNow() - 60 }))
+    await shop.report(shop.events.preference(ada, 'stop', { timestamp: secondsNow() - 60 }))
     expect([await shop.marketing(ada.phone), await shop.marketing(ada.userId)]).toEqual([403, 403])
     await shop.createContact({ phone: ada.phone, ...optIn })
     expect([await shop.marketing(ada.phone), await shop.marketing(ada.userId)]).toEqual([200, 200])
@@ -143,9 +143,9 @@ describe('an opt-out holds for', () => {
     const shop = await createShop()
     const ada = newPerson()
     await shop.createContact({ email: 'imported@example.org', phone: ada.phone })
-    await shop.tell(shop.events.message({ userId: ada.userId }, 'Hidden'))
-    await shop.tell(shop.events.preference({ userId: ada.userId }, 'stop'))
-    await shop.tell(shop.events.message(ada, 'With the number'))
+    await shop.report(shop.events.message({ userId: ada.userId }, 'Hidden'))
+    await shop.report(shop.events.preference({ userId: ada.userId }, 'stop'))
+    await shop.report(shop.events.message(ada, 'With the number'))
     expect(await shop.marketing(ada.phone)).toBe(403)
   })
 
@@ -153,7 +153,7 @@ describe('an opt-out holds for', () => {
     const shop = await createShop()
     const [requested, waId] = [newPerson().phone, newPerson().phone]
     await service.control('POST', '/customers', { phoneNumberId: shop.phoneNumberId, phone: requested, waId })
-    await shop.tell(shop.events.message({ phone: waId }, 'Hello'))
+    await shop.report(shop.events.message({ phone: waId }, 'Hello'))
     const { chatId, contact } = await shop.inbox.find(waId)
     await shop.api('PUT', `/contacts/${contact.id}`, optOut)
     expect((await shop.send(requested)).status).toBe(200)
@@ -164,11 +164,11 @@ describe('an opt-out holds for', () => {
   test('a person whose contact is deleted and who writes again by user id', async () => {
     const shop = await createShop()
     const ada = newPerson()
-    await shop.tell(shop.events.message(ada, 'Hello'))
+    await shop.report(shop.events.message(ada, 'Hello'))
     const { contact } = await shop.inbox.find(ada.phone)
     await shop.api('PUT', `/contacts/${contact.id}`, optOut)
     await shop.api('DELETE', `/contacts/${contact.id}`)
-    await shop.tell(shop.events.message({ userId: ada.userId }, 'Hidden'))
+    await shop.report(shop.events.message({ userId: ada.userId }, 'Hidden'))
     expect(await shop.marketing(ada.userId)).toBe(403)
     expect(await shop.marketing(ada.phone)).toBe(403)
   })
@@ -176,7 +176,7 @@ describe('an opt-out holds for', () => {
   test('replies as for templates', async () => {
     const shop = await createShop()
     const ada = newPerson()
-    await shop.tell(shop.events.message(ada, 'Hello'))
+    await shop.report(shop.events.message(ada, 'Hello'))
     const { chatId, contact } = await shop.inbox.find(ada.phone)
     await shop.api('PUT', `/contacts/${contact.id}`, optOut)
     const components = [{ type: 'BODY', parameters: ['Ada', 'HELLO'].map((text) => ({ type: 'text', text })) }]
@@ -189,9 +189,9 @@ describe('an opt-out holds for', () => {
     const shop = await createShop()
     const ada = newPerson()
     const ben = newUserId()
-    await shop.tell(shop.events.message(ada, 'From Ada'))
-    await shop.tell(shop.events.preference({ userId: ada.userId }, 'stop'))
-    await shop.tell(shop.events.message({ phone: ada.phone, userId: ben }, 'From Ben'))
+    await shop.report(shop.events.message(ada, 'From Ada'))
+    await shop.report(shop.events.preference({ userId: ada.userId }, 'stop'))
+    await shop.report(shop.events.message({ phone: ada.phone, userId: ben }, 'From Ben'))
     expect(await shop.marketing(ada.userId)).toBe(403)
   })
 })

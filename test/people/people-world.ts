@@ -23,7 +23,7 @@ export async function startPeople(options: Parameters<typeof startTestService>[0
   return { service, createShop: (sender: object = {}) => createShop(service, provider, sender) }
 }
 
-async function createShop(service: TestService, { tell }: ReturnType<typeof providerOf>, options: object) {
+async function createShop(service: TestService, { report }: ReturnType<typeof providerOf>, options: object) {
   const company = await service.createCompany({ sender: options })
   const { api, phoneNumberId, key } = company
   const inbox = inboxOf(company)
@@ -59,7 +59,7 @@ async function createShop(service: TestService, { tell }: ReturnType<typeof prov
     key,
     inbox,
     events: eventsAt(phoneNumberId),
-    tell,
+    report,
     send,
     reply,
     recipientOf,
