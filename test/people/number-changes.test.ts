@@ -115,7 +115,8 @@ describe('a message by user id alone belongs to the customer whose id', () => {
   test('a status named', () =>
     meetsConversation((shop, person, wamid) => shop.report(shop.events.status(wamid, 'delivered', person))))
 
-  test('an echo named', () => meetsConversation((shop, person) => shop.report(shop.events.echo(person, 'From the app'))))
+  test('an echo named', () =>
+    meetsConversation((shop, person) => shop.report(shop.events.echo(person, 'From the app'))))
 })
 
 test('a conversation shows the user id that the answer to a send named', async () => {
