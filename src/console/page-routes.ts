@@ -1,12 +1,10 @@
-import { access } from 'node:fs/promises'
-import { join } from 'node:path'
-import fastifyStatic from '@fastify/static'
+import { extname, join } from 'node:path'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
 import { notFound } from '../errors.ts'
 import { isHostOf } from '../http/host-rule.ts'
-import { createAnswerLimit, IMMUTABLE, REVALIDATE } from '../http/static-file.ts'
+import { createFileSender, IMMUTABLE, REVALIDATE, readStaticFile, type StaticFile } from '../http/static-file.ts'
 import { pageHeaders } from './page-headers.ts'
 
 export type PageDeps = {
@@ -22,6 +20,12 @@ const NOT_BUILT =
   'The console is not built: run "node scripts/setup.mjs" in the folder of Parley, or set CONSOLE=off.\n'
 /** The build has no folders but one, and no names with blanks. */
 const NAME = /^(assets\/)?\w[\w.-]*$/
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
 const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
 
 /**
@@ -31,23 +35,21 @@ const route = { config: { surface: 'public', waitsForOthers: true }, schema: { h
 export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps): FastifyPluginAsyncTypebox {
   const base = new URL(config.baseUrl)
   const headers = pageHeaders(sandboxUrl)
-  const limitAnswers = createAnswerLimit()
+  const send = createFileSender()
 
   const sendFile = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
-    // Browsers must not keep the answer that a file is missing.
-    if (!NAME.test(name) || (await isMissing(join(pagesFolder, name)))) throw notFound()
-    limitAnswers(request, reply)
-    return reply.headers({ ...headers, 'cache-control': cacheControl }).sendFile(name, pagesFolder)
+    const file = await readPage(pagesFolder, name)
+    if (file === undefined) throw notFound()
+    return send(request, reply.headers(headers), file, cacheControl)
   }
 
   const sendPage = async (request: FastifyRequest, reply: FastifyReply) => {
-    if (await isMissing(join(pagesFolder, 'index.html'))) return reply.code(503).type('text/plain').send(NOT_BUILT)
-    return sendFile(request, reply, 'index.html', REVALIDATE)
+    const file = await readPage(pagesFolder, 'index.html')
+    if (file === undefined) return reply.code(503).type('text/plain').send(NOT_BUILT)
+    return send(request, reply.headers(headers), file, REVALIDATE)
   }
 
   return async (app) => {
-    await app.register(fastifyStatic, { serve: false, preCompressed: true, cacheControl: false, dotfiles: 'deny' })
-
     app.addHook('onRequest', async (request, reply) => {
       if (!isHostOf(base, hostOf(request))) return reply.redirect(`${base.origin}${request.url}`)
     })
@@ -72,8 +74,8 @@ export function pageRoutes({ config, pagesFolder, sandboxUrl, hostOf }: PageDeps
 /** Browsers ask for HTML when they open an address, and for nothing else. */
 const opensPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false
 
-const isMissing = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => false,
-    () => true,
-  )
+/** Reads a file of the build at each request, since a build may replace it; undefined when there is none of this name. */
+async function readPage(folder: string, name: string): Promise<StaticFile | undefined> {
+  const contentType = TYPES[extname(name)]
+  return NAME.test(name) && contentType !== undefined ? readStaticFile(contentType, join(folder, name)) : undefined
+}

@@ -1,20 +1,22 @@
 import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { negotiate } from '@fastify/accept-negotiator'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { serviceUnavailable } from '../errors.ts'
+import { codeOf } from '../start-error.ts'
 
 const ENCODINGS = ['br', 'gzip', 'identity'] as const
 type Encoding = (typeof ENCODINGS)[number]
 
-/** A file that is served from memory. It is compressed once, when it is made. */
+/** A file that is served from memory, in the encodings that it was made in. */
 export type StaticFile = {
   readonly contentType: string
   /** SHA-256 of the uncompressed content, in hexadecimal. */
   readonly digest: string
-  readonly bodies: Readonly<Record<Encoding, Uint8Array>>
+  readonly bodies: Readonly<Partial<Record<Encoding, Uint8Array>> & { identity: Uint8Array }>
 }
 
 export type FileLimits = {
@@ -43,9 +45,24 @@ export const versionOf = (file: StaticFile): string => file.digest.slice(0, 16)
 export async function toStaticFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }
   const [br, gzipped] = await Promise.all([promisify(brotliCompress)(content, quality), promisify(gzip)(content)])
-  const digest = createHash('sha256').update(content).digest('hex')
-  return { contentType, digest, bodies: { br, gzip: gzipped, identity: content } }
+  return { contentType, digest: digestOf(content), bodies: { br, gzip: gzipped, identity: content } }
 }
+
+/** Reads a file and its compressed copies, which the build writes beside it; undefined when there is no such file. */
+export async function readStaticFile(contentType: string, path: string): Promise<StaticFile | undefined> {
+  const [content, br, gzipped] = await Promise.all(['', '.br', '.gz'].map((suffix) => readIfThere(path + suffix)))
+  if (content === undefined) return undefined
+  const bodies = { identity: content, ...(br && { br }), ...(gzipped && { gzip: gzipped }) }
+  return { contentType, digest: digestOf(content), bodies }
+}
+
+const digestOf = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex')
+
+const readIfThere = (path: string): Promise<Buffer | undefined> =>
+  readFile(path).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
 
 /**
  * Serves static files: the encoding that the client prefers, 304 for a known ETag, 503 with Retry-After when too many
@@ -55,12 +72,12 @@ export function createFileSender(limits: FileLimits = LIMITS) {
   const limitAnswers = createAnswerLimit(limits)
 
   return (request: FastifyRequest, reply: FastifyReply, file: StaticFile, cacheControl: string): FastifyReply => {
-    const encoding = preferredEncoding(request)
+    const encoding = preferredEncoding(request, file)
     const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
     reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
     if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
     limitAnswers(request, reply)
-    const body = file.bodies[encoding]
+    const body = file.bodies[encoding] ?? file.bodies.identity
     if (encoding !== 'identity') reply.header('content-encoding', encoding)
     return reply
       .header('content-length', String(body.length))
@@ -70,7 +87,7 @@ export function createFileSender(limits: FileLimits = LIMITS) {
 }
 
 /** Admits an answer with a file: 503 with Retry-After beyond the limit; a client that reads too slowly is cut off. */
-export function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
+function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
   let answers = 0
   return (request: FastifyRequest, reply: FastifyReply): void => {
     if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
@@ -83,8 +100,10 @@ export function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = L
   }
 }
 
-const preferredEncoding = ({ headers }: FastifyRequest): Encoding =>
-  negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), [...ENCODINGS]) ?? 'identity'
+function preferredEncoding({ headers }: FastifyRequest, { bodies }: StaticFile): Encoding {
+  const made = ENCODINGS.filter((encoding) => bodies[encoding] !== undefined)
+  return negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), made) ?? 'identity'
+}
 
 /** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
 function isKnown(header: string | undefined, etag: string): boolean {
