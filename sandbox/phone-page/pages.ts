@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Answer, jsonAnswer } from '../answer.ts'
+import { ROOT } from '../root.ts'
 
 /** The built console, of which the phone is a page of its own. */
-const FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
+const FOLDER = fileURLToPath(new URL('console/dist', ROOT))
 const TYPES: Record<string, string> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
