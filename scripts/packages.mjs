@@ -85,6 +85,13 @@ export async function installPackages(withTests, locks) {
   return status
 }
 
+/** Whether a service runs from this folder. */
+export function isInUse() {
+  const use = tryLock(inUse)
+  if (use !== undefined) closeSync(use)
+  return use === undefined
+}
+
 async function runNpm(title, command, locks) {
   const progress = installProgress(command)
   // Until npm has ended, the packages are incomplete. Without a stamp the time of the list would count.

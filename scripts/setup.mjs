@@ -1,17 +1,26 @@
 // Runs before `npm start`, `npm test` and `npm run check`, on whatever Node the machine has: installs the packages when they are
-// absent, incomplete or of another lock file, and builds the console when it changed. The lock file is compared by its contents,
-// since a checkout of another commit gives it a new time. One set-up of a clone works at a time. Without an argument it installs
-// what running needs; with `tests` the packages of the tests too; with `console` it takes the packages as they are.
+// absent, incomplete or of another lock file, and builds the console and the service when they changed. The lock file is compared
+// by its contents, since a checkout of another commit gives it a new time. One set-up of a clone works at a time. Without an
+// argument it does what running needs; `tests` also installs the packages of the tests, which run the sources; `console` takes
+// the packages as they are and builds the console only.
 import { join } from 'node:path'
 import { buildConsole, consoleIsBuilt } from './build-console.mjs'
+import { buildService, serviceIsBuilt } from './build-service.mjs'
 import { tryLock, waitForLock } from './file-lock.mjs'
 import { root } from './files.mjs'
-import { installPackages, packagesAreComplete, packagesAreStamped, stampPackages } from './packages.mjs'
+import { installPackages, isInUse, packagesAreComplete, packagesAreStamped, stampPackages } from './packages.mjs'
 
-const needsPackages = process.argv[2] !== 'console'
-const withTests = process.argv[2] === 'tests'
+const [what = 'running'] = process.argv.slice(2)
+const needsPackages = what !== 'console'
+const withTests = what === 'tests'
+const runsSources = what !== 'running'
 
-if ((needsPackages && !packagesAreStamped(withTests)) || !consoleIsBuilt()) process.exitCode = await setUp()
+if ((needsPackages && !packagesAreStamped(withTests)) || !isBuilt()) process.exitCode = await setUp()
+
+/** Nothing is replaced below a service that runs: the next start runs the sources. */
+function isBuilt() {
+  return consoleIsBuilt() && (runsSources || serviceIsBuilt() || isInUse())
+}
 
 /** The end of this process unlocks the file. */
 async function setUp() {
@@ -22,8 +31,8 @@ async function setUp() {
     if (status !== 0) return status
     stampPackages()
   }
-  if (consoleIsBuilt()) return 0
-  const status = await buildConsole()
+  const status = consoleIsBuilt() ? 0 : await buildConsole()
   if (status !== 0) console.error('The console cannot be built; the lines above say why')
-  return status
+  if (status !== 0 || isBuilt()) return status
+  return await buildService()
 }

@@ -17,6 +17,7 @@ import { type Running, start } from './process/start.ts'
 import { createStepDisplay, type StepDisplay } from './process/step-display.ts'
 import { startSupervised } from './process/supervised.ts'
 import { startSupervisor } from './process/supervisor.ts'
+import { showSourcesInStacks } from './stack-trace.ts'
 import { messageOf, StartError } from './start-error.ts'
 import { startTracing } from './tracing.ts'
 import { VERSION } from './version.ts'
@@ -26,6 +27,9 @@ import { examine } from './wiring/doctor.ts'
 import { openOperator } from './wiring/open-operator.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
 import { startWorkers } from './wiring/workers.ts'
+
+// Only a build has maps: the positions of a TypeScript file stay when Node strips its types.
+if (import.meta.url.endsWith('.js')) showSourcesInStacks()
 
 const program = new Command('parley').description('Self-hosted messaging and contacts service').version(VERSION)
 

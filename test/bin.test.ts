@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,4 +37,25 @@ test.each(['v24.0.0', 'v26.1.0', 'v100.0.0'])('with Node %s the command starts d
   const { status, stdout } = run(version)
   expect(status).toBe(0)
   expect(stdout).toMatch(/^ran .*dist\/src\/main\.js start\n$/)
+})
+
+test('in a clone the command runs dist, and the sources when one is newer', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'parley-bin-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const at = (...names: string[]) => join(folder, ...names)
+  for (const name of ['bin', 'src', 'sandbox', 'migrations', 'dist']) mkdirSync(at(name))
+  mkdirSync(at('node_modules', '.bin'), { recursive: true })
+  cpSync(COMMAND, at('bin', 'parley'))
+  writeFileSync(at('node_modules', '.bin', 'node'), '#!/bin/sh\necho "ran $*"\n', { mode: 0o755 })
+  for (const name of ['package.json', join('src', 'main.ts'), join('dist', '.stamp')]) writeFileSync(at(name), '')
+  const start = () => spawnSync(at('bin', 'parley'), ['start'], { encoding: 'utf8' }).stdout
+  const touch = (path: string, seconds: number) => utimesSync(path, seconds, seconds)
+  const old = Date.now() / 1_000 - 3_600
+  for (const name of ['package.json', 'src', 'src/main.ts', 'sandbox', 'migrations']) touch(at(name), old)
+  expect(start()).toMatch(/dist\/src\/main\.js start\n$/)
+  touch(at('src', 'main.ts'), Date.now() / 1_000 + 3_600)
+  expect(start()).toMatch(/ran .*\/src\/main\.ts start\n$/)
+  touch(at('src', 'main.ts'), old)
+  rmSync(at('dist', '.stamp'))
+  expect(start()).toMatch(/ran .*\/src\/main\.ts start\n$/)
 })

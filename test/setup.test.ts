@@ -49,8 +49,8 @@ function clone() {
   const at = (...names: string[]) => join(folder, ...names)
   cpSync(join(ROOT, 'scripts'), at('scripts'), { recursive: true })
   mkdirSync(at('console', 'dist'), { recursive: true })
-  mkdirSync(at('path'))
-  for (const name of ['openapi.json', 'package-lock.json']) writeFileSync(at(name), '{}')
+  for (const name of ['path', 'src', 'sandbox', 'migrations']) mkdirSync(at(name))
+  for (const name of ['openapi.json', 'package-lock.json', 'package.json']) writeFileSync(at(name), '{}')
   writeFileSync(at('path', 'npm'), NPM, { mode: 0o755 })
   /** The calls of npm since the last time that they were read. */
   const calls = () => {
@@ -130,6 +130,16 @@ test('packages of the tests that were not added whole are installed anew with al
   expect(calls()).toEqual([ADD_TESTS])
   rmSync(at('fails'))
   expect(await setUp('tests')).toEqual([CI_WITH_TESTS])
+})
+
+test('dist is built when a source changed, for running and not for tests', async () => {
+  const { at, setUp } = clone()
+  await setUp()
+  writeFileSync(at('src', 'new.sql'), '')
+  await setUp('tests')
+  expect(existsSync(at('dist', 'src', 'new.sql'))).toBe(false)
+  await setUp()
+  expect(existsSync(at('dist', 'src', 'new.sql'))).toBe(true)
 })
 
 test('a set-up that has nothing to do writes nothing', async () => {
@@ -214,15 +224,18 @@ test.skipIf(!hasFlock).each(['SIGKILL', 'SIGINT', 'SIGTERM'] as const)(
 test.skipIf(!hasFlock)('packages are not replaced below a service that runs', async () => {
   const { at, calls, lock, setUp, start } = clone()
   await setUp()
-  for (const folder of ['bin', 'src']) mkdirSync(at(folder))
+  mkdirSync(at('bin'))
   cpSync(join(ROOT, 'bin', 'parley'), at('bin', 'parley'))
   writeFileSync(at('src', 'main.ts'), "console.log('runs')\nsetInterval(() => {}, 1_000)\n")
   rmSync(at('node_modules', '.bin', 'node'))
   symlinkSync(process.execPath, at('node_modules', '.bin', 'node'))
+  writeFileSync(at('src', 'changed.sql'), '')
   const service = observe(spawn(at('bin', 'parley'), ['start'], { stdio: ['ignore', 'pipe', 'inherit'] }))
   await until('the service runs', () => service.output().includes('runs'))
   expect(await setUp()).toEqual([])
   expect(await setUp('tests')).toEqual([ADD_TESTS])
+  // The service that runs may still load a part of its bundle.
+  expect(existsSync(at('dist', 'src', 'changed.sql'))).toBe(false)
 
   writeFileSync(lock, '{"packages":{}}')
   const refused = start()
@@ -234,4 +247,5 @@ test.skipIf(!hasFlock)('packages are not replaced below a service that runs', as
   process.kill(service.pid, 'SIGKILL')
   await service.exited
   expect(await setUp()).toEqual([CI])
+  expect(existsSync(at('dist', 'src', 'changed.sql'))).toBe(true)
 })

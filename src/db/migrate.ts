@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ROOT } from '../program-file.ts'
 import { messageOf, StartError } from '../start-error.ts'
 import { MIGRATE_LOCK } from './advisory-locks.ts'
 import type { Db, Pool } from './connect.ts'
@@ -14,8 +15,8 @@ import { checkTables } from './table-check-store.ts'
 export type SchemaSource = { migrations: string; objects: string }
 
 const SOURCE: SchemaSource = {
-  migrations: fileURLToPath(new URL('../../migrations/', import.meta.url)),
-  objects: fileURLToPath(new URL('../', import.meta.url)),
+  migrations: fileURLToPath(new URL('migrations/', ROOT)),
+  objects: fileURLToPath(new URL('src/', ROOT)),
 }
 const RUN_MIGRATE = 'run parley migrate as the owner of the schema, or start with MIGRATE=on'
 /** The first migration of databases from before the baseline. */

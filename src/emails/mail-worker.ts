@@ -85,7 +85,7 @@ async function untilSpent(
 }
 
 async function start(): Promise<Worker> {
-  const started = new Worker(programFile('./mail-program.ts', import.meta.url), { resourceLimits: MEMORY })
+  const started = new Worker(programFile('src/emails/mail-program.ts'), { resourceLimits: MEMORY })
   await once(started, 'message')
   // It never keeps a process that has stopped.
   started.unref()

@@ -139,7 +139,7 @@ function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
 
 function buildPage(demoToken: string | undefined): Promise<ReferencePage> {
   return new Promise((resolve, reject) => {
-    new Worker(programFile('./reference-page.ts', import.meta.url), { workerData: { demoToken } })
+    new Worker(programFile('src/http/reference-page.ts'), { workerData: { demoToken } })
       .once('message', resolve)
       .once('error', reject)
       .once('exit', () => reject(new Error('The thread that builds the API reference ended without a page')))

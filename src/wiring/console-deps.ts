@@ -3,9 +3,10 @@ import type { ConsoleDeps } from '../console/console-routes.ts'
 import type { ConsoleSessions } from '../console/session.ts'
 import { requestedHost } from '../http/address-rule.ts'
 import { clientAddress, trustedProxies } from '../http/client-address.ts'
+import { ROOT } from '../program-file.ts'
 import type { Deps } from './deps.ts'
 
-const PAGES_FOLDER = fileURLToPath(new URL('../../console/dist', import.meta.url))
+const PAGES_FOLDER = fileURLToPath(new URL('console/dist', ROOT))
 
 /** The dependencies of the web console, which is on. */
 export function createConsoleDeps({ db, config, sandboxUrl }: Deps, sessions: ConsoleSessions): ConsoleDeps {

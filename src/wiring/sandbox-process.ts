@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { programFile } from '../program-file.ts'
 import { StartError } from '../start-error.ts'
 
-const PROGRAM = fileURLToPath(programFile('../../sandbox/main.ts', import.meta.url))
+const PROGRAM = fileURLToPath(programFile('sandbox/main.ts'))
 
 export type SandboxProcess = {
   url: string
