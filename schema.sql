@@ -415,12 +415,25 @@ create table email_settings (
   constraint email_settings_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id)
 );
 
+create table email_suppressions (
+  company_id bigint not null,
+  address text not null,
+  reason text not null,
+  detail text,
+  created_at timestamp with time zone not null default now(),
+  constraint email_suppressions_pkey PRIMARY KEY (company_id, address),
+  constraint email_suppressions_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
+  constraint email_suppressions_reason_check CHECK ((reason = ANY (ARRAY['bounce'::text, 'complaint'::text])))
+);
+
 create table email_template_counts (
   company_id bigint not null,
   template_id bigint not null,
   sent bigint not null default 0,
   opened bigint not null default 0,
   clicked bigint not null default 0,
+  bounced bigint not null default 0,
+  complained bigint not null default 0,
   constraint email_template_counts_pkey PRIMARY KEY (company_id, template_id),
   constraint email_template_counts_company_id_template_id_fkey FOREIGN KEY (company_id, template_id) REFERENCES email_templates(company_id, id)
 );
@@ -464,11 +477,13 @@ create table emails (
   click_count integer not null default 0,
   machine_click_count integer not null default 0,
   first_click_at timestamp with time zone,
+  bounced_at timestamp with time zone,
+  complained_at timestamp with time zone,
   constraint emails_by_uid UNIQUE (company_id, uid),
   constraint emails_pkey PRIMARY KEY (company_id, id),
   constraint emails_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(id),
   constraint emails_company_id_template_id_fkey FOREIGN KEY (company_id, template_id) REFERENCES email_templates(company_id, id),
-  constraint emails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text])))
+  constraint emails_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'sent'::text, 'failed'::text, 'bounced'::text])))
 );
 CREATE INDEX emails_by_recipient ON public.emails USING btree (company_id, lower(recipient), id);
 

@@ -8,6 +8,7 @@ import { conversationRoutes } from './conversations/conversation-routes.ts'
 import { usageRoutes } from './conversations/usage-routes.ts'
 import { customFieldRoutes } from './custom-fields/custom-field-routes.ts'
 import { emailRoutes } from './emails/email-routes.ts'
+import { reportRoutes } from './emails/report-routes.ts'
 import { trackingRoutes } from './emails/tracking-routes.ts'
 import { healthRoutes } from './http/health-routes.ts'
 import { createRequestLimiter } from './http/rate-limit.ts'
@@ -39,6 +40,7 @@ import { createInboundDeps } from './wiring/inbound-deps.ts'
 import { createLiveHub } from './wiring/live-deps.ts'
 import { createMediaDeps } from './wiring/media-deps.ts'
 import { createOperatorDeps } from './wiring/operator-deps.ts'
+import { createReportDeps, openBounceServer } from './wiring/report-deps.ts'
 import { createSendDeps } from './wiring/send-deps.ts'
 import { createWebhookDeps } from './wiring/webhook-deps.ts'
 
@@ -87,12 +89,22 @@ export async function buildApp(deps: Deps): Promise<FastifyInstance> {
   const emails = createEmailDeps(deps)
   await app.register(emailRoutes(emails))
   await app.register(trackingRoutes(emails))
+  const reports = createReportDeps(deps)
+  await app.register(reportRoutes(reports))
+  serveWith(app, openBounceServer(deps, reports))
   await app.register(legacyRoutes({ ...deps, send, emails, removalDate: deps.config.legacyRemovalDate }))
   await app.register(operatorRoutes(createOperatorDeps(deps)))
   if (deps.sessions) await app.register(consoleRoutes(createConsoleDeps(deps, deps.sessions)))
   await app.register(healthRoutes(deps))
   serveReference(app, { findDemoToken: () => findDemoToken(deps.config) })
   return app
+}
+
+/** A server that listens as long as the app serves. */
+function serveWith(app: FastifyInstance, server: ReturnType<typeof openBounceServer>): void {
+  if (server === undefined) return
+  app.addHook('onReady', server.listen)
+  app.addHook('onClose', server.close)
 }
 
 /** Keeps the process informed of the events that registrations of other processes want, while it serves. */

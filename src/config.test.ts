@@ -175,11 +175,17 @@ describe('email and the legacy addresses', () => {
     expect(config.smtpUrl).toBe('smtps://user:pass@mail.example:465')
     expect(config.legacyRemovalDate.toISOString()).toBe('2027-01-31T00:00:00.000Z')
     expect(config.legacyHost).toBe('legacy.example')
+    expect(readConfig({})).toMatchObject({ bounceDomain: undefined, mailReportsSecret: undefined })
+    const bounces = { BOUNCE_DOMAIN: 'bounces.example', BOUNCE_SMTP_PORT: '2525', HOST: '127.0.0.2' }
+    expect(readConfig(bounces)).toMatchObject({ bounceSmtpPort: 2525, bounceSmtpHost: '127.0.0.2' })
     expect(readConfig({}).legacyRemovalDate.toISOString()).toBe('2026-06-01T00:00:00.000Z')
   })
 
   test.each([
     ['SMTP_URL', 'https://mail.example'],
+    ['BOUNCE_DOMAIN', 'bounces.example'],
+    ['BOUNCE_SMTP_PORT', '2525'],
+    ['MAIL_REPORTS_SECRET', 'short'],
     ['LEGACY_REMOVAL_DATE', '2026-02-30'],
     ['LEGACY_REMOVAL_DATE', 'tomorrow'],
     ['LEGACY_HOST', 'https://legacy.example'],

@@ -60,6 +60,12 @@ export type Config = {
   readonly redisUrl: string | undefined
   /** The mail server for companies that have none of their own; absent, those cannot send email. */
   readonly smtpUrl: string | undefined
+  /** The domain of return paths, and where mail to it is accepted; absent: bounces go to the senders of mails. */
+  readonly bounceDomain: string | undefined
+  readonly bounceSmtpPort: number | undefined
+  readonly bounceSmtpHost: string
+  /** The password with which providers of mail post reports; absent: none are read. */
+  readonly mailReportsSecret: string | undefined
   /** From this moment every legacy address is gone. */
   readonly legacyRemovalDate: Date
   /** The only host name that serves `/api/*`, and that serves no `/public/*`; absent, all serve both. */
@@ -142,7 +148,7 @@ export function readConfig(
     graphVersion: read.graphVersion('GRAPH_VERSION', 'v25.0'),
     providerTimeoutMs: read.integer('PROVIDER_TIMEOUT_MS', 10_000, 100, 30_000),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
-    smtpUrl: read.url('SMTP_URL', MAIL_SCHEMES),
+    ...readMail(read, host, faults),
     legacyRemovalDate: read.date('LEGACY_REMOVAL_DATE', '2026-06-01'),
     legacyHost: read.hostName('LEGACY_HOST'),
     mediaBucketUrl: read.bucketUrl('MEDIA_BUCKET_URL'),
@@ -165,6 +171,25 @@ function readDeliveryTimes(
     faults.push('DELIVERY_DEADLINE_HOURS must not be longer than DELIVERY_LOG_DAYS')
   }
   return { deliveryLogDays, deliveryDeadlineHours }
+}
+
+function readMail(
+  read: SettingReader,
+  host: string,
+  faults: string[],
+): Pick<Config, 'smtpUrl' | 'bounceDomain' | 'bounceSmtpPort' | 'bounceSmtpHost' | 'mailReportsSecret'> {
+  const bounceDomain = read.hostName('BOUNCE_DOMAIN')
+  const bounceSmtpPort = read.optionalInteger('BOUNCE_SMTP_PORT', 0, 65_535)
+  if ((bounceDomain === undefined) !== (bounceSmtpPort === undefined)) {
+    faults.push('BOUNCE_DOMAIN and BOUNCE_SMTP_PORT go together: set both or neither')
+  }
+  return {
+    smtpUrl: read.url('SMTP_URL', MAIL_SCHEMES),
+    bounceDomain,
+    bounceSmtpPort,
+    bounceSmtpHost: read.text('BOUNCE_SMTP_HOST', host),
+    mailReportsSecret: read.secret('MAIL_REPORTS_SECRET', 16),
+  }
 }
 
 /** With DATABASE_URL both secrets must be set; only the embedded default creates them. */

@@ -163,6 +163,7 @@ export const messageNotFound = () => missing('Message not found')
 export const deliveryLogNotFound = () => missing('Delivery log not found')
 export const transactionalNotFound = () => missing('Transactional not found')
 export const emailNotFound = () => missing('Email not found')
+export const suppressionNotFound = () => missing('Suppression not found')
 export const eventNotFound = () => missing('Event not found')
 export const jobNotFound = () => missing('Job not found')
 export const senderRecordNotFound = () => missing('Sender not found')
@@ -214,7 +215,7 @@ export const invalidGroupBy = (values = 'category') => coded('invalid_group_by',
 // Email and what is left of the legacy addresses
 export const missingRecipientAddress = () => text(400, 'Missing recipient address')
 export const emailFailed = () => text(500, 'Internal server error')
-export const emailMarketingRefused = () => forbidden('The contact has opted out of email marketing')
+export const emailMarketingRefused = (message: string) => forbidden(message)
 /** 410 of a legacy address after its removal date; `replacement` is the path to use. */
 export const gone = (message: string, replacement: string | null, headers: Record<string, string> = {}) =>
   coded('gone', message, replacement === null ? undefined : { replacement }, headers)

@@ -57,6 +57,12 @@ export function createMetrics() {
       labelNames: ['outcome'] as const,
       registers,
     }),
+    mailReports: new Counter({
+      name: 'parley_email_reports_total',
+      help: 'Reports about emails: bounces, complaints, and mails to return paths that report no failure',
+      labelNames: ['kind'] as const,
+      registers,
+    }),
     deliveries: new Counter({
       name: 'parley_webhook_attempts_total',
       help: 'Attempts at webhook deliveries by what became of the delivery',

@@ -60,7 +60,9 @@ async function prepare(smtpUrl: string, send: Mailer['send'] = mailer.send) {
     mailer: { ...mailer, send },
     baseUrl: 'http://127.0.0.1',
     smtpUrl,
-    hasRefusedMarketing: async () => false,
+    findMarketingRefusal: async () => null,
+    bounceDomain: undefined,
+    readsPostedReports: false,
     recordEvents: NO_EVENTS,
     onAttempt: (...attempt) => attempts.push(attempt),
   })

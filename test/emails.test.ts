@@ -31,6 +31,8 @@ describe('a one-shot email', () => {
       clickCount: 0,
       firstClickAt: null,
       failureReason: null,
+      bouncedAt: null,
+      complainedAt: null,
       suspectedMachine: { opens: 0, clicks: 0 },
     })
     const [mail] = await received(MAIL.to)

@@ -3,10 +3,12 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
+import { writeSuppression } from '../src/emails/suppression-store.ts'
 import { newStorageKey } from '../src/media/blob-store.ts'
 import { insertMedia, markStored } from '../src/media/media-store.ts'
 import { advanceErasure, eraseContact } from '../src/personal-data/erase-contact.ts'
 import { PERSONAL_DATA } from '../src/personal-data/personal-data.ts'
+import { emailKey } from '../src/text/email-address.ts'
 import { createErasureDeps } from '../src/wiring/erasure-deps.ts'
 import { MAIL, startMailing, uniqueAddress } from './email-world.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
@@ -104,6 +106,8 @@ async function createPerson(shop: Shop) {
   await untilCompleted(api, mail.body.data.id)
   const [arrived] = await service.received(email.slice(3))
   for (const path of service.linksOf(arrived.html).clicks) await get(path)
+  const detail = `${email}: ${word}`
+  await writeSuppression(db, shop.companyId, { address: emailKey(email), reason: 'bounce', detail })
 
   const authorization = `Bearer ${shop.key.token}`
   const list = `email,phone,first_name\nnot an address,+${phone.slice(0, 2)} ${phone.slice(2, 5)}-${phone.slice(5)},${word}\n`

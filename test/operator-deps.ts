@@ -3,6 +3,7 @@ import { fixedClock } from '../src/clock.ts'
 import type { Db, Pool } from '../src/db/connect.ts'
 import type { OperatorDeps } from '../src/operator/operator.ts'
 import { operatorRoutes } from '../src/operator/operator-routes.ts'
+import { NO_EVENTS } from '../src/record-change.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import type { SenderRecord } from '../src/senders/sender.ts'
 import { eventReader } from '../src/wiring/adapters.ts'
@@ -25,6 +26,7 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     clock: fixedClock('2026-03-01T12:00:00Z'),
     events: eventReader,
     cipher,
+    recordEvents: NO_EVENTS,
     imports: { take: notHere, read: notHere, work: () => ({ stop: notHere }) },
     apiKeyPrefix: 'PARLEY',
     // Companies are moved by the command line: test/move-company.test.ts.

@@ -1,15 +1,13 @@
 import type { Db } from '../db/connect.ts'
-import type { Contact } from './contact-record.ts'
-import { contactColumns } from './contact-store.ts'
+import type { ShownContact } from './contact-record.ts'
+import { shownColumns } from './contact-store.ts'
+
+export type ChangedContact = ShownContact & { isDeleted: boolean; isErased: boolean }
 
 /** The contacts of these ids that the company has or has deleted. */
-export const listChangedContacts = (
-  db: Db,
-  companyId: number,
-  ids: readonly number[],
-): Promise<(Contact & { isDeleted: boolean })[]> =>
-  db<(Contact & { isDeleted: boolean })[]>`
-    select ${contactColumns(db)}, deleted_at is not null as is_deleted
+export const listChangedContacts = (db: Db, companyId: number, ids: readonly number[]): Promise<ChangedContact[]> =>
+  db<ChangedContact[]>`
+    select ${shownColumns(db)}, deleted_at is not null as is_deleted, erased_at is not null as is_erased
     from contacts
     where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[])
   `

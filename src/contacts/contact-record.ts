@@ -24,6 +24,12 @@ export type Contact = {
   readonly updatedAt: Date
 }
 
+/** A contact as a read returns it. */
+export type ShownContact = Contact & {
+  /** Why no marketing mail goes to its address, and since when; null: nothing speaks against it. */
+  readonly emailSuppression: { readonly reason: 'bounce' | 'complaint'; readonly since: string } | null
+}
+
 /** The members that a request writes. Absent members stay; null removes the value. */
 export type ContactWrite = {
   readonly email?: string | null

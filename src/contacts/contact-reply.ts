@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText } from '../http/shapes.ts'
-import type { Contact, ContactWrite } from './contact-record.ts'
+import type { Contact, ContactWrite, ShownContact } from './contact-record.ts'
 
 const Flag = Type.Unsafe<boolean | null>({ type: ['boolean', 'null'] })
 const At = Type.String({ format: 'date-time' })
@@ -53,6 +53,15 @@ export const ContactReplyShape = Type.Object(
     deleted: Type.Boolean({ description: 'False in answers: only the event of a deletion shows a deleted contact.' }),
     external_id: nullableText('The id in an external system.'),
     external_connection_id: nullableInteger('The id of the connection to that system.'),
+    email_suppression: Type.Optional(
+      Type.Object(
+        { reason: Type.Enum(['bounce', 'complaint']), since: At },
+        {
+          description:
+            'Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes.',
+        },
+      ),
+    ),
   },
   {
     title: 'Contact',
@@ -63,7 +72,7 @@ export const ContactReplyShape = Type.Object(
 export type ContactReply = Static<typeof ContactReplyShape>
 
 /** A contact as the API shows it: names of members as in the original API, times in UTC. */
-export const toContactReply = (companyId: number, contact: Contact): ContactReply => ({
+export const toContactReply = (companyId: number, contact: Contact & Partial<ShownContact>): ContactReply => ({
   id: contact.id,
   email: contact.email,
   phone: withPlus(contact.phone),
@@ -81,6 +90,12 @@ export const toContactReply = (companyId: number, contact: Contact): ContactRepl
   deleted: false,
   external_id: contact.externalId,
   external_connection_id: contact.externalConnectionId,
+  ...(contact.emailSuppression && {
+    email_suppression: {
+      reason: contact.emailSuppression.reason,
+      since: new Date(contact.emailSuppression.since).toISOString(),
+    },
+  }),
 })
 
 const withPlus = (phone: string | null): string | null => (phone === null ? null : `+${phone}`)

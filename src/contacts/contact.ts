@@ -7,7 +7,7 @@ import { appendConsents } from './consent/consent-store.ts'
 import { lastSayings } from './consent/contact-sayings.ts'
 import { readLedgers } from './consent/shown-consent.ts'
 import { writeChanges } from './contact-change.ts'
-import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
+import type { ChangedBy, Contact, ContactWrite, ShownContact } from './contact-record.ts'
 import { endContact, findContact, findContactByEmail } from './contact-store.ts'
 import { applyLocked } from './matching/apply-locked.ts'
 import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
@@ -15,14 +15,14 @@ import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
-export async function getContact(db: Db, companyId: number, id: number): Promise<Contact> {
+export async function getContact(db: Db, companyId: number, id: number): Promise<ShownContact> {
   const contact = await findContact(db, companyId, id)
   if (contact === undefined) throw contactNotFound()
   return contact
 }
 
 /** The living contact with this address in any letter case; 400 `Invalid email format`, 404 `Contact not found`. */
-export async function getContactByEmail(db: Db, companyId: number, email: string): Promise<Contact> {
+export async function getContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact> {
   if (!isEmail(email)) throw badRequest('Invalid email format')
   const contact = await findContactByEmail(db, companyId, email)
   if (contact === undefined) throw contactNotFound()

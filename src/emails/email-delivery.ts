@@ -18,7 +18,10 @@ import {
 } from './email-delivery-store.ts'
 import { watchEmails } from './email-event-store.ts'
 import { findTrackingOf, makePlainText } from './mail-text.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from './marketing-refusal.ts'
+import { returnPath } from './return-path.ts'
 import { trackedHtml, unsubscribeHeaders } from './track-email.ts'
+import { createReportToken } from './tracking-token.ts'
 
 export const EMAIL_SEND = 'email.send'
 
@@ -49,7 +52,6 @@ const NO_SERVER: MailOutcome = {
   fault: 'not-configured',
   words: 'No mail server is set: set SMTP_URL, or smtpUrl in the email settings of the company',
 }
-const OPTED_OUT = 'The contact has opted out of email marketing'
 
 export type DeliveryDeps = {
   db: Pool
@@ -59,7 +61,11 @@ export type DeliveryDeps = {
   mailer: Mailer
   baseUrl: string
   smtpUrl: string | undefined
-  hasRefusedMarketing(companyId: number, address: string): Promise<boolean>
+  /** The domain of return paths; undefined: mail servers report to the sender. */
+  bounceDomain: string | undefined
+  /** Whether providers of mail post reports. */
+  readsPostedReports: boolean
+  findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
   /** `server` names the mail server: the company's own, or that of the whole service. */
   onAttempt(email: EmailKey, server: 'company' | 'service', outcome: MailOutcome, durationMs: number): void
 }
@@ -145,9 +151,8 @@ async function deliver(
   }
 
   if (email.submittedAt !== null) return complete('failed', OUTCOME_UNKNOWN)
-  if (email.isMarketing && (await deps.hasRefusedMarketing(companyId, email.recipient))) {
-    return complete('failed', OPTED_OUT)
-  }
+  const refusal = email.isMarketing ? await deps.findMarketingRefusal(companyId, email.recipient) : null
+  if (refusal !== null) return complete('failed', MARKETING_REFUSALS[refusal])
   const outcome = await attempt(deps, steps, email, signal)
 
   switch (outcome.kind) {
@@ -224,6 +229,8 @@ async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: 
     text: email.text ?? (await makePlainText(email.companyId, email.html)),
     headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
     date: email.createdAt,
+    reportToken: deps.readsPostedReports ? createReportToken(email) : null,
+    returnPath: deps.bounceDomain === undefined ? null : returnPath(deps.bounceDomain, createReportToken(email)),
   }
   return { mail, targets: tracking.targets }
 }

@@ -102,13 +102,15 @@ export const EMAIL_STATS_EXAMPLE = {
   clickCount: 1,
   firstClickAt: '2026-03-02T09:41:40.000Z',
   failureReason: null,
+  bouncedAt: null,
+  complainedAt: null,
   suspectedMachine: { opens: 0, clicks: 0 },
 }
 
 export const EmailStats = Type.Object(
   {
     id: Id,
-    status: Type.Enum(['pending', 'sent', 'failed']),
+    status: Type.Enum(['pending', 'sent', 'failed', 'bounced']),
     to: Type.String(),
     subject: Type.String(),
     sentAt: Type.String({ format: 'date-time', description: 'The time at which the email was accepted.' }),
@@ -116,7 +118,9 @@ export const EmailStats = Type.Object(
     firstOpenAt: nullableTime('The time of the first fetch of the pixel.'),
     clickCount: Type.Integer({ description: 'The number of fetches of tracked links.' }),
     firstClickAt: nullableTime('The time of the first fetch of a tracked link.'),
-    failureReason: nullableText('Why the email failed, in the words of the mail server.'),
+    failureReason: nullableText('Why the email failed or bounced, in the words of the mail server.'),
+    bouncedAt: nullableTime('The time at which it was reported that the email did not arrive.'),
+    complainedAt: nullableTime('The time at which the recipient called the email spam.'),
     suspectedMachine: Type.Object(
       { opens: Type.Integer(), clicks: Type.Integer() },
       { description: 'How many of the counted fetches look like those of proxies and scanners.' },
@@ -140,6 +144,8 @@ export const toEmailStats = (email: EmailRecord) => ({
   clickCount: email.clickCount,
   firstClickAt: email.firstClickAt?.toISOString() ?? null,
   failureReason: email.failureReason,
+  bouncedAt: email.bouncedAt?.toISOString() ?? null,
+  complainedAt: email.complainedAt?.toISOString() ?? null,
   suspectedMachine: { opens: email.machineOpenCount, clicks: email.machineClickCount },
 })
 
@@ -149,19 +155,30 @@ export const TemplateStats = Type.Object(
     openRate: Type.String({ description: 'The share of sent emails that were opened.' }),
     clickRate: Type.String({ description: 'The share of sent emails with a click.' }),
     totalMessagesSent: Type.Integer({ description: 'The number of sent emails.' }),
+    totalBounced: Type.Integer({ description: 'How many of them came back.' }),
+    totalComplaints: Type.Integer({ description: 'How many of them their recipients called spam.' }),
   },
   {
     title: 'EmailTemplateStats',
-    example: { created: '2026-01-12T08:00:00.000Z', openRate: '85%', clickRate: '12%', totalMessagesSent: 1380 },
+    example: {
+      created: '2026-01-12T08:00:00.000Z',
+      openRate: '85%',
+      clickRate: '12%',
+      totalMessagesSent: 1380,
+      totalBounced: 4,
+      totalComplaints: 1,
+    },
   },
 )
 
 /** Rates are whole percentages of the sent mails, such as `42%`. */
-export const toTemplateStats = ({ createdAt, sent, opened, clicked }: EmailTemplateCounts) => ({
+export const toTemplateStats = ({ createdAt, sent, opened, clicked, bounced, complained }: EmailTemplateCounts) => ({
   created: createdAt.toISOString(),
   openRate: rateOf(opened, sent),
   clickRate: rateOf(clicked, sent),
   totalMessagesSent: sent,
+  totalBounced: bounced,
+  totalComplaints: complained,
 })
 
 export const EmailTemplateItem = Type.Object(

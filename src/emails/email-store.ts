@@ -58,7 +58,7 @@ export async function insertEmails(db: Db, emails: readonly AcceptedEmail[]): Pr
   return emails.map(({ uid }) => accepted.has(uid))
 }
 
-export type EmailStatus = 'pending' | 'sent' | 'failed'
+export type EmailStatus = 'pending' | 'sent' | 'failed' | 'bounced'
 
 export type EmailRecord = {
   uid: string
@@ -73,11 +73,13 @@ export type EmailRecord = {
   machineClickCount: number
   firstClickAt: Date | null
   failureReason: string | null
+  bouncedAt: Date | null
+  complainedAt: Date | null
 }
 
 const recordColumns = (db: Db) => db`
   uid, status, recipient, subject, created_at, open_count, machine_open_count, first_open_at, click_count,
-  machine_click_count, first_click_at, failure_reason
+  machine_click_count, first_click_at, failure_reason, bounced_at, complained_at
 `
 
 /** The emails of these ids that the company has. */

@@ -107,7 +107,14 @@ export async function markEmailTemplateRemoved(db: Db, companyId: number, uid: s
   return removed.count > 0
 }
 
-export type EmailTemplateCounts = { createdAt: Date; sent: number; opened: number; clicked: number }
+export type EmailTemplateCounts = {
+  createdAt: Date
+  sent: number
+  opened: number
+  clicked: number
+  bounced: number
+  complained: number
+}
 
 /** Two rows by their keys, however many mails there were. A removed template keeps its counts. */
 export async function findEmailTemplateCounts(
@@ -116,7 +123,7 @@ export async function findEmailTemplateCounts(
   id: number,
 ): Promise<EmailTemplateCounts | undefined> {
   const [row] = await db<EmailTemplateCounts[]>`
-    select templates.created_at, counts.sent, counts.opened, counts.clicked
+    select templates.created_at, counts.sent, counts.opened, counts.clicked, counts.bounced, counts.complained
     from email_templates templates
     join email_template_counts counts on (counts.company_id, counts.template_id) = (templates.company_id, templates.id)
     where (templates.company_id, templates.id) = (${companyId}, ${id})

@@ -18,6 +18,7 @@ import { getEmailTemplate } from './email-template.ts'
 import { addressFaults, headersFaults, lineFaults } from './header-text.ts'
 import type { Values } from './liquid.ts'
 import { findTrackingOf } from './mail-text.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from './marketing-refusal.ts'
 import { fillTemplate } from './template-text.ts'
 import { newSecret } from './tracking-token.ts'
 
@@ -44,8 +45,8 @@ export type EmailDeps = SettingsDeps & {
   acceptEmail(email: AcceptedEmail): Promise<boolean>
   /** Says that there is something to send; called after the commit. */
   onAccepted(): void
-  /** Whether the company's contact with this address has refused marketing by email. */
-  hasRefusedMarketing(companyId: number, address: string): Promise<boolean>
+  /** Why no marketing goes to this address; null: nothing speaks against it. */
+  findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
 }
 
 export type EmailCaller = { companyId: number; idempotencyId: number | null }
@@ -113,7 +114,7 @@ export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<Te
 
 /**
  * Fills a template and takes the mail in. 400 without a recipient; 404 unknown template; 403 when it is MARKETING and
- * the contact has refused; 422 for a bad address and for values that the template cannot take; 503 without a mail
+ * the contact has refused it or the address is suppressed; 422 for a bad address and for values that the template cannot take; 503 without a mail
  * server or sender address.
  */
 export async function sendTemplateEmail(
@@ -131,7 +132,8 @@ export async function sendTemplateEmail(
     throw serviceUnavailable('The company has no sender address: the operator sets one in its email-settings')
   }
   const isMarketing = template.category === 'MARKETING'
-  if (isMarketing && (await deps.hasRefusedMarketing(caller.companyId, given.recipient))) throw emailMarketingRefused()
+  const refusal = isMarketing ? await deps.findMarketingRefusal(caller.companyId, given.recipient) : null
+  if (refusal !== null) throw emailMarketingRefused(MARKETING_REFUSALS[refusal])
   return accept(
     deps,
     caller,

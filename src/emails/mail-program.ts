@@ -2,9 +2,9 @@ import { parentPort } from 'node:worker_threads'
 import { MAIL_TASKS, type MailTaskName } from './mail-tasks.ts'
 
 /** The program of the worker of `mail-worker.ts`: one answer for each message, in their order. */
-parentPort?.on('message', ({ name, input }: { name: MailTaskName; input: never }) => {
+parentPort?.on('message', async ({ name, input }: { name: MailTaskName; input: never }) => {
   try {
-    parentPort?.postMessage({ result: MAIL_TASKS[name](input) })
+    parentPort?.postMessage({ result: await MAIL_TASKS[name](input) })
   } catch (error) {
     parentPort?.postMessage({ error: error instanceof Error ? error.message : String(error) })
   }

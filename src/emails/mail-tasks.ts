@@ -1,4 +1,5 @@
 import { AppError } from '../errors.ts'
+import { readDeliveryReport } from './delivery-report.ts'
 import { examinePart, renderTemplate, type TemplateParts, type Values } from './liquid.ts'
 import { plainTextOf } from './plain-text.ts'
 import { trackingOf } from './track-email.ts'
@@ -18,6 +19,7 @@ export const MAIL_TASKS = {
   track: ({ baseUrl, ...email }: { baseUrl: string; html: string; trackOpens: boolean; trackClicks: boolean }) =>
     trackingOf(baseUrl, email),
   plainText: ({ html }: { html: string }) => plainTextOf(html),
+  report: ({ raw }: { raw: Uint8Array }) => readDeliveryReport(raw),
 }
 
 export type MailTasks = typeof MAIL_TASKS

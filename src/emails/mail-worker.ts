@@ -6,7 +6,13 @@ import { programFile } from '../program-file.ts'
 import type { MailTaskName, MailTasks } from './mail-tasks.ts'
 
 /** Processor time of one task. A task that needs more is ended, with its worker. */
-const LIMITS_MS: Record<MailTaskName, number> = { examine: 300, render: 300, track: 3_000, plainText: 3_000 }
+const LIMITS_MS: Record<MailTaskName, number> = {
+  examine: 300,
+  render: 300,
+  track: 3_000,
+  plainText: 3_000,
+  report: 300,
+}
 const CHECK_MS = 50
 const MEMORY = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
 /** Tasks that wait, a third of them of one company; after it, 503. */
@@ -14,7 +20,7 @@ const MAX_WAITING = 2_000
 const MAX_WAIT_MS = 10_000
 
 type Input<Name extends MailTaskName> = Parameters<MailTasks[Name]>[0]
-type Result<Name extends MailTaskName> = ReturnType<MailTasks[Name]>
+type Result<Name extends MailTaskName> = Awaited<ReturnType<MailTasks[Name]>>
 type Task = { companyId: number; name: MailTaskName; input: unknown }
 type Outcome = { result: unknown } | { error: string } | 'too-slow'
 

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 
-/** The use of an address in a mail. The open pixel and the unsubscribe link have link number 0. */
+/** The use of an address in a mail. Only clicks have a link number other than 0. */
 export type TokenUse = 'open' | 'click' | 'unsubscribe'
 
 /** Which mail and link a token names, and the digest by which the database proves it. */
@@ -19,7 +19,7 @@ const EMAIL_BYTES = 6
 const LINK_BYTES = 3
 const MAC_BYTES = 18
 const IDS_BYTES = COMPANY_BYTES + EMAIL_BYTES + LINK_BYTES
-const USES: Record<TokenUse, string> = { open: '01', click: '02', unsubscribe: '03' }
+const USES: Record<TokenUse | 'report', string> = { open: '01', click: '02', unsubscribe: '03', report: '04' }
 // 33 bytes: no character of the text is without meaning, so that no two texts are the same token.
 const TOKEN = /^[A-Za-z0-9_-]{44}$/
 
@@ -39,8 +39,7 @@ export function createToken(
   bytes.writeUIntBE(email.companyId, 0, COMPANY_BYTES)
   bytes.writeUIntBE(email.id, COMPANY_BYTES, EMAIL_BYTES)
   bytes.writeUIntBE(link, COMPANY_BYTES + EMAIL_BYTES, LINK_BYTES)
-  const digest = hash('sha256', Buffer.concat([email.secret, Buffer.from(tailOf(use, link), 'hex')]), 'buffer')
-  digest.copy(bytes, IDS_BYTES, 0, MAC_BYTES)
+  digestOf(email.secret, tailOf(use, link)).copy(bytes, IDS_BYTES, 0, MAC_BYTES)
   return bytes.toString('base64url')
 }
 
@@ -59,4 +58,36 @@ export function parseToken(text: string, use: TokenUse): TrackingToken | undefin
   }
 }
 
-const tailOf = (use: TokenUse, link: number): string => USES[use] + link.toString(16).padStart(2 * LINK_BYTES, '0')
+/** The mail that a report is about, with 96 bits of the same digest. */
+export type ReportToken = Pick<TrackingToken, 'companyId' | 'emailId' | 'tail' | 'mac'>
+
+const REPORT_MAC_BYTES = 12
+const REPORT_TOKEN = /^[0-9a-f]{48}$/
+
+/** The token of reports about a mail, in hex: mail servers may change the case of an address, and its local part is short. */
+export function createReportToken(email: { companyId: number; id: number; secret: Buffer }): string {
+  const bytes = Buffer.alloc(COMPANY_BYTES + EMAIL_BYTES + REPORT_MAC_BYTES)
+  bytes.writeUIntBE(email.companyId, 0, COMPANY_BYTES)
+  bytes.writeUIntBE(email.id, COMPANY_BYTES, EMAIL_BYTES)
+  digestOf(email.secret, tailOf('report', 0)).copy(bytes, COMPANY_BYTES + EMAIL_BYTES, 0, REPORT_MAC_BYTES)
+  return bytes.toString('hex')
+}
+
+/** Reads a token of reports; undefined when it cannot be one. */
+export function parseReportToken(text: string): ReportToken | undefined {
+  const token = text.toLowerCase()
+  if (!REPORT_TOKEN.test(token)) return undefined
+  const bytes = Buffer.from(token, 'hex')
+  return {
+    companyId: bytes.readUIntBE(0, COMPANY_BYTES),
+    emailId: bytes.readUIntBE(COMPANY_BYTES, EMAIL_BYTES),
+    tail: tailOf('report', 0),
+    mac: bytes.toString('hex', COMPANY_BYTES + EMAIL_BYTES),
+  }
+}
+
+const digestOf = (secret: Buffer, tail: string): Buffer =>
+  hash('sha256', Buffer.concat([secret, Buffer.from(tail, 'hex')]), 'buffer')
+
+const tailOf = (use: TokenUse | 'report', link: number): string =>
+  USES[use] + link.toString(16).padStart(2 * LINK_BYTES, '0')

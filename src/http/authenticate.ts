@@ -11,11 +11,15 @@ export type ApiKeys = {
   drop(clientId: string): void
 }
 
-/** Whether the header carries this bearer token; never, when there is none. In constant time, also for another length. */
-export function createTokenCheck(token: string | undefined): (authorization: string | undefined) => boolean {
+/** Whether the header carries this token; never, when there is none. In constant time, also for another length. */
+export function createTokenCheck(
+  token: string | undefined,
+  scheme: 'Bearer' | 'Basic' = 'Bearer',
+): (authorization: string | undefined) => boolean {
+  const pattern = new RegExp(`^${scheme} +(.+)$`, 'i')
   const expected = token === undefined ? undefined : hash('sha256', token, 'buffer')
   return (authorization) => {
-    const given = hash('sha256', /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1] ?? '', 'buffer')
+    const given = hash('sha256', pattern.exec(authorization ?? '')?.[1] ?? '', 'buffer')
     return timingSafeEqual(given, expected ?? given) && expected !== undefined
   }
 }

@@ -68,7 +68,8 @@ function forwardedFor(request: IncomingMessage): string[] {
 const withoutPort = (hop: string): string =>
   hop.replace(/^\[(.*)\](:[0-9]+)?$/, '$1').replace(/^([0-9.]+):[0-9]+$/, '$1')
 
-function networkOf(text: string | undefined): string {
+/** The address, or the network of an IPv6 address, that a client's costs count against. */
+export function networkOf(text: string | undefined): string {
   const address = parseAddress(text)
   if (address === undefined) return 'unknown'
   if (address instanceof ipaddr.IPv4) return address.toString()

@@ -52,6 +52,8 @@ export const mail = (others: Partial<Mail> = {}): Mail => ({
   text: null,
   headers: {},
   date: new Date('2026-01-01T00:00:00Z'),
+  reportToken: null,
+  returnPath: null,
   ...others,
 })
 

@@ -16,6 +16,10 @@ export type Mail = {
   readonly headers: Readonly<Record<string, string>>
   /** When it was accepted from its sender. */
   readonly date: Date
+  /** Names the mail in reports that providers post about it; null: none is read. */
+  readonly reportToken: string | null
+  /** The address that mail servers report to; null: that of the sender. */
+  readonly returnPath: string | null
 }
 
 /** Why a server takes no mail at all at present, whichever mail it is. */

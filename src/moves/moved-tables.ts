@@ -47,6 +47,7 @@ export const MOVED_TABLES = [
   'email_contents',
   'email_links',
   'email_clicks',
+  'email_suppressions',
   'jobs',
 ] as const
 

@@ -9,6 +9,7 @@ import { jobCommands } from './job-commands.ts'
 import { keyCommands } from './key-commands.ts'
 import { secretCommands } from './secret-commands.ts'
 import { senderCommands, templateCommands } from './sender-commands.ts'
+import { suppressionCommands } from './suppression-commands.ts'
 
 /**
  * The operator's verbs on the command line (decisions: The operator's side), on the database directly. Results go to
@@ -31,6 +32,7 @@ export function operatorCommands(
   contactCommands(program, open, isTerminal)
   emailTemplateCommands(program, open, stdin)
   emailSettingsCommands(program, open, stdin)
+  suppressionCommands(program, open)
   eventCommands(program, open)
   jobCommands(program, open)
   secretCommands(program, open)

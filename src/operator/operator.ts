@@ -15,6 +15,7 @@ import { companiesOfFailedJob, type FailedJob, listFailedJobs, retryJob } from '
 import { JOBS } from '../jobs/job-table.ts'
 import type { MoveDeps } from '../moves/move-company.ts'
 import type { EventReader } from '../providers/events/event-reader.ts'
+import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
@@ -38,6 +39,7 @@ export type OperatorDeps = SenderAdminDeps & {
   db: Pool
   clock: Clock
   cipher: Cipher
+  recordEvents: RecordEvents
   imports: ImportVerbs
   apiKeyPrefix: string
   /** To move companies between installations. */

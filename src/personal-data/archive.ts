@@ -7,6 +7,7 @@ import {
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
+import { findSuppression } from '../emails/suppression-store.ts'
 import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/item-erasure-store.ts'
 import {
@@ -121,6 +122,14 @@ async function* emails({ db, companyId, person }: Archive): Lines {
     const rows: { id: number; row: string }[] = await readEmailRows(db, companyId, person.emailKey, after, ROWS)
     for (const { row } of rows) yield toLine('email', row)
     after = rows.at(-1)?.id
+  }
+  const suppression = await findSuppression(db, companyId, person.emailKey)
+  if (suppression !== undefined) {
+    const { reason, detail, createdAt } = suppression
+    yield toLine(
+      'email_suppression',
+      JSON.stringify({ address: person.emailKey, reason, detail, created_at: createdAt }),
+    )
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../conversations/conversation-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
+import { eraseSuppression } from '../emails/suppression-store.ts'
 import { eraseAnswers } from '../http/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
@@ -130,6 +131,7 @@ async function* emails({ db, companyId, subject, endEmailJobs }: Pass): Step {
     count = ids.length
     yield
   }
+  await eraseSuppression(db, companyId, subject.email)
 }
 
 async function* consents({ db, companyId, contactId, subject }: Pass): Step {

@@ -33,6 +33,8 @@ export const PERSONAL_DATA = {
   email_contents: 'erased',
   email_links: 'erased',
   email_settings: 'none',
+  // Of an erased person under a keyed hash.
+  email_suppressions: 'erased',
   email_template_counts: 'none',
   email_templates: 'none',
   emails: 'erased',

@@ -1,6 +1,8 @@
 import type { Config } from '../config.ts'
+import type { ReadMailReport } from '../mailers/mail-reports.ts'
 import type { Mailer } from '../mailers/mailer.ts'
 import { createPostmarkMailer } from '../mailers/postmark/postmark-mailer.ts'
+import { readPostmarkReport } from '../mailers/postmark/postmark-report.ts'
 import { createSmtpMailer } from '../mailers/smtp/smtp-mailer.ts'
 import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
 import { createEventReader } from '../providers/events/event-reader.ts'
@@ -24,6 +26,9 @@ export function createProviders(config: Pick<Config, 'graphVersion' | 'providerT
     gupshup: createGupshupProvider(options),
   }
 }
+
+/** Reads the reports of each provider of mail, by its name in the address that it posts to. */
+export const mailReportReaders: ReadonlyMap<string, ReadMailReport> = new Map([['postmark', readPostmarkReport]])
 
 /** Sends each mail by the adapter that the scheme of its server's address names. */
 export function createMailer(): Mailer {

@@ -6,8 +6,10 @@ import { onBehalfOf } from '../db/fair-pool.ts'
 import type { EmailDeps } from '../emails/email.ts'
 import type { DeliveryDeps } from '../emails/email-delivery.ts'
 import { type AcceptedEmail, insertEmails } from '../emails/email-store.ts'
+import { findSuppression } from '../emails/suppression-store.ts'
 import type { TrackingDeps } from '../emails/tracking-routes.ts'
 import type { RecordChange } from '../record-change.ts'
+import { emailKey } from '../text/email-address.ts'
 import type { Deps } from './deps.ts'
 
 /** Emails that one statement accepts at most, and their bytes; emails that wait for a statement, of all companies. */
@@ -59,7 +61,13 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     smtpUrl: config.smtpUrl,
     acceptEmail: createAccept(pool),
     onAccepted: deps.emailsAccepted.raise,
-    hasRefusedMarketing: (companyId, address) => hasRefusedEmail(db, companyId, address),
+    bounceDomain: config.bounceDomain,
+    readsPostedReports: config.mailReportsSecret !== undefined,
+    findMarketingRefusal: async (companyId, address) => {
+      const suppression = await findSuppression(db, companyId, emailKey(address))
+      if (suppression !== undefined) return suppression.reason
+      return (await hasRefusedEmail(db, companyId, address)) ? 'consent' : null
+    },
     unsubscribe: ({ companyId, emailId, recipient }) =>
       onBehalfOf({ companyId, isHeavy: false, isWanted: () => true }, () => unsubscribe(companyId, emailId, recipient)),
     onAttempt: ({ companyId, id }, server, outcome, durationMs) => {

@@ -1,4 +1,5 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
+import type { MailReport } from '../mailers/mail-reports.ts'
 import { type MailOutcome, SERVER_FAULTS } from '../mailers/mailer.ts'
 import type { Metrics } from '../metrics.ts'
 import type { SendOutcome } from '../providers/provider.ts'
@@ -11,6 +12,7 @@ const MAILS: Record<Exclude<MailOutcome['kind'], 'unavailable'>, 0> = {
   unknown: 0,
   withheld: 0,
 }
+const REPORTS: Record<MailReport['kind'] | 'ignored', 0> = { bounce: 0, complaint: 0, ignored: 0 }
 const DELIVERIES = ['delivered', 'failed', 'dead', 'expired']
 const IMPORTS = ['completed', 'failed']
 const SEVERITIES: readonly AccountEvent['severity'][] = ['info', 'warning', 'critical']
@@ -22,6 +24,7 @@ export function startAtZero(metrics: Metrics, providers: readonly string[]): voi
     metrics.providerSeconds.zero({ provider, operation: 'send' })
   }
   for (const outcome of [...Object.keys(MAILS), ...SERVER_FAULTS]) metrics.emails.inc({ outcome }, 0)
+  for (const kind of Object.keys(REPORTS)) metrics.mailReports.inc({ kind }, 0)
   for (const outcome of DELIVERIES) metrics.deliveries.inc({ outcome }, 0)
   for (const outcome of IMPORTS) metrics.imports.inc({ outcome }, 0)
   for (const severity of SEVERITIES) metrics.accountEvents.inc({ severity }, 0)

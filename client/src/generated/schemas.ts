@@ -77,6 +77,11 @@ export type Contact = {
   external_id: string | null
   /** The id of the connection to that system. */
   external_connection_id: number | null
+  /** Why no marketing email is sent to the address: an email bounced for good, or its owner reported one as spam. In answers to reads and in events, while the address is suppressed; absent in answers to writes. */
+  email_suppression?: {
+    reason: "bounce" | "complaint"
+    since: string
+  }
 }
 
 export type ContactChangedEvent = {
@@ -348,7 +353,7 @@ export type DeprecationWarning = {
 export type EmailStats = {
   /** The id of the email, `eml_…`. */
   id: string
-  status: "pending" | "sent" | "failed"
+  status: "pending" | "sent" | "failed" | "bounced"
   to: string
   subject: string
   /** The time at which the email was accepted. */
@@ -361,8 +366,12 @@ export type EmailStats = {
   clickCount: number
   /** The time of the first fetch of a tracked link. */
   firstClickAt: string | null
-  /** Why the email failed, in the words of the mail server. */
+  /** Why the email failed or bounced, in the words of the mail server. */
   failureReason: string | null
+  /** The time at which it was reported that the email did not arrive. */
+  bouncedAt: string | null
+  /** The time at which the recipient called the email spam. */
+  complainedAt: string | null
   /** How many of the counted fetches look like those of proxies and scanners. */
   suspectedMachine: {
     opens: number
@@ -407,6 +416,10 @@ export type EmailTemplateStats = {
   clickRate: string
   /** The number of sent emails. */
   totalMessagesSent: number
+  /** How many of them came back. */
+  totalBounced: number
+  /** How many of them their recipients called spam. */
+  totalComplaints: number
 }
 
 export type Envelope = {

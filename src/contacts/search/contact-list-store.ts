@@ -1,6 +1,6 @@
 import type { Db } from '../../db/connect.ts'
-import type { Contact } from '../contact-record.ts'
-import { contactColumns, emailPlace } from '../contact-store.ts'
+import type { ShownContact } from '../contact-record.ts'
+import { emailPlace, shownColumns } from '../contact-store.ts'
 import type { CursorPosition, SortColumn } from './contact-cursor.ts'
 import type { SearchTerm } from './contact-search.ts'
 
@@ -26,14 +26,14 @@ export type PageRequest = {
   readonly limit: number
 }
 
-export type ListedContact = Contact & { readonly place: number | string }
+export type ListedContact = ShownContact & { readonly place: number | string }
 
 /** Contacts in the order of the sort. The page is found in the index alone; only its rows are read. */
 export async function readContactPage(db: Db, companyId: number, page: PageRequest): Promise<ListedContact[]> {
   const order = page.descending ? db`desc` : db`asc`
   const place = sortPlace(db, page.column)
   return db<ListedContact[]>`
-    select ${contactColumns(db)}, ${placeValue(db, page.column)} as place
+    select ${shownColumns(db)}, ${placeValue(db, page.column)} as place
     from (
       select contacts.id
       from ${searched(db, companyId, page)} as contacts

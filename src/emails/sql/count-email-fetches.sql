@@ -33,8 +33,8 @@ as $$
       emails.company_id, emails.template_id,
       -- All that are counted by now are of this statement. The template counts emails that were sent: complete_emails adds
       -- the opens and clicks that came before.
-      (emails.status = 'sent' and touched.opens > 0 and emails.open_count = touched.opens)::integer as first_opens,
-      (emails.status = 'sent' and touched.clicks > 0 and emails.click_count = touched.clicks)::integer as first_clicks
+      (emails.status in ('sent', 'bounced') and touched.opens > 0 and emails.open_count = touched.opens)::integer as first_opens,
+      (emails.status in ('sent', 'bounced') and touched.clicks > 0 and emails.click_count = touched.clicks)::integer as first_clicks
   ),
   ledger as (
     insert into email_clicks (company_id, email_id, link, suspected_machine)

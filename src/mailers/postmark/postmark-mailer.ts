@@ -3,6 +3,7 @@ import { bulkhead } from 'cockatiel'
 import { Agent, request } from 'undici'
 import { toWords } from '../mail-words.ts'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
+import { METADATA_KEY } from './postmark-report.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
 const DEADLINES: Deadlines = { beforeEndMs: 60_000, afterEndMs: 60_000 }
@@ -78,6 +79,7 @@ const toRequest = (mail: Mail) => ({
   Subject: oneLine(mail.subject),
   HtmlBody: mail.html,
   ...(mail.text !== null && { TextBody: mail.text }),
+  ...(mail.reportToken !== null && { Metadata: { [METADATA_KEY]: mail.reportToken } }),
   // Links and opens are tracked by the service itself, and the message id stays the one that it stored.
   TrackOpens: false,
   TrackLinks: 'None',

@@ -156,7 +156,7 @@ const toMessage = (mail: Mail) => ({
   ...(isPlain(mail) && { textEncoding: 'quoted-printable' as const }),
   date: mail.date,
   // The envelope alone names the recipient: no header decides about it.
-  envelope: { from: mail.from.address, to: [mail.to] },
+  envelope: { from: mail.returnPath ?? mail.from.address, to: [mail.to] },
   xMailer: false as const,
 })
 

@@ -10,7 +10,7 @@ export const contactChanged: RecordEventKind<typeof NAME> = {
   operationId: 'receiveContactChange',
   summary: 'Receive a change of a contact',
   description:
-    'A contact was created, updated or deleted, or its consent to marketing changed, by the API, an import, a message, a send, or the customer. `data` is the contact as it is after the change; a deleted contact has `deleted` true.',
+    'A contact was created, updated or deleted, or its consent to marketing changed, by the API, an import, a message, a send, or the customer. Its customer got another phone number or user id: `updated`, also while the record looks the same. `data` is the contact as it is after the change; a deleted contact has `deleted` true. The erasure of a contact is `deleted`, too, also of one that was deleted before: `status` is `erased`, and of the person `data` has only the id.',
   ...recordEvent(NAME, 'ContactChangedEvent', {
     id: 'contact_4127.5d0ef1f0-7f0a-4d3c-9d0b-0e1a2b3c4d5e',
     changes: CONTACT_CHANGES,
@@ -25,8 +25,10 @@ export const contactChanged: RecordEventKind<typeof NAME> = {
       const contact = contacts.get(id)
       if (contact === undefined) return []
       const data = { ...toContactReply(companyId, contact), deleted: contact.isDeleted }
+      // The erasure erases the events of the contact, but not the one about itself.
+      const subject = contact.isErased ? `erasure_${id}` : `contact_${id}`
       return [
-        { eventId: `contact_${id}.${newId()}`, messageId: null, conversationId: null, channelIds: null, change, data },
+        { eventId: `${subject}.${newId()}`, messageId: null, conversationId: null, channelIds: null, change, data },
       ]
     })
   },

@@ -1,0 +1,30 @@
+import type { ReadMailReport } from '../mail-reports.ts'
+import { toWords } from '../mail-words.ts'
+
+/** The member of a mail's metadata that holds the token of reports about it. */
+export const METADATA_KEY = 'report'
+
+/** Types of bounces: https://postmarkapp.com/developer/api/bounce-api#bounce-types */
+const PERMANENT = ['HardBounce', 'BadEmailAddress']
+/** The mail did not arrive and is not tried again; the address may work. */
+const TEMPORARY = ['SoftBounce', 'DnsError', 'SpamNotification', 'VirusNotification', 'Blocked', 'DMARCPolicy']
+
+/** A webhook of Postmark; undefined for everything but bounces and complaints about a mail with a token. */
+export const readPostmarkReport: ReadMailReport = (body) => {
+  const [recordType, type] = [textOf(body, 'RecordType'), textOf(body, 'Type')]
+  const token = textOf(memberOf(body, 'Metadata'), METADATA_KEY)
+  const words = toWords(textOf(body, 'Details') || textOf(body, 'Description') || type || recordType || '')
+  if (token === undefined) return undefined
+  if (recordType === 'SpamComplaint' || type === 'SpamComplaint') return { token, report: { kind: 'complaint', words } }
+  if (recordType !== 'Bounce' || type === undefined) return undefined
+  if (!PERMANENT.includes(type) && !TEMPORARY.includes(type)) return undefined
+  return { token, report: { kind: 'bounce', isPermanent: PERMANENT.includes(type), words } }
+}
+
+const memberOf = (value: unknown, name: string): unknown =>
+  typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, name)?.value : undefined
+
+function textOf(value: unknown, name: string): string | undefined {
+  const member = memberOf(value, name)
+  return typeof member === 'string' ? member : undefined
+}

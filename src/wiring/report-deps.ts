@@ -1,0 +1,56 @@
+import { type BounceServer, createBounceServer } from '../emails/bounce-server.ts'
+import { isReportToken } from '../emails/mail-report-store.ts'
+import { recordReport } from '../emails/record-report.ts'
+import type { ReportRoutesDeps } from '../emails/report-routes.ts'
+import type { MailReport } from '../mailers/mail-reports.ts'
+import { messageOf, StartError } from '../start-error.ts'
+import { mailReportReaders } from './adapters.ts'
+import type { Deps } from './deps.ts'
+
+/** The dependencies of reports about mails, however they arrive. */
+export function createReportDeps(deps: Deps): ReportRoutesDeps {
+  const { db, recordEvents, log, metrics } = deps
+  return {
+    secret: deps.config.mailReportsSecret,
+    readers: mailReportReaders,
+    record: (token, report: MailReport) =>
+      recordReport(
+        {
+          db,
+          recordEvents,
+          onReport: ({ companyId, emailId, kind, contactId }) => {
+            metrics.mailReports.inc({ kind })
+            log.info({ companyId, emailId, kind, words: report.words }, 'email.reported')
+            if (contactId !== undefined) deps.publish([{ topic: 'contact', companyId, id: contactId }])
+          },
+        },
+        token,
+        report,
+      ),
+    onIgnored: () => metrics.mailReports.inc({ kind: 'ignored' }),
+  }
+}
+
+/** The mail server of return paths; undefined without settings for it. */
+export function openBounceServer(
+  deps: Deps,
+  reports: ReportRoutesDeps,
+): { listen(): Promise<void>; close: BounceServer['close'] } | undefined {
+  const { bounceDomain, bounceSmtpPort, bounceSmtpHost } = deps.config
+  if (bounceDomain === undefined || bounceSmtpPort === undefined) return undefined
+  const server = createBounceServer({
+    ...reports,
+    domain: bounceDomain,
+    isReportToken: (token) => isReportToken(deps.pool, token),
+    onFailure: (error) => deps.log.error({ reason: messageOf(error) }, 'email.report_failed'),
+  })
+  return {
+    listen: async () => {
+      const port = await server.listen(bounceSmtpPort, bounceSmtpHost).catch((error) => {
+        throw new StartError(`BOUNCE_SMTP_PORT: ${messageOf(error)}`)
+      })
+      deps.log.info({ host: bounceSmtpHost, port }, 'bounces.listening')
+    },
+    close: server.close,
+  }
+}

@@ -1,0 +1,51 @@
+/** A delivery status notification (RFC 3464) as mail servers write it. */
+export const dsn = ({
+  action = 'failed',
+  status = '5.1.1',
+  diagnostic = 'smtp; 550 5.1.1 No such user',
+  more = '',
+} = {}): string =>
+  [
+    'From: MAILER-DAEMON@mx.example.com',
+    'Subject: Undelivered Mail Returned to Sender',
+    'MIME-Version: 1.0',
+    'Content-Type: multipart/report; report-type=delivery-status; boundary="b"',
+    '',
+    '--b',
+    'Content-Type: text/plain; charset=us-ascii',
+    '',
+    'The mail could not be delivered.',
+    '',
+    '--b',
+    'Content-Description: Delivery report',
+    'Content-Type: message/delivery-status',
+    '',
+    'Reporting-MTA: dns; mx.example.com',
+    'Arrival-Date: Mon, 2 Mar 2026 09:30:00 +0000 (UTC)',
+    '',
+    'Final-Recipient: rfc822; ada@example.com',
+    `Action: ${action}`,
+    `Status: ${status}`,
+    `Diagnostic-Code: ${diagnostic}`,
+    '',
+    '--b',
+    'Content-Type: message/rfc822',
+    '',
+    'From: shop@example.org',
+    'To: ada@example.com',
+    '',
+    `Hello${more}`,
+    '--b--',
+    '',
+  ].join('\r\n')
+
+/** An answer that a mail program sends by itself, also to return paths. */
+export const AUTOMATIC_ANSWER = [
+  'From: ada@example.com',
+  'Auto-Submitted: auto-replied',
+  'Subject: Out of office',
+  '',
+  'Action: failed',
+  'Status: 5.1.1',
+  '',
+].join('\r\n')
