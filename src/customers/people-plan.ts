@@ -80,6 +80,30 @@ function planContacts(plan: PeoplePlan, companyId: number, people: People): void
   }
 }
 
+/** The existing contacts that get another phone number, and those of existing customers who get or lose an identity. */
+export function contactsOf(
+  plan: PeoplePlan,
+  companies: ReadonlyMap<number, People>,
+): { companyId: number; contactId: number }[] {
+  const keyOf = ({ companyId, customerId, identity }: PeoplePlan['removedIdentities'][number]) =>
+    `${companyId} ${customerId} ${identity}`
+  const [removed, added] = [new Set(plan.removedIdentities.map(keyOf)), new Set(plan.newIdentities.map(keyOf))]
+  const identified = [...plan.newIdentities, ...plan.removedIdentities].filter(
+    (one) => one.customerId > 0 && removed.has(keyOf(one)) !== added.has(keyOf(one)),
+  )
+  const contacts = [
+    ...plan.contactPhones,
+    ...plan.changedCustomers.map(({ companyId, customer }) => ({ companyId, contactId: customer.contactId })),
+    ...identified.flatMap(({ companyId, customerId }) => {
+      const contactId = companies.get(companyId)?.customers.get(customerId)?.contactId
+      return contactId === undefined ? [] : [{ companyId, contactId }]
+    }),
+  ]
+  return contacts
+    .filter(({ companyId, contactId }) => companies.get(companyId)?.contacts.get(contactId)?.isLiving && contactId > 0)
+    .map(({ companyId, contactId }) => ({ companyId, contactId }))
+}
+
 /** The identities of a customer under which a new contact may have said something: the current number, or a group, first. */
 export function currentIdentities({ phone, identities }: Customer): string[] {
   const current = [...identities].flatMap(([identity, { retiredAt }]) => (retiredAt === null ? [identity] : []))

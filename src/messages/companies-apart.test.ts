@@ -3,6 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import type { Db } from '../db/connect.ts'
 import { recordAnswers } from '../inbound/handling/record-answers.ts'
+import { NO_EVENTS } from '../record-change.ts'
 import { completeSends } from './complete-store.ts'
 import { eraseDailyLimitEntries, expireDailyLimitEntries } from './daily-limit-store.ts'
 import type { Send } from './decide-sends.ts'
@@ -143,7 +144,7 @@ test('the number that the provider names leads to the customer, though another c
     account: 'WABA',
     at: AT.getTime(),
   }
-  await keepsRows(db, twinId, () => recordAnswers(db, [answer], 'test', AT))
+  await keepsRows(db, twinId, () => recordAnswers({ db, recordEvents: NO_EVENTS }, [answer], 'test', AT))
   const identities =
     await db`select identity, customer_id from customer_identities where company_id = ${companyId} order by 1`
   expect([...identities]).toEqual([

@@ -9,6 +9,7 @@ import { connect, type Pool } from '../db/connect.ts'
 import { isLockTimeout } from '../db/failure.ts'
 import { releaseKey, reserveKey } from '../http/idempotency-store.ts'
 import { recordAnswers } from '../inbound/handling/record-answers.ts'
+import { NO_EVENTS } from '../record-change.ts'
 import { type CompletedSend, completeSends } from './complete-store.ts'
 import type { Send } from './decide-sends.ts'
 import { completeAbandoned } from './message-store.ts'
@@ -28,7 +29,7 @@ const hoursAfter = (hours: number) => new Date(NOON.getTime() + hours * 3_600_00
 async function complete(...sends: CompletedSend[]): Promise<void> {
   await db.begin((tx) => completeSends(tx, sends, NOON))
   const recipients = sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient]))
-  await recordAnswers(db, recipients, 'service', NOON)
+  await recordAnswers({ db, recordEvents: NO_EVENTS }, recipients, 'service', NOON)
 }
 
 async function world() {

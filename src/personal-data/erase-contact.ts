@@ -8,6 +8,7 @@ import { lockAlso, withMatchesLocked } from '../contacts/matching/identity-lock.
 import { detachCustomer } from '../conversations/conversation-erasure-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { contactNotFound, serviceUnavailable } from '../errors.ts'
+import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import { type PassDeps, runPass } from './erasure-pass.ts'
 import { completeErasure, findErasure, insertErasure, recordFirstPass } from './erasure-store.ts'
@@ -16,6 +17,7 @@ import { type Subject, toSubject } from './subject.ts'
 export type EraseDeps = PassDeps & {
   db: Pool
   cipher: Pick<Cipher, 'encrypt' | 'decrypt'>
+  recordEvents: RecordEvents
   /** Enqueues the job that completes the erasure, in the transaction that records it. */
   enqueue(tx: Db, companyId: number, contactId: number): Promise<void>
   /** Called after a pass, which may have changed any record of the company. */
@@ -90,6 +92,7 @@ function tryStart(deps: EraseDeps, companyId: number, id: number, person: Person
     if (person.isLiving) await endContact(tx, companyId, id)
     await detachCustomer(tx, companyId, id)
     await blankContact(tx, companyId, id)
+    await deps.recordEvents.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
     const subject = { ...toSubject(person), lastConsentId: await lastConsentId(tx, companyId) }
     await insertErasure(tx, companyId, id, deps.cipher.encrypt(JSON.stringify(subject)))
     await deps.enqueue(tx, companyId, id)

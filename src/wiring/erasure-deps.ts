@@ -13,10 +13,13 @@ const MAX_ATTEMPTS = 1_000
 const CONTINUE_MS = 1_000
 
 /** The dependencies of an erasure. Its job starts only when the request, which erases first, must have ended. */
-export const createErasureDeps = (deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish'>): EraseDeps => ({
+export const createErasureDeps = (
+  deps: Pick<Deps, 'db' | 'blobStore' | 'cipher' | 'log' | 'publish' | 'recordEvents'>,
+): EraseDeps => ({
   db: deps.db,
   blobStore: deps.blobStore,
   cipher: deps.cipher,
+  recordEvents: deps.recordEvents,
   enqueue: async (tx, companyId, contactId) => {
     const lane = `company:${companyId}`
     const job = { kind: CONTACTS_ERASE, lane, companyId, subjectId: contactId, dueInMs: AFTER_REQUEST_MS }

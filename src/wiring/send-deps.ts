@@ -21,7 +21,8 @@ export function createSendDeps(deps: Deps): SendDeps & { db: Deps['db'] } {
   const sourceType = config.serviceName.toLowerCase()
   const consequences: SendConsequences = {
     copyMedia: (tx, messages) => recordMedia(enqueueCopies, tx, messages),
-    learnRecipients: (recipients) => recordAnswers(deps.pool, recipients, sourceType, deps.clock.now()),
+    learnRecipients: (recipients) =>
+      recordAnswers({ ...deps, db: deps.pool }, recipients, sourceType, deps.clock.now()),
     recordEvents: deps.recordEvents,
   }
   const { prepareSend, completeSend } = createSendBatches(deps.pool, deps.clock, consequences)

@@ -44,7 +44,7 @@ import {
   type WrittenItem,
 } from './route-items.ts'
 import { verifyEarly } from './verify-early.ts'
-import type { Recorded } from './write-inbound.ts'
+import { type Recorded, toContactChanges } from './write-inbound.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void
@@ -140,7 +140,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     written.push(one)
   }
   entries.push(...(await readRecipients(tx, items.filter(isStatus))), ...(await readIntroductions(tx, items)))
-  const { recorded, movedCompanies, changedContacts } = await recordInbound(tx, entries, deps.sourceType, at)
+  const { recorded, movedCompanies, ...contacts } = await recordInbound(tx, entries, deps.sourceType, at)
   const changes = routed.filter(isChange)
   const changeRecords = changes.map(toChange)
   const changed = await recordMessageChanges(tx, changeRecords, at)
@@ -149,7 +149,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   deps.afterwards.push(() =>
     deps.publish([
       ...movedCompanies.map((companyId) => toReset({ companyId })),
-      ...changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
+      ...contacts.changedContacts.map((contact): LiveChange => ({ topic: 'contact', ...contact })),
       ...written.flatMap(({ sender }, index) => toLiveChanges(sender.companyId, recorded[index])),
       ...targets.flatMap(({ companyId, id, conversationId }): LiveChange[] => [
         { topic: 'message', companyId, id },
@@ -170,7 +170,7 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
   })
   const toReceivers = fresh.filter(({ sender }) => sender.hasReceivers).flatMap(toForwarded)
   deps.afterwards.push(await deps.copyMedia(tx, fresh.flatMap(toMedia)), await deps.forward(tx, toReceivers))
-  await deps.recordEvents.publish(tx, fresh.flatMap(toEchoChange))
+  await deps.recordEvents.publish(tx, [...fresh.flatMap(toEchoChange), ...toContactChanges(contacts)])
   await publishContacts(deps, tx, fresh)
 }
 

@@ -1,7 +1,9 @@
 import type { RecipientReport } from '../../customers/recipient.ts'
 import { findUnlinked } from '../../customers/unlinked-store.ts'
 import type { Pool } from '../../db/connect.ts'
+import type { RecordEvents } from '../../record-change.ts'
 import { recordInbound } from './record-inbound.ts'
+import { toContactChanges } from './write-inbound.ts'
 
 type Answer = RecipientReport & { readonly companyId: number; readonly requestedIdentity: string }
 
@@ -9,10 +11,17 @@ type Answer = RecipientReport & { readonly companyId: number; readonly requested
  * Links the identities of recipients that answers to sends name. Most are linked already: answers are read without locks, and only
  * the others have a transaction.
  */
-export async function recordAnswers(db: Pool, answers: readonly Answer[], sourceType: string, at: Date): Promise<void> {
+export async function recordAnswers(
+  { db, recordEvents }: { db: Pool; recordEvents: RecordEvents },
+  answers: readonly Answer[],
+  sourceType: string,
+  at: Date,
+): Promise<void> {
   if (answers.length === 0) return
   const news = await findUnlinked(db, answers)
   if (news.length === 0) return
   const entries = news.map(({ companyId, ...report }) => ({ kind: 'answer', companyId, wamid: null, report }) as const)
-  await db.begin((tx) => recordInbound(tx, entries, sourceType, at))
+  await db.begin(async (tx) => {
+    await recordEvents.publish(tx, toContactChanges(await recordInbound(tx, entries, sourceType, at)))
+  })
 }

@@ -22,7 +22,7 @@ export async function recordInbound(
   sourceType: string,
   at: Date,
 ): Promise<RecordedBatch> {
-  if (entries.length === 0) return { recorded: [], movedCompanies: [], changedContacts: [] }
+  if (entries.length === 0) return { recorded: [], movedCompanies: [], changedContacts: [], identifiedContacts: [] }
   const locking = lock(tx, identityKeys(entries))
   const more = new Map<string, IdentityKey>()
   for (;;) {

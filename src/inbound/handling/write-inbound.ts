@@ -15,8 +15,9 @@ import {
   updateCustomers,
 } from '../../customers/customer-store.ts'
 import { isPhone, type People, type PersonConversation } from '../../customers/people.ts'
-import { currentIdentities, type PeoplePlan, planPeople } from '../../customers/people-plan.ts'
+import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../customers/people-plan.ts'
 import type { Db } from '../../db/connect.ts'
+import type { RecordChange } from '../../record-change.ts'
 import { type ChangedConversation, type InboundDecisions, type InboundRecord, recordKey } from './decide-inbound.ts'
 import type { InboundFactRows } from './inbound-facts.ts'
 
@@ -30,7 +31,18 @@ export type RecordedBatch = {
   movedCompanies: number[]
   /** The contacts that show another consent. */
   changedContacts: { companyId: number; id: number }[]
+  /** The existing contacts that have another phone number, or whose customers have other identities. */
+  identifiedContacts: { companyId: number; id: number }[]
 }
+
+/** The events of contacts that existed before. */
+export const toContactChanges = ({
+  identifiedContacts,
+  changedContacts,
+}: Pick<RecordedBatch, 'identifiedContacts' | 'changedContacts'>): RecordChange[] => [
+  ...identifiedContacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'updated', ...contact })),
+  ...changedContacts.map((contact): RecordChange => ({ event: 'contact.changed', change: 'consent', ...contact })),
+]
 
 type Decided = InboundDecisions & { people: ReadonlyMap<number, People> }
 type Written = { sourceType: string; at: Date }
@@ -48,8 +60,9 @@ export async function writeInbound(
   const plan = planPeople(decided.people, facts.rows)
   const realId = await takeRealIds(tx, plan, decided.changes)
   const messages = toMessages(decided, facts.messageIds, realId)
+  const released: { companyId: number; contactId: number }[] = []
   await Promise.all([
-    ...writePeople(tx, plan, realId, written.sourceType),
+    ...writePeople(tx, plan, realId, written.sourceType, released),
     ...writeWritten(tx, decided, plan, messages, facts, realId, written.at),
   ])
   const keys = changedPersons(plan, realId)
@@ -63,6 +76,7 @@ export async function writeInbound(
     })),
     movedCompanies: [...decided.people].flatMap(([companyId, { hasMoved }]) => (hasMoved ? [companyId] : [])),
     changedContacts: refreshed.map(({ companyId, contactId }) => ({ companyId, id: contactId })),
+    identifiedContacts: distinctContacts([...released, ...contactsOf(plan, decided.people)]),
   }
 }
 
@@ -77,6 +91,10 @@ function changedPersons({ newIdentities, changedCustomers, newContacts }: People
     ...changedCustomers.map(({ companyId, customer }) => ({ companyId, contactId: realId(customer.contactId) })),
   ]
 }
+
+const distinctContacts = (contacts: readonly { companyId: number; contactId: number }[]) => [
+  ...new Map(contacts.map(({ companyId, contactId: id }) => [`${companyId} ${id}`, { companyId, id }])).values(),
+]
 
 /** A new customer has the phone number of the contact that it is attached to. */
 const isOwnPhone = (customerId: number, identity: string): boolean => customerId < 0 && isPhone(identity)
@@ -116,7 +134,13 @@ const toMessages = ({ messages }: InboundDecisions, ids: readonly number[], real
   })
 
 /** Contacts lose numbers before others take them; rows come before those that refer to them. */
-function writePeople(tx: Db, plan: PeoplePlan, realId: RealId, sourceType: string): Promise<unknown>[] {
+function writePeople(
+  tx: Db,
+  plan: PeoplePlan,
+  realId: RealId,
+  sourceType: string,
+  released: { companyId: number; contactId: number }[],
+): Promise<unknown>[] {
   const toCustomer = ({ companyId, customer }: PeoplePlan['newCustomers'][number]) => ({
     ...{ companyId, id: realId(customer.id), contactId: realId(customer.contactId), phone: customer.phone },
   })
@@ -133,7 +157,7 @@ function writePeople(tx: Db, plan: PeoplePlan, realId: RealId, sourceType: strin
     leftAt: toTime(one.leftAt),
   }))
   return [
-    ...ifAny(plan.releasedPhones, (phones) => releasePhones(tx, phones)),
+    ...ifAny(plan.releasedPhones, async (phones) => released.push(...(await releasePhones(tx, phones)))),
     ...ifAny(plan.contactPhones, (contacts) => setContactPhones(tx, contacts)),
     ...ifAny(newContacts, (contacts) => insertCustomerContacts(tx, contacts)),
     ...ifAny(plan.newCustomers.map(toCustomer), (customers) => insertCustomers(tx, customers)),
