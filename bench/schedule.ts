@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
+import { expireDeliveries } from '../src/webhooks/delivery-end-store.ts'
+import { expiredMessage } from '../src/webhooks/schedule.ts'
 import type { Bench } from './bench.ts'
 import { figure } from './figure.ts'
 import { eventOf } from './forward.ts'
@@ -21,7 +23,8 @@ const DUE_SECONDS = [5, 15, 35, 75]
 
 /**
  * Messages at a constant rate to companies of whose receivers 70 % are bad, for ten minutes (a minute with `--quick`): then
- * waits until no delivery is left to try, and compares the times of the attempts with the schedule.
+ * waits until no delivery is left to try, compares the times of the attempts with the schedule, and ends the rest as its
+ * deadline does.
  */
 export const scheduleBench: Bench = ({ quick, report, say }) =>
   onStage(async (stage) => {
@@ -45,9 +48,15 @@ export const scheduleBench: Bench = ({ quick, report, say }) =>
         report(figure(`${what}, p99`, p99, 's', { atMost: 2 * dueSeconds }))
       }
     }
+    await expireRest(stage)
     for (const { kind, status, count } of await statusesOf(stage)) {
       report(figure(`deliveries to receivers of the kind ${kind}: ${status}`, count, ''))
     }
+    report(
+      figure('deliveries that are neither answered 2xx, dead nor expired', await countUnfinished(stage), '', {
+        atMost: 0,
+      }),
+    )
     const healthy = await waitsOf(stage, 'ok', 1)
     report(figure('deliveries to healthy receivers, p50', healthy.p50 * 1_000, 'ms'))
     report(figure('deliveries to healthy receivers, p99', healthy.p99 * 1_000, 'ms'))
@@ -86,9 +95,36 @@ async function untilFinished(stage: Stage, say: (text: string) => void): Promise
   }
 }
 
+/** Expires deliveries to receivers that never answer as the sweep does, without the hour until their deadline. */
+async function expireRest(stage: Stage): Promise<void> {
+  while ((await countUnfinished(stage)) > 0) {
+    const expired = await expireDeliveries(stage.db, 0, expiredMessage(DEADLINE_HOURS), 1_000)
+    // The others are in flight, until the limit of an attempt.
+    if (expired.length === 0) await sleep(1_000)
+  }
+}
+
+async function countUnfinished(stage: Stage): Promise<number> {
+  const [row] = await stage.db<[{ count: number }]>`
+    select count(*)::integer as count from deliveries where status not in ('delivered', 'dead')
+  `
+  return row.count
+}
+
+/** Dead deliveries whose last attempt in the log says so are expired. */
 const statusesOf = (stage: Stage) =>
   stage.db<{ kind: string; status: string; count: number }[]>`
-    select registration.name as kind, delivery.status, count(*)::integer as count
+    select
+      registration.name as kind,
+      case
+        when delivery.status = 'dead' and exists (
+          select from delivery_attempts attempt
+          where (attempt.company_id, attempt.delivery_id) = (delivery.company_id, delivery.id)
+            and attempt.error_message like 'expired%'
+        ) then 'expired'
+        else delivery.status
+      end as status,
+      count(*)::integer as count
     from deliveries delivery
     join registrations registration
       on (registration.company_id, registration.id) = (delivery.company_id, delivery.registration_id)
