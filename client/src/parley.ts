@@ -70,17 +70,33 @@ export class Parley extends Operations {
     )
   }
 
-  /** All contacts that match, in the order of `sort`. */
+  /**
+   * All contacts that match, in the order of `sort`. By their last change, each comes at most once: one that changes before its
+   * page is read is missing, and is found by a later call.
+   */
   async *allContacts(params: Params<'listContacts'> = {}, options?: RequestOptions): AsyncGenerator<Contact, void> {
+    const isByChange = params.sort === 'updated_at'
+    const end = isByChange ? await this.#lastChange(params.search, options) : undefined
     const direction = params.sort === undefined || params.sort.startsWith('-') ? 'before' : 'after'
     for (let cursor: string | null | undefined; cursor !== null; ) {
       const answer = await this.listContacts(
         { ...params, ...(cursor !== undefined && { [direction]: cursor }) },
         options,
       )
-      yield* answer.data
+      for (const contact of answer.data) {
+        // Contacts that change move to the end of the list: without this, it might never be reached.
+        if (end !== undefined && contact.updated_at > end) return
+        yield contact
+      }
       cursor = answer.pagination.nextCursor
     }
+  }
+
+  /** The last change of the contacts that match; before all others when none does. */
+  async #lastChange(search: string | undefined, options: RequestOptions | undefined): Promise<string> {
+    const matching = search === undefined ? {} : { search }
+    const { data } = await this.listContacts({ ...matching, sort: '-updated_at', limit: 1 }, options)
+    return data[0]?.updated_at ?? ''
   }
 
   /** All delivery attempts of a registration that are kept, newest first. */

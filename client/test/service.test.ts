@@ -107,6 +107,20 @@ describe('lists are iterated to their end', () => {
     expect(await collect(parley.allContacts({ limit: 3 }))).toHaveLength(7)
   })
 
+  test('contacts by their last change come once each while they change', async () => {
+    const { parley } = await createShop()
+    const emails = Array.from({ length: 7 }, (_, index) => `c${index}@example.com`)
+    for (const email of emails) await parley.upsertContacts({ email })
+    const seen: (string | null)[] = []
+    for await (const { id, email } of parley.allContacts({ limit: 2, sort: 'updated_at' })) {
+      seen.push(email)
+      if (seen.length > emails.length) break
+      await parley.updateContact({ id }, { firstName: `Ada ${seen.length}` })
+    }
+    expect(seen).toEqual(emails)
+    expect(await collect(parley.allContacts({ limit: 2, sort: 'updated_at', search: 'none@example.com' }))).toEqual([])
+  })
+
   test('conversations come once each while they become active', async () => {
     const shop = await createShop()
     for (let count = 0; count < 8; count += 1) await write(shop, uniquePhone(), 'Hello')
