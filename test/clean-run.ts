@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,8 +19,19 @@ export async function cleanRun(folder: string): Promise<void> {
     for (const { pid, command } of processes) endProcess(pid, isPostmaster(command) && look < LOOKS / 2)
     await sleep(LOOK_MS)
   }
+  // Disks that a test has mounted.
+  for (const path of mountsBelow(folder)) spawnSync('umount', ['--lazy', path])
   for (const path of [...foldersElsewhere(folder), folder])
     rmSync(path, { recursive: true, force: true, maxRetries: 5 })
+}
+
+function mountsBelow(folder: string): string[] {
+  try {
+    const mounts = readFileSync('/proc/mounts', 'utf8').split('\n')
+    return mounts.flatMap((line) => line.split(' ')[1] ?? []).filter((path) => path.startsWith(`${folder}/`))
+  } catch {
+    return []
+  }
 }
 
 /** Whether the command is that of a PostgreSQL server: it ends its processes and removes its shared memory, unless it is killed. */

@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Company } from './company.ts'
 
 /** The failures of calls on kept-alive connections: other answers than 200, and connections that broke. */
@@ -6,9 +7,13 @@ export type Calls = { answered: number; moved: number; failures: string[] }
 
 type Load = { addresses: string[]; company: Company; clients: number }
 
+/** The longest rest of a connection between two calls: below `STOP_DELAY_MS`, within which a stopping process answers. */
+const LONGEST_REST_MS = 500
+
 /**
- * Clients that call without pause, each on one kept-alive connection, as a proxy does: when a connection is refused, the
- * call goes to the next address; nothing else is repeated. Every second call is a POST.
+ * Clients with one kept-alive connection each, as a proxy has: when a connection is refused, the call goes to the next address;
+ * nothing else is repeated. Every second call is a POST. Every second client calls without pause; the connections of the others
+ * rest between calls.
  */
 export function startCalls({ addresses, company, clients }: Load) {
   const calls: Calls = { answered: 0, moved: 0, failures: [] }
@@ -23,6 +28,7 @@ export function startCalls({ addresses, company, clients }: Load) {
         calls.moved += 1
         place += 1
       } else calls.failures.push(`${new Date().toISOString()} ${result}`)
+      if (client % 2 === 1) await sleep(Math.random() * LONGEST_REST_MS)
     }
     agent.destroy()
   }

@@ -33,7 +33,7 @@ console.log(`\n${tableOf(plan, counts)}`)
 process.exit(total(counts) > 0 ? 1 : 0)
 
 function tableOf(done: Plan, counted: Counts): string {
-  const faults = `${done.kills} kills, ${done.terminations} terminated sessions, ${done.databaseRestarts} database restarts, ${done.promotions} promotions, ${done.rollingRestarts} rolling restarts`
+  const faults = `${done.kills} kills, ${done.terminations} terminated sessions, ${done.databaseRestarts} database restarts, ${done.promotions} promotions, ${done.rollingRestarts} rolling restarts, ${done.fullDisks} full disks`
   const load = `${done.inbound} messages, ${done.sends} keyed sends, ${done.mails} keyed mails`
   const width = Math.max(...COUNTERS.map((name) => name.length))
   return [faults, load, ...COUNTERS.map((name) => `${name.padEnd(width)}  ${counted[name]}`)].join('\n')

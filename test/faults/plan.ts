@@ -1,13 +1,15 @@
 /** How much of everything a run does. */
 export type Plan = {
   seed: number
-  /** How many api processes run, and how many workers. */
+  /** How many api processes run, and how many workers. Every second one is a supervisor with two processes. */
   processesOfRole: number
   kills: number
   terminations: number
   databaseRestarts: number
   promotions: number
   rollingRestarts: number
+  /** How often the disk of the database is full for some seconds. */
+  fullDisks: number
   /** Messages of customers; repeated and poisoned bodies come on top. */
   inbound: number
   sends: number
@@ -25,6 +27,7 @@ export const FULL: Omit<Plan, 'seed'> = {
   databaseRestarts: 5,
   promotions: 3,
   rollingRestarts: 10,
+  fullDisks: 3,
   inbound: 50_000,
   sends: 5_000,
   mails: 2_000,
@@ -40,6 +43,7 @@ export const QUICK: Omit<Plan, 'seed'> = {
   databaseRestarts: 2,
   promotions: 2,
   rollingRestarts: 1,
+  fullDisks: 1,
   inbound: 400,
   sends: 60,
   mails: 30,
@@ -56,6 +60,7 @@ export const CONTROL: Omit<Plan, 'seed'> = {
   databaseRestarts: 0,
   promotions: 0,
   rollingRestarts: 0,
+  fullDisks: 0,
   inbound: 300,
   sends: 0,
   mails: 0,

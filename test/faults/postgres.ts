@@ -1,9 +1,11 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../bench/free-port.ts'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { type EmbeddedServer, startEmbedded } from '../../src/db/embedded.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
+import { fillDisk, mountDisk, removeDisk } from './disk.ts'
 import { until } from './wait.ts'
 
 type Node = { folder: string; port: number; server: EmbeddedServer }
@@ -20,6 +22,8 @@ export type Postgres = {
   /** Ends `count` sessions of the service. */
   terminate(count: number): Promise<void>
   restart(isKilled: boolean): Promise<void>
+  /** Leaves no byte of the primary's disk for some seconds; false where this user cannot mount a disk. */
+  fillDisk(): Promise<boolean>
   /** Makes a synchronous standby from a cold copy. */
   addStandby(): Promise<void>
   /** Loses the primary and promotes the standby. */
@@ -28,6 +32,8 @@ export type Postgres = {
 }
 
 const SETTINGS = { listen_addresses: '127.0.0.1', fsync: 'off', max_connections: '200' }
+/** Longer than the repeats of callers, and shorter than a lease. */
+const FULL_MS = 4_000
 const ACCESS = 'local all all trust\nhost all all 127.0.0.1/32 trust\nhost replication all 127.0.0.1/32 trust\n'
 
 export async function startPostgres(): Promise<Postgres> {
@@ -60,6 +66,15 @@ export async function startPostgres(): Promise<Postgres> {
       )
     },
     restart,
+    fillDisk: async () => {
+      const empty = fillDisk(primary.folder)
+      if (empty === undefined) return false
+      await sleep(FULL_MS)
+      empty()
+      // A server that could not write its log has ended.
+      await ask(primary, (db) => db`select`).catch(() => restart(false))
+      return true
+    },
     addStandby: async () => {
       await primary.server.stop()
       const folder = makeFolder()
@@ -87,18 +102,18 @@ export async function startPostgres(): Promise<Postgres> {
       if (loss === 'freeze') await new Promise((done) => setTimeout(done, 8_000))
       signalServer(old, 'SIGKILL')
       await old.server.stop()
-      rmSync(old.folder, { recursive: true, force: true, maxRetries: 5 })
+      removeDisk(old.folder)
     },
     stop: async () => {
       for (const node of [standby, primary]) {
         await node?.server.stop()
-        if (node) rmSync(node.folder, { recursive: true, force: true, maxRetries: 5 })
+        if (node) removeDisk(node.folder)
       }
     },
   }
 }
 
-const makeFolder = (): string => mkdtempSync(join(temporaryFolder(), 'parley-faults-'))
+const makeFolder = (): string => mountDisk(mkdtempSync(join(temporaryFolder(), 'parley-faults-')))
 
 async function startNode(folder: string, port: number, settings: Record<string, string> = {}): Promise<Node> {
   return { folder, port, server: await startEmbedded(folder, { ...SETTINGS, ...settings, port: String(port) }) }

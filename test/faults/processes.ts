@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../bench/free-port.ts'
@@ -17,10 +18,11 @@ export type Role = 'api' | 'worker'
 type Slot = {
   role: Role
   port: number
+  /** 1, or a supervisor with so many workers. */
+  processes: number
   skewMs: number
   child?: ChildProcess
-  output: string
-  /** How processes ended that no fault has stopped, after they had started. */
+  /** How processes ended that no fault has stopped: lines that say so, and ends without one. */
   ends: string[]
   /** Whether a fault, or the end of the run, stops it. */
   isStopped: boolean
@@ -54,8 +56,8 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
       slots.push({
         role,
         port: await freePort(),
+        processes: 1 + (place % 2),
         skewMs: place % 2 === 0 ? SKEW_MS : -SKEW_MS,
-        output: '',
         ends: [],
         isStopped: false,
       })
@@ -86,11 +88,7 @@ export async function startProcesses(ofRole: number, env: Record<string, string>
         await start(slot)
       }
     },
-    crashes: () =>
-      slots.flatMap(({ output, ends }) => [
-        ...output.split('\n').filter((line) => line.includes('parley.crashed')),
-        ...ends,
-      ]),
+    crashes: () => slots.flatMap(({ ends }) => ends),
     started: async () => void (await Promise.race([started(), failed.promise])),
     stop: async () => void (await Promise.all(slots.map((slot) => end(slot, 'SIGTERM')))),
   }
@@ -104,8 +102,7 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
       env: {
         PATH: process.env.PATH ?? '',
         ...env,
-        // A fault hits one process.
-        PROCESSES: '1',
+        PROCESSES: String(slot.processes),
         ROLE: slot.role,
         PORT: String(slot.port),
         CLOCK_SKEW_MS: String(slot.skewMs),
@@ -116,18 +113,20 @@ async function startSlot(slot: Slot, env: Record<string, string>): Promise<void>
     slot.isStopped = false
     process.once('exit', () => child.kill('SIGKILL'))
     let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk) => {
-        said = (said + String(chunk)).slice(-10_000)
-        slot.output = (slot.output + String(chunk)).slice(-100_000)
+    let hasCrashed = false
+    for (const input of [child.stdout, child.stderr]) {
+      createInterface({ input }).on('line', (line) => {
+        said = `${said}${line}\n`.slice(-10_000)
+        if (!/parley\.crashed|worker\.ended/.test(line)) return
+        hasCrashed = true
+        slot.ends.push(line)
       })
     }
     while (!said.includes('Parley listens on') && child.exitCode === null && child.signalCode === null) await sleep(50)
     if (said.includes('Parley listens on')) {
       child.once('exit', (code, signal) => {
         // one that said why it crashed is counted by its line
-        const isSilent = !slot.isStopped && !said.includes('parley.crashed')
-        if (isSilent) slot.ends.push(`${slot.role} ended with ${code ?? signal}`)
+        if (!slot.isStopped && !hasCrashed) slot.ends.push(`${slot.role} ended with ${code ?? signal}`)
       })
       return
     }

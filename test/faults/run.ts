@@ -99,7 +99,7 @@ function boundsOf(plan: Plan, delivered: number): Bounds {
   }
 }
 
-type Fault = 'kill' | 'terminate' | 'restart' | 'promote' | 'roll'
+type Fault = 'kill' | 'terminate' | 'restart' | 'promote' | 'roll' | 'fill'
 
 const faultsOf = (plan: Plan): Fault[] => [
   ...Array<Fault>(plan.kills).fill('kill'),
@@ -107,6 +107,7 @@ const faultsOf = (plan: Plan): Fault[] => [
   ...Array<Fault>(plan.databaseRestarts).fill('restart'),
   ...Array<Fault>(plan.promotions).fill('promote'),
   ...Array<Fault>(plan.rollingRestarts).fill('roll'),
+  ...Array<Fault>(plan.fullDisks).fill('fill'),
 ]
 
 /** All faults, one after the other, in an order that the seed repeats. */
@@ -149,6 +150,9 @@ async function make(
       return postgres.restart(isOdd)
     case 'roll':
       return processes.roll()
+    case 'fill':
+      if (!(await postgres.fillDisk())) say('left out: this user cannot mount a disk for the database')
+      return
     case 'promote':
       await postgres.addStandby()
       await sleep(LONGEST_PAUSE_MS)

@@ -62,5 +62,6 @@ const environment = (databaseUrl: string, smtpUrl: string, folder: string): Reco
   WEBHOOK_ALLOW_PRIVATE: 'true',
   ADMIN_TOKEN,
   ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-  LOG_LEVEL: 'fatal',
+  // A supervisor logs the end of a worker as an error.
+  LOG_LEVEL: 'error',
 })
