@@ -6,6 +6,7 @@ import { timeClaims } from './claim.ts'
 import { figure, ratioFigure } from './figure.ts'
 import { requireCleanReport } from './load.ts'
 import { memoryFigure } from './memory.ts'
+import { measureOrdered } from './ordered.ts'
 import { residentMegabytes } from './process.ts'
 import { perItem } from './processor-time.ts'
 import type { ReceiverReport } from './receiver.ts'
@@ -60,6 +61,11 @@ export const forwardBench: Bench = (context) =>
     await measureQueue(play, first ?? 0, body)
     const one = await measureEndToEnd(play, 1, body)
     await measureHalfLoad(play, 1, one / 2)
+    const forward = async (seconds: number) => {
+      const done = await forwardMany(play, 1, seconds)
+      return done.messages / done.seconds
+    }
+    await measureOrdered({ context, company, url: `${stage.url}${REGISTRATIONS}/${first}`, forward })
     await register(play, 9)
     const ten = await measureEndToEnd(play, 10, body)
     await measureHalfLoad(play, 10, ten / 2)
