@@ -1,5 +1,6 @@
+import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
-import { createServer } from 'node:net'
+import { createConnection, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
@@ -141,6 +142,39 @@ test(
   },
   TIMEOUT,
 )
+
+test(
+  'workers share the mail server of return paths, also after one was replaced; a second service is told that its port is in use',
+  async () => {
+    const { url } = await createTestDatabase()
+    const port = await freePort()
+    const bounces = {
+      BOUNCE_DOMAIN: 'bounces.example.org',
+      BOUNCE_SMTP_PORT: String(port),
+      BOUNCE_SMTP_HOST: '127.0.0.1',
+    }
+    const parley = await startParley({ ...settings(url), ...bounces })
+    expect(await greetingOf(port)).toMatch(/^220 /)
+    const second = await runParley({ ...settings(url), ...bounces, PROCESSES: '1' })
+    await second.says('BOUNCE_SMTP_PORT')
+    const [first] = workersOf(parley)
+    process.kill(first!, 'SIGTERM')
+    await until('it is replaced', () => !isAlive(first!) && workersOf(parley).length === PROCESSES)
+    expect(await greetingOf(port)).toMatch(/^220 /)
+    expect(await parley.signal('SIGTERM')).toBe(0)
+    await expect(greetingOf(port)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  },
+  TIMEOUT,
+)
+
+/** The first line of a mail server. */
+async function greetingOf(port: number): Promise<string> {
+  const socket = createConnection(port, '127.0.0.1')
+  onTestFinished(() => void socket.destroy())
+  const [line] = await once(socket, 'data')
+  socket.end('QUIT\r\n')
+  return String(line)
+}
 
 test(
   'a worker that is asked to stop alone fails no call and is replaced',

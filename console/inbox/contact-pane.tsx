@@ -89,6 +89,11 @@ function Facts({ contact }: { contact: Contact }) {
       {contact.email !== null && <Fact label={text.contact.email}>{contact.email}</Fact>}
       <Fact label={text.contact.whatsapp}>{consent(contact.marketing_consent.whatsapp)}</Fact>
       <Fact label={text.contact.emailConsent}>{consent(contact.marketing_consent.email)}</Fact>
+      {contact.email_suppression && (
+        <Fact label={text.contact.marketingEmail}>
+          <Badge tone="bad">{text.contact.suppressed[contact.email_suppression.reason]}</Badge>
+        </Fact>
+      )}
       {contact.tags.length > 0 && (
         <Fact label={text.contact.tags}>
           <span className={css.tags}>

@@ -207,6 +207,8 @@ export const en = {
     email: 'Email',
     whatsapp: 'WhatsApp consent',
     emailConsent: 'Email consent',
+    marketingEmail: 'Marketing email',
+    suppressed: { bounce: 'Stopped: an email bounced', complaint: 'Stopped: reported as spam' },
     yes: 'Yes',
     no: 'No',
     notKnown: 'Not known',

@@ -7,17 +7,20 @@ import { searchText } from './search/contact-search.ts'
 /** The columns of `Contact`, as part of a statement that reads `contacts`. */
 export const contactColumns = (db: Db) => db.unsafe(CONTACT_COLUMNS)
 
-/** The columns of `ShownContact`. A suppression that was erased with a person is stored under a keyed hash. */
-export const shownColumns = (db: Db) => db`
+/**
+ * The columns of `ShownContact`. A suppression that was erased with a person is stored under a keyed hash, which is computed only for
+ * a company with suppressions.
+ */
+export const shownColumns = (db: Db, companyId: number) => db`
   ${contactColumns(db)},
-  (
+  case when (select exists (select from email_suppressions where company_id = ${companyId})) then (
     select jsonb_build_object('reason', suppression.reason, 'since', suppression.created_at)
     from email_suppressions suppression
     where suppression.company_id = contacts.company_id
       and suppression.address in (contacts.email_key, keyed_hash(contacts.company_id, contacts.email_key))
     order by suppression.reason desc
     limit 1
-  ) as email_suppression
+  ) end as email_suppression
 `
 
 /** A contact's place by email, as it is indexed: its address in lower case, or, without one, after all who have one. */
@@ -33,7 +36,7 @@ export const anyCompany = (db: Db, companyId: number) => db`(select ${companyId}
 /** The contact with this id; undefined when the company has none, or has deleted it. */
 export async function findContact(db: Db, companyId: number, id: number): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
-    select ${shownColumns(db)}
+    select ${shownColumns(db, companyId)}
     from contacts
     where (company_id, id) = (${companyId}, ${id}) and deleted_at is null
   `
@@ -43,7 +46,7 @@ export async function findContact(db: Db, companyId: number, id: number): Promis
 /** The living contacts of these ids that the company has. */
 export const listContactsByIds = (db: Db, companyId: number, ids: readonly number[]): Promise<ShownContact[]> =>
   db<ShownContact[]>`
-    select ${shownColumns(db)}
+    select ${shownColumns(db, companyId)}
     from contacts
     where contacts.company_id = ${companyId} and contacts.id = any (${[...ids]}::bigint[]) and deleted_at is null
     order by contacts.id
@@ -52,7 +55,7 @@ export const listContactsByIds = (db: Db, companyId: number, ids: readonly numbe
 /** The living contact with this address, in any letter case. */
 export async function findContactByEmail(db: Db, companyId: number, email: string): Promise<ShownContact | undefined> {
   const [contact] = await db<ShownContact[]>`
-    select ${shownColumns(db)}
+    select ${shownColumns(db, companyId)}
     from contacts
     where company_id = ${companyId} and ${emailPlace(db)} = ${emailKey(email)} and deleted_at is null
   `

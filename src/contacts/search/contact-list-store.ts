@@ -33,7 +33,7 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
   const order = page.descending ? db`desc` : db`asc`
   const place = sortPlace(db, page.column)
   return db<ListedContact[]>`
-    select ${shownColumns(db)}, ${placeValue(db, page.column)} as place
+    select ${shownColumns(db, companyId)}, ${placeValue(db, page.column)} as place
     from (
       select contacts.id
       from ${searched(db, companyId, page)} as contacts
