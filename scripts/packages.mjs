@@ -1,5 +1,5 @@
 // The installed packages: whether they are complete and of the lock file, and their installation. Running takes the packages of
-// the service and of the folders `bin`, `console` and `sandbox`; tests also take the development packages of package.json.
+// the service and of the folders `bin` and `console`; tests also take the development packages of package.json.
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
