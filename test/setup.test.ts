@@ -49,7 +49,7 @@ function clone() {
   const at = (...names: string[]) => join(folder, ...names)
   cpSync(join(ROOT, 'scripts'), at('scripts'), { recursive: true })
   mkdirSync(at('console', 'dist'), { recursive: true })
-  for (const name of ['path', 'src', 'sandbox', 'migrations']) mkdirSync(at(name))
+  for (const name of ['path', 'src', 'sandbox', 'migrations', 'client/src']) mkdirSync(at(name), { recursive: true })
   for (const name of ['openapi.json', 'package-lock.json', 'package.json']) writeFileSync(at(name), '{}')
   writeFileSync(at('path', 'npm'), NPM, { mode: 0o755 })
   /** The calls of npm since the last time that they were read. */

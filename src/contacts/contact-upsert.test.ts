@@ -534,6 +534,17 @@ describe('an array and an imported list act as their rows would, one after the o
     expect(ofPhones).toEqual([false, false])
   })
 
+  test('what a new contact says under the number of a known one is shown by both', async () => {
+    const { contacts } = await together(
+      [
+        { email: 'b@x.org', phone: P1 },
+        { email: 'b@x.org', phone: P2, whatsappConsent: true },
+      ],
+      [{ email: 'a@x.org', phone: P2 }],
+    )
+    expect(contacts.map(({ whatsappConsent }) => whatsappConsent)).toEqual([true, true])
+  })
+
   const email = fc.constantFrom('a@x.org', 'b@x.org', undefined)
   const phone = fc.constantFrom(P1, P2, undefined)
   const value = fc.constantFrom(true, false, undefined)

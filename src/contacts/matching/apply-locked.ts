@@ -15,7 +15,8 @@ export async function applyLocked(
   apply: (facts: ConsentFacts | undefined) => Batch,
 ): Promise<Batch> {
   const batch = apply(undefined)
-  if (!needsFacts(batch, areKnown) && !items.some(mayEndOptOut)) return batch
+  const heldPhones = new Set(matches.map((match) => match.phoneIdentity))
+  if (!needsFacts(batch, areKnown, heldPhones) && !items.some(mayEndOptOut)) return batch
   const phones = items.flatMap(({ write }) => (write.phone ? [phoneIdentity(write.phone)] : []))
   const addresses = items.flatMap(({ emailKey }) => (emailKey === null ? [] : [addressIdentity(emailKey)]))
   const keys = [

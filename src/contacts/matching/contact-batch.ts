@@ -162,17 +162,20 @@ const targetsOf = ({ results }: Batch): BatchContact[] => [
 ]
 
 /**
- * Whether a batch that was applied without facts needs them: a known contact says something or takes another email or phone, or
- * something may have been said under the identities of a new one.
+ * Whether a batch that was applied without facts needs them: a known contact says something or takes another email or phone,
+ * something may have been said under the identities of a new one, or a new one says something under the phone of a known one.
  */
-export function needsFacts(batch: Batch, areKnown: boolean): boolean {
+export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
   if (batch.hasFacts) return false
   return batch.results.some(({ kind, target: { known }, state, sayings }) => {
     if (kind === 'refused' || kind === 'unchanged') return sayings.length > 0 && known !== undefined
-    if (known === undefined) return areKnown
+    if (known === undefined) return areKnown || (sayings.length > 0 && isHeld(heldPhones, state))
     return sayings.length > 0 || keyOf(known) !== keyOf(state) || known.phoneIdentity !== state.phoneIdentity
   })
 }
+
+const isHeld = (heldPhones: ReadonlySet<string | null>, { phoneIdentity }: ContactState): boolean =>
+  phoneIdentity !== null && heldPhones.has(phoneIdentity)
 
 const withShownConsents = (ledger: ConsentLedger, state: ContactState): ContactState => ({
   ...state,

@@ -11,6 +11,9 @@ const SILENCES_MAX = 5
 /** How many checks for silence are made during one wait. */
 const CHECKS = 4
 
+/** A session whose last answer is so long ago may wait for a lock: no statement goes behind those that it has. */
+const STALLED_MS = 20
+
 /** How a silent server is detected. */
 export type Watch = {
   /** How long a statement waits for an answer before the server is probed. */
@@ -37,6 +40,8 @@ export class DatabaseSession {
   readonly #expiresAt = monotonicMs() + LIFETIME_MS
   #owner: SessionOwner | undefined
   #inFlight = 0
+  /** Time of the last answer, or of the first statement after a pause. */
+  #activeAtMs = 0
   /** The transaction that the session is reserved for. */
   #reservation: { onLost(error: Error): void } | undefined
   #isReleased = false
@@ -53,6 +58,10 @@ export class DatabaseSession {
 
   get inFlight(): number {
     return this.#inFlight
+  }
+
+  get isStalled(): boolean {
+    return this.#inFlight > 0 && monotonicMs() - this.#activeAtMs > STALLED_MS
   }
 
   get isReserved(): boolean {
@@ -73,6 +82,7 @@ export class DatabaseSession {
   /** Sends a query of `pg`. Each is answered by exactly one ReadyForQuery. */
   execute(query: Submittable & { handleError(error: Error): void }): void {
     if (this.#error === undefined) {
+      if (this.#inFlight === 0) this.#activeAtMs = monotonicMs()
       this.#inFlight += 1
       this.client.query(query)
     } else query.handleError(this.#error)
@@ -129,6 +139,7 @@ export class DatabaseSession {
   }
 
   #onReady(): void {
+    this.#activeAtMs = monotonicMs()
     this.#inFlight -= 1
     if (this.#inFlight === 0 && (this.#isReleased || this.#reservation === undefined)) this.#onIdle()
   }

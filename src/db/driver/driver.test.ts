@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { until } from '../../../test/faults/wait.ts'
@@ -229,6 +230,33 @@ describe('a prepared statement that its table has outgrown', () => {
     await expect(rolledBack).rejects.toThrow('rolled back')
     expect(await inserted).toHaveLength(1)
     expect(await db`select from lists`).toHaveLength(1)
+  })
+})
+
+describe('beside a statement that waits for a lock', () => {
+  /** A pool of two connections: one waits for a lock, the other sleeps. Both are used before the next work comes. */
+  async function openBlocked() {
+    const sql = open()
+    await Promise.all([sql`select pg_sleep(0.1)`, sql`select pg_sleep(0.1)`])
+    const release = await holdOpen(db, (tx) => tx`select pg_advisory_xact_lock(4711)`)
+    const blocked = sql`select pg_advisory_lock(4711)`.catch(() => {})
+    const sleeping = sql`select pg_sleep(0.2)`.then(() => {})
+    await pause(50)
+    return { sql, sleeping, end: () => Promise.all([release(), blocked, sleeping]) }
+  }
+
+  test('a transaction gets the other connection', async () => {
+    const { sql, end } = await openBlocked()
+    expect(await sql.begin((tx) => tx`select 1 as n`)).toEqual([{ n: 1 }])
+    await end()
+  })
+
+  test('a statement goes to the connection that answers', async () => {
+    const { sql, sleeping, end } = await openBlocked()
+    await sleeping
+    const others = [sql`select pg_sleep(0.01)`, sql`select 2 as n`, sql`select 3 as n`]
+    expect((await Promise.all(others)).slice(1)).toEqual([[{ n: 2 }], [{ n: 3 }]])
+    await end()
   })
 })
 

@@ -11,13 +11,15 @@ const RETRY_MAX_MS = 1_000
 
 /** A statement, which shares its session, or a transaction, which reserves it when it starts. */
 export type Work = {
+  /** A transaction waits for an idle session: on another one it would wait for statements that may wait for locks. */
+  needsIdle?: boolean
   start(session: DatabaseSession): void
   fail(error: Error): void
 }
 
 /**
- * Connections that statements share: a statement goes to an idle one, to a new one, or behind the fewest others. Work that waits for
- * a connection fails with the attempt to open one.
+ * Connections that statements share: a statement goes to an idle one, to a new one, or behind the fewest others where answers
+ * arrive. A transaction goes to an idle or a new one. Work that waits for a connection fails with the attempt to open one.
  */
 export class SessionPool implements SessionOwner {
   readonly #servers: Servers
@@ -41,7 +43,7 @@ export class SessionPool implements SessionOwner {
 
   add(work: Work): void {
     // Work that waits comes first: it gets the next connection that is idle.
-    const session = this.#waiting.length === 0 ? this.#choose() : undefined
+    const session = this.#waiting.length === 0 ? this.#choose(work) : undefined
     if (this.#ended !== undefined) work.fail(connectionError('CONNECTION_ENDED', 'The pool is closed'))
     else if (session !== undefined) work.start(session)
     else {
@@ -51,11 +53,12 @@ export class SessionPool implements SessionOwner {
   }
 
   /** Undefined: a new connection is opened, or all are in use. */
-  #choose(): DatabaseSession | undefined {
+  #choose({ needsIdle = false }: Work): DatabaseSession | undefined {
     let least: DatabaseSession | undefined
     for (const session of this.#sessions) {
       if (session.isReserved) continue
       if (session.inFlight === 0) return session
+      if (needsIdle || session.isStalled) continue
       if (least === undefined || session.inFlight < least.inFlight) least = session
     }
     if (this.#hasRoom() || least === undefined || least.inFlight >= PIPELINE_MAX) return undefined
@@ -119,7 +122,7 @@ export class SessionPool implements SessionOwner {
 
   #serve(session: DatabaseSession): void {
     let share = Math.min(Math.ceil(this.#waiting.length / (this.#attempts + 1)), PIPELINE_MAX)
-    while (share > 0 && !session.isReserved) {
+    while (share > 0 && !session.isReserved && !(this.#waiting[0]?.needsIdle && session.inFlight > 0)) {
       this.#waiting.shift()?.start(session)
       share -= 1
     }

@@ -42,7 +42,11 @@ function createPool(
   }
   const start = <T>(options: string, work: Work<T>, more: BeginOptions): Promise<T> =>
     new Promise((resolve, reject) => {
-      sessions.add({ start: (session) => resolve(runTransaction(session, options, work, more)), fail: reject })
+      sessions.add({
+        needsIdle: true,
+        start: (session) => resolve(runTransaction(session, options, work, more)),
+        fail: reject,
+      })
     })
   function begin<T>(first: string | Work<T>, second?: Work<T>, more: BeginOptions = {}): Promise<T> {
     const [options, work] = typeof first === 'string' ? [first.replaceAll(/[^a-z ]/gi, ''), second] : ['', first]
