@@ -35,16 +35,9 @@ test('with nothing set it is the first run: embedded database, sandbox, loopback
   expect(Object.isFrozen(readConfig({}))).toBe(true)
 })
 
-test.each([
-  [1, 1],
-  [2, 1],
-  [3, 1],
-  [4, 2],
-  [10, 8],
-  [64, 8],
-])('of %d cores, %d processes serve: one for each core above the second, at most 8', (cores, processes) => {
-  expect(readConfig({}, cores).processes).toBe(processes)
-  expect(readConfig({ PROCESSES: '5' }, cores).processes).toBe(5)
+test('one process serves unless PROCESSES asks for more', () => {
+  expect(readConfig({}).processes).toBe(1)
+  expect(readConfig({ PROCESSES: '5' }).processes).toBe(5)
 })
 
 test('with a database of one’s own there is no sandbox unless asked for', () => {

@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { availableParallelism } from 'node:os'
 import ipaddr from 'ipaddr.js'
 import { createSettingReader, type SettingReader } from './setting-reader.ts'
 
@@ -92,8 +91,6 @@ export class ConfigError extends Error {
 const LOOPBACK_HOSTS = new Set(['localhost', '127.0.0.1', '::1'])
 const MAX_PROCESSES = 64
 const KEY_PREFIX = /^[A-Za-z0-9]{1,32}$/
-/** Two cores are left to PostgreSQL and the system; more than eight processes are asked for by name. */
-const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2, 1), 8)
 
 /**
  * Reads the settings (decisions: Starting it). Pure: the environment comes in, a frozen Config goes out,
@@ -101,7 +98,6 @@ const defaultProcesses = (cores: number): number => Math.min(Math.max(cores - 2,
  */
 export function readConfig(
   env: Record<string, string | undefined>,
-  cores: number = availableParallelism(),
   isTerminal: boolean = process.stdout.isTTY,
 ): Config {
   const faults: string[] = []
@@ -125,7 +121,7 @@ export function readConfig(
     dataDir: read.text('DATA_DIR', './data'),
     migrate: read.oneOf('MIGRATE', ['on', 'off'], 'on') === 'on',
     role: read.oneOf('ROLE', ['all', 'api', 'worker'], 'all'),
-    processes: read.integer('PROCESSES', defaultProcesses(cores), 1, MAX_PROCESSES),
+    processes: read.integer('PROCESSES', 1, 1, MAX_PROCESSES),
     sandbox,
     console: read.oneOf('CONSOLE', ['on', 'off'], 'on') === 'on',
     sandboxPort: read.integer('SANDBOX_PORT', port === 0 ? 0 : Math.min(port + 1, 65535), 0, 65535),

@@ -45,6 +45,31 @@ const isAlive = (pid: number) => {
 }
 
 test(
+  'a first worker that is killed while another one starts ends the start, with a sentence and without a process',
+  async () => {
+    const { url } = await createTestDatabase()
+    let isStarting = false
+    // The second one may be quicker than this process: then another start is tried.
+    while (!isStarting) {
+      const parley = await runParley(settings(url))
+      await until('both workers exist', () => workersOf(parley).length === PROCESSES)
+      const [first, second] = workersOf(parley).toSorted((a, b) => a - b)
+      process.kill(second!, 'SIGSTOP')
+      isStarting = !parley.output().includes('Parley listens on')
+      process.kill(first!, 'SIGKILL')
+      if (isStarting) await until('the first one has ended', () => !isAlive(first!))
+      process.kill(second!, 'SIGCONT')
+      if (isStarting) {
+        expect(await parley.exited).toBe(1)
+        expect(parley.output()).toContain('A worker ended while others were starting (SIGKILL)')
+      } else await parley.signal('SIGTERM')
+      expect([first!, second!].filter(isAlive)).toEqual([])
+    }
+  },
+  TIMEOUT,
+)
+
+test(
   'workers share one port, count requests exactly together, and /metrics answers the sum of all',
   async () => {
     const { db, url } = await createTestDatabase()

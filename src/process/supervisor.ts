@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
+import { StartError } from '../start-error.ts'
 import { createComponents, type Log } from './components.ts'
 import { prepare, type Shared } from './prepare.ts'
 import { restartDelayMs } from './restart-delay.ts'
@@ -82,8 +83,10 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
   let isServing = false
   try {
     // The first one starts alone, so that a fault of the settings is reported once.
-    const address = await launch().ready
-    await Promise.all(Array.from({ length: config.processes - 1 }, () => launch().ready))
+    const first = launch()
+    const address = await first.ready
+    const others = Promise.all(Array.from({ length: config.processes - 1 }, () => launch().ready))
+    await Promise.race([others, first.ended.then(refuseStart)])
     isServing = true
     const greeted = (): void => {
       isGreeted = true
@@ -94,6 +97,10 @@ async function startWorkers(config: Config, shared: Shared, log: Log): Promise<W
     await stop()
     throw error
   }
+}
+
+function refuseStart({ code, signal }: WorkerEnd): never {
+  throw new StartError(`A worker ended while others were starting (${signal ?? `code ${code}`})`)
 }
 
 /**
