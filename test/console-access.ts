@@ -58,4 +58,4 @@ export const ALLOWED: Record<string, readonly string[]> = {
 }
 /** Signing in needs no session; the others take no API key and are not found below the prefix of the console. */
 export const WITHOUT_SESSION = /^\S+ \/(?!public\/v1\/|admin\/v1\/|console\/api\/)|^POST \/console\/api\/session$/
-export const NOT_BELOW_PREFIX = /^\S+ \/public\/v1\/(webhooks\/whatsapp|[cou]\/)/
+export const NOT_BELOW_PREFIX = /^\S+ \/public\/v1\/(webhooks\/(whatsapp|email)\b|[cou]\/)/

@@ -100,6 +100,10 @@ describe('a notification at the return path', () => {
 
     const path = `/companies/${companyId}/email-suppressions`
     expect((await operator('GET', path)).body).toMatchObject([{ address: to, reason: 'bounce' }])
+    const other = await createMailing()
+    const theirs = `/companies/${other.companyId}/email-suppressions/${encodeURIComponent(to)}`
+    expect((await operator('DELETE', theirs)).status).toBe(404)
+    expect((await operator('GET', path)).body).toHaveLength(1)
     expect((await operator('DELETE', `${path}/${encodeURIComponent(to.toUpperCase())}`)).status).toBe(200)
     expect(await operator('DELETE', `${path}/${encodeURIComponent(to)}`)).toMatchObject({
       status: 404,

@@ -128,11 +128,13 @@ describe('the statistics of a template', () => {
   test('are distinct mails opened and clicked of mails sent, in whole percent', async () => {
     const { api, template, send } = await createMailing()
     const stats = async () => (await api('GET', `/transactionals/${template.transactionalId}/stats`)).body.data
+    const NO_REPORTS = { totalBounced: 0, totalComplaints: 0 }
     expect(await stats()).toEqual({
       created: template.createdAt,
       openRate: '0%',
       clickRate: '0%',
       totalMessagesSent: 0,
+      ...NO_REPORTS,
     })
     const to = [uniqueAddress(), uniqueAddress(), uniqueAddress()]
     const sent = await Promise.all(to.map((one) => send(one, { order: '1' })))
@@ -145,6 +147,7 @@ describe('the statistics of a template', () => {
       openRate: '67%',
       clickRate: '33%',
       totalMessagesSent: 3,
+      ...NO_REPORTS,
     })
   })
 

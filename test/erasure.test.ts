@@ -179,7 +179,9 @@ async function placesOf(texts: readonly string[]): Promise<string[]> {
   }
   for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!file.isFile()) continue
-    const text = (await readFile(join(file.parentPath, file.name))).toString('latin1').toLowerCase()
+    // A file may be removed between the list and the read.
+    const bytes = await readFile(join(file.parentPath, file.name)).catch(() => '')
+    const text = bytes.toString('latin1').toLowerCase()
     if (forms.some((form) => text.includes(form))) found.push(file.name)
   }
   return found.sort()

@@ -22,7 +22,7 @@ export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox
     app.get(
       PATH,
       {
-        config,
+        config: { ...config, errors: ['validation_error'] },
         schema: {
           tags,
           operationId: 'listEmailSuppressions',

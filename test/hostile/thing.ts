@@ -4,6 +4,7 @@ import type { ThingName } from './world.ts'
 const BY_PARAMETER: Record<string, ThingName> = {
   chatId: 'conversation',
   email: 'contactEmail',
+  address: 'contactEmail',
   logId: 'log',
   deliveryId: 'delivery',
   clientId: 'clientId',
