@@ -91,7 +91,10 @@ test.each<Loss>(['kill', 'freeze'])(
     })
     expect(begun).toBe(2)
     await listening.unlisten()
-    expect(await pool`select from pg_stat_activity where query like 'listen%' and pid <> pg_backend_pid()`).toEqual([])
+    await until('its connection is closed', async () => {
+      const left = await pool`select from pg_stat_activity where query like 'listen%' and pid <> pg_backend_pid()`
+      return left.length === 0
+    })
   },
   TIMEOUT,
 )

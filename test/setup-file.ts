@@ -1,6 +1,7 @@
 import { afterAll, afterEach, vi } from 'vitest'
 import { requireDescribedAnswers } from './answer-faults.ts'
 import { endFile } from './file-end.ts'
+import { fixSeed } from './property-runs.ts'
 
 /** The deadline of a poll for a state ends a run that hangs, and says nothing about speed: a busy machine takes long. */
 const PATIENCE_MS = 90_000
@@ -11,6 +12,7 @@ vi.waitFor = (callback, options = {}) => {
   return waitFor(callback, { timeout: Math.max(timeout, PATIENCE_MS), ...(interval !== undefined && { interval }) })
 }
 
+fixSeed()
 afterEach(requireDescribedAnswers)
 afterAll(async () => {
   await endFile()
