@@ -49,7 +49,7 @@ test('a status goes out with the callback data of its message, in any order and 
   })
 })
 
-test('the answer to a send and its statuses name the customer as they were told to', async () => {
+test('the answer to a send and its statuses name the customer as they were set to', async () => {
   const customer = { phoneNumberId: NUMBER, phone: '393331234567', waId: '393337654321', userId: 'IT.42' }
   await call(sandbox, 'POST', '/sandbox/customers', customer)
   const sent = await send(sandbox, textTo('393331234567'))

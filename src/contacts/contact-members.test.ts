@@ -73,7 +73,7 @@ test('a list takes and gives every member that is written, in each format', asyn
   }
 })
 
-test('an erasure leaves nothing of a contact but what tells nothing of the person', async () => {
+test('an erasure leaves only the members of a contact that are not personal', async () => {
   const { companyId, contact } = await createContact()
   await db`
     update contacts set external_id = 'external', external_connection_id = 7 where (company_id, id) = (${companyId}, ${contact.id})

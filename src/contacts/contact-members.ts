@@ -10,7 +10,7 @@ export type ContactMember = {
   /** In the body of a write; null: no caller writes it. */
   readonly body: string | null
   readonly isInLists: boolean
-  /** The value that an erasure writes, as SQL; null: it tells nothing of the person, and stays. */
+  /** The value that an erasure writes, as SQL; null: it is not personal, and stays. */
   readonly erased: string | null
 }
 

@@ -47,10 +47,10 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
   )
   update messages message
   set
-    wamid = coalesce(message.wamid, furthest.told_wamid),
+    wamid = coalesce(message.wamid, furthest.reported_wamid),
     status = case when progress.is_new then furthest.status else message.status end,
     error = case when progress.is_new then furthest.error else message.error end,
-    pricing = coalesce(message.pricing, furthest.told_pricing),
+    pricing = coalesce(message.pricing, furthest.reported_pricing),
     counted = progress.counted,
     updated_at = ${at}
   from furthest
@@ -58,9 +58,9 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
   cross join lateral (
     select
       furthest.status is not null and message_status_rank(furthest.status) > message_status_rank(locked.status) as is_new,
-      locked.pricing is null and furthest.told_pricing is not null as is_priced,
-      locked.wamid is null and furthest.told_wamid is not null as is_named,
-      locked.counted | furthest.told_counters as counted
+      locked.pricing is null and furthest.reported_pricing is not null as is_priced,
+      locked.wamid is null and furthest.reported_wamid is not null as is_named,
+      locked.counted | furthest.reported_counters as counted
   ) as progress
   where (message.company_id, message.id) = (furthest.company_id, furthest.message_id)
     and (progress.is_new or progress.is_priced or progress.is_named or progress.counted <> locked.counted)
@@ -91,9 +91,9 @@ const keepEvents = (tx: Db) => tx`
 const furthestStatuses = (tx: Db) => tx`
   select distinct on (matched.company_id, matched.message_id)
     matched.company_id, matched.message_id, matched.status, matched.error,
-    max(matched.wamid) over of_message as told_wamid,
-    bit_or(matched.counters) over of_message as told_counters,
-    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as told_pricing
+    max(matched.wamid) over of_message as reported_wamid,
+    bit_or(matched.counters) over of_message as reported_counters,
+    first_value(matched.pricing) over (of_message order by matched.pricing is null, matched.ord) as reported_pricing
   from matched
   window of_message as (partition by matched.company_id, matched.message_id)
   order by matched.company_id, matched.message_id, message_status_rank(coalesce(matched.status, '')) desc, matched.ord

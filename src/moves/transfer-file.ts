@@ -120,7 +120,9 @@ function parse(line: string): Header | Entry | End {
   try {
     const entry = JSON.parse(line)
     if (typeof entry === 'object' && entry !== null) return entry
-  } catch {}
+  } catch {
+    // Not JSON: damaged like every other line that is no object.
+  }
   throw damaged()
 }
 

@@ -79,7 +79,7 @@ export type ApplyOptions = {
 /**
  * Applies the items one after another to the contacts that they match, in memory (spec: Contacts, Matching rules).
  * `matches` holds every contact that an item can match when it is processed: see `readMatches`. Without facts the consent of
- * known contacts stays as it is: `needsFacts` tells whether the result is right.
+ * known contacts stays as it is: `needsFacts` says whether the result is right.
  */
 export function applyItems(items: readonly Item[], matches: readonly Match[], options: ApplyOptions): Batch {
   const index = createIndex(matches)
