@@ -339,6 +339,14 @@ describe('a reported number change', () => {
     expect(customer.phone).toBe(P2)
   })
 
+  test('is not undone by an event that was repeated in the same second', () => {
+    const { receive, report } = createWorld()
+    const customer = receive({ phone: P1, userId: U1 })
+    report({ previousUserIds: [U1], userId: U2 })
+    expect(receive({ phone: P1, userId: U1 })).toBe(customer)
+    expect(addressOf(customer)).toEqual({ phone: P2, userIds: [U2] })
+  })
+
   test('ends all ways to write the old number', () => {
     const { people, receive, report, of } = createWorld()
     const customer = receive({ phone: P1 })

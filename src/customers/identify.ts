@@ -77,12 +77,14 @@ export function joinUser(people: People, user: Customer, holder: Customer, at: n
   joinCustomers(people, user, holder)
 }
 
-/** Whether an event comes late: the user was reported with another number, or changed number or user id, since. */
+/**
+ * Whether an event comes late: the user was reported with another number, or changed number or user id, since. An event with an
+ * identity that was left in the same second is a repeat from before: no identity comes back within a second.
+ */
 function isLate(user: Customer, { phone, userId, at }: Both): boolean {
-  const identity = phoneIdentity(phone)
-  if (isBefore(at, user.identities.get(identity)?.retiredAt) || isBefore(at, user.identities.get(userId)?.retiredAt)) {
-    return true
-  }
+  const { identities } = user
+  const left = [identities.get(phoneIdentity(phone))?.retiredAt, identities.get(userId)?.retiredAt]
+  if (left.some((moment) => typeof moment === 'number' && !isBefore(moment, at))) return true
   return user.phone !== null && isBefore(at, reportedAt(user, phoneIdentity(user.phone)))
 }
 
