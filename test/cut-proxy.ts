@@ -79,6 +79,7 @@ export async function startCutProxy(
     cutAtReply: (n: number) => {
       repliesToPass = n
     },
+    openCount: () => pairs.size,
     /** How often a client said something after the server had answered, on all connections. */
     roundTrips: () => roundTrips,
     /** Whether that answer has come. */

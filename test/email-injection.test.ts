@@ -9,6 +9,8 @@ import { eventually, startTestService } from './service.ts'
  * server got.
  */
 const ATTEMPTS = propertyRuns(2_000)
+/** Few: mails that wait too long for their turn to be filled are answered 503. */
+const AT_ONCE = 10
 const service = await startTestService({ mirrors: true })
 const { createCompany, operator, db } = service
 
@@ -142,7 +144,7 @@ const EXPECTED = new Set([
   'x-note',
 ])
 
-test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, { timeout: 300_000 }, async () => {
+test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, { timeout: 900_000 }, async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
   await operator('PUT', `/companies/${companyId}/email-settings`, { from: 'shop@example.org', fromName: 'Shop' })
   const template = await operator('POST', `/companies/${companyId}/email-templates`, {
@@ -158,9 +160,9 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
   expect(given.length).toBe(ATTEMPTS)
   const wanted = new Map<string, string>()
   let refused = 0
-  for (let at = 0; at < given.length; at += 50) {
+  for (let at = 0; at < given.length; at += AT_ONCE) {
     await Promise.all(
-      given.slice(at, at + 50).map(async ({ kind, body }) => {
+      given.slice(at, at + AT_ONCE).map(async ({ kind, body }) => {
         const answer =
           kind === 'one-shot'
             ? await api('POST', '/emails', body)
@@ -175,7 +177,7 @@ test(`${ATTEMPTS} attempts bring neither a header nor a recipient into a mail`, 
   }
   expect(refused).toBeGreaterThan(ATTEMPTS / 5)
   expect(wanted.size).toBeGreaterThan(ATTEMPTS / 10)
-  await eventually(async () => (await db`select from emails where status = 'pending'`).length === 0, 120_000)
+  await eventually(async () => (await db`select from emails where status = 'pending'`).length === 0, 600_000)
   expect(await db`select failure_reason from emails where status = 'failed'`).toEqual([])
 
   const messageIds = new Map(

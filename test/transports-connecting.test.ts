@@ -9,6 +9,8 @@ import { WEBHOOK } from './provider-webhook.ts'
 import { eventually, uniquePhone } from './service.ts'
 import { SEND, startTransports } from './transports-world.ts'
 
+/** More messages than get a slot while the burst is sent, on the slowest machine. */
+const SURPLUS = 30
 const { service, numberAt, connected } = await startTransports()
 
 describe('connecting', () => {
@@ -157,13 +159,19 @@ describe('the throughput of a sender', () => {
     const { api, companyId } = await connected('meta', { throughputPerSecond: 1_000 })
     const recipient = uniquePhone()
     const answers = await Promise.all(
-      Array.from({ length: PAIR_BURST + 1 }, () => api('POST', SEND, { recipient, type: 'template', template })),
+      Array.from({ length: PAIR_BURST + SURPLUS }, () => api('POST', SEND, { recipient, type: 'template', template })),
     )
-    const refused = answers.find(({ status }) => status === 429)
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(PAIR_BURST)
-    expect(refused?.body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
-    expect(refused?.headers.get('retry-after')).toBe(String(refused?.body.error.retry_after))
-    expect(await service.db`select 1 from messages where company_id = ${companyId}`).toHaveLength(PAIR_BURST)
+    const sent = answers.filter(({ status }) => status === 200)
+    // One more for every 6 seconds that the sends took.
+    expect(sent.length).toBeGreaterThanOrEqual(PAIR_BURST)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused.length).toBeGreaterThan(0)
+    expect(sent.length + refused.length).toBe(answers.length)
+    for (const { body, headers } of refused) {
+      expect(body.error).toMatchObject({ code: 'rate_limit_exceeded', retry_after: expect.any(Number) })
+      expect(headers.get('retry-after')).toBe(String(body.error.retry_after))
+    }
+    expect(await service.db`select 1 from messages where company_id = ${companyId}`).toHaveLength(sent.length)
   })
 
   test('a message beyond the throughput waits for its slot', async () => {

@@ -2,9 +2,8 @@ import { Liquid, LiquidError, type Template } from 'liquidjs'
 import { LRUCache } from 'lru-cache'
 import { type FieldFault, validationError } from '../errors.ts'
 
-/** Limits of one rendering: enough for every mail, and too little to block the process. */
+/** Limits of one rendering, enough for every mail. Its processor time is bounded where it runs, in `mail-worker.ts`. */
 const MAX_TEMPLATE_LENGTH = 500_000
-const RENDER_TIMEOUT_MS = 300
 const MEMORY_LIMIT = 5_000_000
 export const MAX_RENDERED_LENGTH = 2_000_000
 const MAX_SUBJECT_LENGTH = 500
@@ -15,7 +14,6 @@ export type Values = Readonly<Record<string, string>>
 const OPTIONS = {
   ownPropertyOnly: true,
   parseLimit: MAX_TEMPLATE_LENGTH,
-  renderLimit: RENDER_TIMEOUT_MS,
   memoryLimit: MEMORY_LIMIT,
   strictFilters: true,
   // Templates that others could name: none, and no file of this machine.

@@ -139,7 +139,7 @@ describe('the pair rule', () => {
     await other.end()
     const { messages } = await written()
     expect(messages).toBeGreaterThanOrEqual(PAIR_BURST)
-    // One more each 6 s, should this machine be that slow.
-    expect(messages).toBeLessThan(PAIR_BURST + 5)
+    // One more each 6 s, should this machine be that slow. Two bursts would be all of them.
+    expect(messages).toBeLessThan(sends.length)
   })
 })
