@@ -1,6 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
 import { phoneIdentity } from '../text/phone.ts'
-import type { Channel } from './contact-record.ts'
 import { searchText } from './search/contact-search.ts'
 
 /** The contact of a new customer, or of one whose contact was deleted. */
@@ -9,22 +8,19 @@ export type CustomerContact = {
   readonly id: number
   /** Identity of the phone, user id, or `#` and the id of a group, which becomes the first name. */
   readonly identity: string
-  /** Another identity of a customer that is not written yet. */
-  readonly otherIdentity?: string | null
   /** Digits as written. */
   readonly phone: string | null
   readonly source: string
   readonly sourceType: string
 }
 
-/** Inserts contacts of customers, and counts them. Each begins with what its customer said before. */
+/** Inserts contacts of customers, and counts them. See `showEarlierConsents`. */
 export async function insertCustomerContacts(tx: Db, contacts: readonly CustomerContact[]): Promise<void> {
-  const rows = contacts.map(({ companyId, id, identity, otherIdentity = null, phone, source, sourceType }) => {
+  const rows = contacts.map(({ companyId, id, identity, phone, source, sourceType }) => {
     const groupId = identity.startsWith('#') ? identity.slice(1) : null
     return {
       company_id: companyId,
       id,
-      identities: [identity, otherIdentity].filter((one) => one !== null),
       phone,
       phone_identity: phone === null ? null : phoneIdentity(phone),
       first_name: groupId,
@@ -37,53 +33,19 @@ export async function insertCustomerContacts(tx: Db, contacts: readonly Customer
     with input as materialized (
       select *
       from jsonb_to_recordset(${jsonRows(tx, rows)}) as input (
-        company_id bigint, id bigint, identities text[], phone text, phone_identity text, first_name text, search_text text,
-        source text, source_type text
+        company_id bigint, id bigint, phone text, phone_identity text, first_name text, search_text text, source text,
+        source_type text
       )
     ),
     counted as (
       insert into contact_changes (company_id, change)
       select company_id, count(*) from input group by company_id
     )
-    insert into contacts (
-      company_id, id, phone, phone_identity, first_name, search_text, source, source_type, email_consent, whatsapp_consent
-    )
-    select
-      input.company_id, input.id, input.phone, input.phone_identity, input.first_name, input.search_text, input.source,
-      input.source_type, ${saidBefore(tx, 'email')}, ${saidBefore(tx, 'whatsapp')}
+    insert into contacts (company_id, id, phone, phone_identity, first_name, search_text, source, source_type)
+    select company_id, id, phone, phone_identity, first_name, search_text, source, source_type
     from input
   `
 }
-
-/** The newest entry under the identities of a customer: no contact of theirs has said anything yet. */
-const saidBefore = (tx: Db, channel: Channel) => tx`
-  (
-    select newest.value
-    from (
-      select unnest(input.identities) as identity, 'infinity'::timestamptz as until
-      union
-      select existing.identity, coalesce(existing.left_at, 'infinity')
-      from unnest(input.identities) as own (identity)
-      cross join lateral find_customer(input.company_id, own.identity) as customer
-      cross join lateral (
-        select identity, left_at
-        from customer_identities
-        where (customer_identities.company_id, customer_identities.customer_id) = (customer.company_id, customer.customer_id)
-      ) as existing
-    ) as name
-    cross join unnest(array[name.identity, keyed_hash(input.company_id, name.identity)]) as form (identity)
-    cross join lateral (
-      select consents.value, consents.said_at, consents.id
-      from consents
-      where (consents.company_id, consents.identity, consents.channel) = (input.company_id, form.identity, ${channel})
-        and consents.said_at <= name.until
-      order by consents.said_at desc, consents.id desc
-      limit 1
-    ) as newest
-    order by newest.said_at desc, newest.id desc
-    limit 1
-  )
-`
 
 /** Takes phone numbers away from all living contacts that have them; returns these contacts. */
 export async function releasePhones(

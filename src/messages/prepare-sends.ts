@@ -1,4 +1,4 @@
-import { latestConsents } from '../contacts/consent/shown-consent.ts'
+import { latestConsents, showEarlierConsents } from '../contacts/consent/shown-consent.ts'
 import { insertCustomerContacts } from '../contacts/customer-contact-store.ts'
 import { type LockedIdentity, tryLockCustomers } from '../customers/customer-lock-store.ts'
 import { insertCustomers, insertIdentities, takeIds } from '../customers/customer-store.ts'
@@ -42,12 +42,10 @@ export async function prepareSends(
     const created = (plan?.contacts ?? []).map(
       ({ companyId, id }): RecordChange => ({ event: 'contact.changed', companyId, id, change: 'created' }),
     )
-    const isReported = events.areWanted(
-      'contact.changed',
-      created.map(({ companyId }) => companyId),
-    )
-    await Promise.all([plan && writePlan(tx, plan, at), !isReported && commit()])
-    if (isReported) {
+    // What follows from the rows of new contacts comes before the commit; else the commit is sent with the rows.
+    const hasFollowUp = created.length > 0
+    await Promise.all([plan && writePlan(tx, plan, at), !hasFollowUp && commit()])
+    if (hasFollowUp) {
       await events.publish(tx, created)
       await commit()
     }
@@ -113,6 +111,7 @@ async function writePlan(tx: Db, plan: SendPlan, at: Date): Promise<void> {
     plan.customers.length > 0 && insertCustomers(tx, plan.customers),
     identities.length > 0 && insertIdentities(tx, identities),
     plan.attached.length > 0 && attachContacts(tx, plan.attached),
+    plan.contacts.length > 0 && showEarlierConsents(tx, plan.contacts),
     writeSendConversations(tx, plan.conversations, at),
     insertPendingMessages(tx, plan.messages, at),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),

@@ -85,11 +85,22 @@ export async function refreshContacts(
   if (contacts.length === 0) return []
   // Two transactions that add to the ledger each wait here for the other's entry, or see it.
   const locked = await lockContacts(tx, contacts, waits)
-  const ledgerOf = await readLedgers(
+  return showCurrent(
     tx,
     locked.map(({ companyId, contactId, phoneIdentity }) => ({ companyId, contactId, identity: phoneIdentity })),
   )
-  const changed = locked.flatMap(({ companyId, contactId }): ShownConsents[] => {
+}
+
+/** Shows on contacts that this transaction created what their customers said before. */
+export const showEarlierConsents = (tx: Db, contacts: readonly { companyId: number; id: number }[]) =>
+  showCurrent(
+    tx,
+    contacts.map(({ companyId, id }) => ({ companyId, contactId: id })),
+  )
+
+async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
+  const ledgerOf = await readLedgers(tx, keys)
+  const changed = keys.flatMap(({ companyId, contactId }): ShownConsents[] => {
     const contact = ledgerOf(companyId).contacts.get(contactId)
     const shown = contact && shownConsents(ledgerOf(companyId), contact)
     const isCurrent =

@@ -1,4 +1,4 @@
-import { refreshConsents } from '../../contacts/consent/shown-consent.ts'
+import { refreshConsents, showEarlierConsents } from '../../contacts/consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from '../../contacts/customer-contact-store.ts'
 import {
   applyMessageChanges,
@@ -145,9 +145,9 @@ function writePeople(
     ...{ companyId, id: realId(customer.id), contactId: realId(customer.contactId), phone: customer.phone },
   })
   const newContacts = plan.newContacts.map(({ companyId, contact, customer }) => {
-    const [identity = '', otherIdentity = null] = currentIdentities(customer)
+    const [identity = ''] = currentIdentities(customer)
     return {
-      ...{ companyId, id: realId(contact.id), identity, otherIdentity, phone: contact.phone },
+      ...{ companyId, id: realId(contact.id), identity, phone: contact.phone },
       ...{ source: CONTACT_SOURCE, sourceType },
     }
   })
@@ -164,6 +164,7 @@ function writePeople(
     ...ifAny(plan.changedCustomers.map(toCustomer), (customers) => updateCustomers(tx, customers)),
     ...ifAny(plan.removedIdentities, (removed) => deleteIdentities(tx, removed)),
     ...ifAny(identities, (added) => insertIdentities(tx, added)),
+    ...ifAny(newContacts, (contacts) => showEarlierConsents(tx, contacts)),
   ]
 }
 
