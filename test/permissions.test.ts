@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import type { Permission } from '../src/http/caller.ts'
+import type { Permission } from '../src/http/admission/caller.ts'
 import { startTestService } from './service.ts'
 
 /** Decisions, section 4: the permissions of which a key needs one, for every operation of the API-key surface. */

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import type { Permission } from '../http/caller.ts'
+import type { Permission } from '../http/admission/caller.ts'
 
 /** A key as the operator sees it. The secret half is shown once, on creation, and is never stored. */
 export type ApiKey = {

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import type { Permission } from '../http/caller.ts'
+import type { Permission } from '../http/admission/caller.ts'
 
 /** A key that is not revoked, of a company that lives; it may have expired. */
 export type LiveApiKey = {

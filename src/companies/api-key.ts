@@ -3,7 +3,7 @@ import Format from 'typebox/format'
 import type { Clock } from '../clock.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { apiKeyNotFound, companyNotFound, type FieldFault, validationError } from '../errors.ts'
-import { PERMISSIONS, type Permission } from '../http/caller.ts'
+import { PERMISSIONS, type Permission } from '../http/admission/caller.ts'
 import { newApiSecret, newClientId } from '../ids.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import {

@@ -1,5 +1,5 @@
 import type { FieldFault } from '../errors.ts'
-import type { Permission } from '../http/caller.ts'
+import type { Permission } from '../http/admission/caller.ts'
 
 /** The members of a contact that a key of a browser may be limited to; `customFields.<key>` names a single custom field. */
 export const WRITABLE_FIELDS = [

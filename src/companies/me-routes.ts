@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
-import { PERMISSIONS } from '../http/caller.ts'
-import { ROLES } from '../http/role.ts'
+import { PERMISSIONS } from '../http/admission/caller.ts'
+import { ROLES } from '../http/admission/role.ts'
 import { getCompany } from './company.ts'
 
 const Me = Type.Object(

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { ApiKey } from '../companies/api-key-admin-store.ts'
-import type { Session } from '../http/console-session.ts'
-import { ROLES } from '../http/role.ts'
+import type { Session } from '../http/admission/console-session.ts'
+import { ROLES } from '../http/admission/role.ts'
 import { Timestamp } from '../http/shapes.ts'
 import { DEFAULT_LINK_SECONDS, MOST_LINK_SECONDS, type SignInLink } from './sign-in-link.ts'
 

@@ -1,6 +1,6 @@
 import type { Db } from '../db/connect.ts'
-import type { Permission } from '../http/caller.ts'
-import type { SessionRole } from '../http/role.ts'
+import type { Permission } from '../http/admission/caller.ts'
+import type { SessionRole } from '../http/admission/role.ts'
 
 /** The rights of a sign-in: the company (null: the operator), the credential that the session ends with, and the name. */
 export type Grant = {

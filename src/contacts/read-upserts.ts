@@ -1,4 +1,4 @@
-import type { Caller } from '../http/caller.ts'
+import type { Caller } from '../http/admission/caller.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { BrowserRights } from './browser-write.ts'
 import type { ContactWrite } from './contact-record.ts'

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
-import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../http/paging.ts'
+import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../http/paging/paging.ts'
 import {
   type ActivityPlace,
   type ConversationCursor,

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import type { Clock } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
 import { badRequest, type FieldFault, messageNotFound, validationError } from '../errors.ts'
-import { completeKey } from '../http/idempotency.ts'
+import { completeKey } from '../http/idempotency/idempotency.ts'
 import {
   type Cursor,
   cursorQuery,
@@ -13,7 +13,7 @@ import {
   toPagination,
   unknownCursor,
   withoutPages,
-} from '../http/paging.ts'
+} from '../http/paging/paging.ts'
 import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import type { Publish } from '../live-change.ts'

@@ -1,5 +1,5 @@
 import type { Server } from 'node:net'
-import { networkOf } from '../http/client-address.ts'
+import { networkOf } from '../http/admission/client-address.ts'
 
 /** How often the bytes of a connection are compared with their bound. */
 const CHECK_MS = 1_000

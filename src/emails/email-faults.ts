@@ -1,5 +1,5 @@
 import { type AppError, missingRecipientAddress } from '../errors.ts'
-import type { RequestFault } from '../http/fault.ts'
+import type { RequestFault } from '../http/errors/fault.ts'
 
 /** The email endpoints' own words for a recipient that is absent or empty (spec: Errors). */
 export const refuseEmail =

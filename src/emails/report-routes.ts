@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { notFound, unauthorized } from '../errors.ts'
-import { createTokenCheck } from '../http/authenticate.ts'
+import { createTokenCheck } from '../http/admission/authenticate.ts'
 import { Success } from '../http/shapes.ts'
 import type { MailReport, ReadMailReport } from '../mailers/mail-reports.ts'
 import { parseReportToken, type ReportToken } from './tracking-token.ts'

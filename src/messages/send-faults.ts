@@ -1,5 +1,5 @@
 import { type AppError, invalidPhoneNumber, missingRecipient } from '../errors.ts'
-import type { RequestFault } from '../http/fault.ts'
+import type { RequestFault } from '../http/errors/fault.ts'
 
 /**
  * The send's own words for faults of `recipient` (spec: Errors): absent or empty, and not a phone number. Every other

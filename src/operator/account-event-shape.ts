@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { AccountEventRow } from '../accounts/account-event-store.ts'
-import { beforeQuery } from '../http/paging.ts'
+import { beforeQuery } from '../http/paging/paging.ts'
 import { nullableInteger, nullableText, nullableTime, Timestamp } from '../http/shapes.ts'
 
 export const ACCOUNT_EVENT_PAGE = { defaultSize: 25, maxSize: 100 }

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { CreatedApiKey } from '../companies/api-key.ts'
 import type { ApiKey } from '../companies/api-key-admin-store.ts'
 import { WRITABLE_FIELDS } from '../companies/browser-key.ts'
-import { PERMISSIONS } from '../http/caller.ts'
+import { PERMISSIONS } from '../http/admission/caller.ts'
 import { orNull, plainText } from './shape.ts'
 
 const limitOf = (description: string) => orNull(Type.Integer({ minimum: 1, maximum: 1_000_000, description }))

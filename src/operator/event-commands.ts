@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { listAccountEvents } from '../accounts/account-event-store.ts'
-import { parseBefore } from '../http/paging.ts'
+import { parseBefore } from '../http/paging/paging.ts'
 import { ACCOUNT_EVENT_PAGE, toAccountEventReply } from './account-event-shape.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { getEvent, listEvents } from './event.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { beforeQuery } from '../http/paging.ts'
+import { beforeQuery } from '../http/paging/paging.ts'
 import { nullableText } from '../http/shapes.ts'
 import type { DeadLetterRow } from '../inbound/handling/dead-letter-store.ts'
 

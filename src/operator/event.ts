@@ -1,7 +1,7 @@
 import type { Static } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { eventNotFound } from '../errors.ts'
-import { parseBefore } from '../http/paging.ts'
+import { parseBefore } from '../http/paging/paging.ts'
 import { parseId } from '../ids.ts'
 import { type DeadLetterState, findDeadLetter, listDeadLetters } from '../inbound/handling/dead-letter-store.ts'
 import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../companies/api-key.ts'
-import { PERMISSIONS } from '../http/caller.ts'
+import { PERMISSIONS } from '../http/admission/caller.ts'
 import { ApiKeyChangeBody, NewApiKeyBody, toApiKeyReply, toNewApiKeyReply } from './api-key-shape.ts'
 import { commandGroup, type OpenOperator, type Options, parseOptions, toNumberOrNone, withNone } from './command.ts'
 import { companyNamed } from './operator.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import { contactNotFound } from '../errors.ts'
+import { streamParts } from '../http/server/stream-parts.ts'
 import { fileContent, pathId } from '../http/shapes.ts'
-import { streamParts } from '../http/stream-parts.ts'
 import { parseId } from '../ids.ts'
 import { type ArchiveDeps, archiveContact } from './archive.ts'
 

@@ -13,7 +13,7 @@ import {
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
 import { eraseSuppression } from '../emails/suppression-store.ts'
-import { eraseAnswers } from '../http/idempotency-store.ts'
+import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
-import { pageQuery, parsePage, toPagination } from '../http/paging.ts'
-import { ROLES } from '../http/role.ts'
+import { ROLES } from '../http/admission/role.ts'
+import { pageQuery, parsePage, toPagination } from '../http/paging/paging.ts'
 import { Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { noWhatsappAccount } from '../errors.ts'
-import { ROLES } from '../http/role.ts'
+import { ROLES } from '../http/admission/role.ts'
 import { TemplateRecord, toTemplateRecord } from './template-record.ts'
 import { hasSender, listTemplates } from './template-store.ts'
 

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Pool } from '../db/connect.ts'
 import { validationError } from '../errors.ts'
-import { answerOnce } from '../http/idempotency.ts'
+import { answerOnce } from '../http/idempotency/idempotency.ts'
 import { pathId, Success } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import {

@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 import type { ConsoleDeps } from '../console/console-routes.ts'
 import type { ConsoleSessions } from '../console/session.ts'
-import { requestedHost } from '../http/address-rule.ts'
-import { clientAddress, trustedProxies } from '../http/client-address.ts'
+import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
+import { requestedHost } from '../http/rules/address-rule.ts'
 import { ROOT } from '../program-file.ts'
 import type { Deps } from './deps.ts'
 

@@ -1,5 +1,5 @@
 import { type Config, isLoopbackHost } from '../config.ts'
-import { adviceOnHttps } from '../http/https-rule.ts'
+import { adviceOnHttps } from '../http/rules/https-rule.ts'
 import { messageOf } from '../start-error.ts'
 import { checkDatabase } from './doctor-database.ts'
 import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './doctor-environment.ts'

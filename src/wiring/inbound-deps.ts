@@ -1,4 +1,4 @@
-import { clientAddress, trustedProxies } from '../http/client-address.ts'
+import { clientAddress, trustedProxies } from '../http/admission/client-address.ts'
 import { createAccept } from '../inbound/ingest/accept.ts'
 import { createSignatureCheck } from '../inbound/ingest/check-signature.ts'
 import { createClosedCheck } from '../inbound/ingest/closed-numbers.ts'

@@ -1,4 +1,4 @@
-import { withTimeout } from '../http/database-timeout.ts'
+import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/record-answers.ts'
 import type { Publish } from '../live-change.ts'
 import { recordMedia } from '../media/copy-media.ts'

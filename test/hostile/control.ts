@@ -16,7 +16,7 @@ export type Fault = { raises: Counter; file: string; text: string; replacement: 
 export const FAULTS: readonly Fault[] = [
   {
     raises: 'answers with status 5xx',
-    file: 'src/http/json-body.ts',
+    file: 'src/http/body/json-body.ts',
     text: "throw badRequest('The body is not valid JSON')",
     replacement: "throw new Error('planted')",
   },
@@ -28,7 +28,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'leaks',
-    file: 'src/http/health-routes.ts',
+    file: 'src/http/server/health-routes.ts',
     text: " && isUnrebindableHost(own, headers.host ?? '')",
     replacement: '',
   },
@@ -41,7 +41,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'malformed HTTP without a proper answer',
-    file: 'src/http/server.ts',
+    file: 'src/http/server/server.ts',
     text: "'Content-Type: application/json; charset=utf-8'",
     replacement: "'Content-Type: text/plain'",
   },
@@ -65,26 +65,26 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'memory beyond the bound',
-    file: 'src/http/server.ts',
+    file: 'src/http/server/server.ts',
     text: 'checkProtocol(request.raw)',
     replacement:
       'checkProtocol(request.raw, (globalThis.kept ??= []).length < 1_000 && kept.push(Buffer.alloc(600_000, 1)))',
   },
   {
     raises: 'connections without an answer',
-    file: 'src/http/server.ts',
+    file: 'src/http/server/server.ts',
     text: 'checkContentEncoding(request.raw)',
     replacement: "request.headers['content-encoding'] ? request.raw.socket.destroy() : undefined",
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/connection-limit.ts',
+    file: 'src/http/server/connection-limit.ts',
     text: 'oldestUnused ?? longestIdle ?? newcomer',
     replacement: 'newcomer',
   },
   {
     raises: 'healthy calls refused',
-    file: 'src/http/body-ledger.ts',
+    file: 'src/http/body/body-ledger.ts',
     text: 'if (makeRoom(body, candidates())) continue',
     replacement: '',
   },
@@ -104,13 +104,13 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'answers to other sites',
-    file: 'src/http/forgery-rule.ts',
+    file: 'src/http/rules/forgery-rule.ts',
     text: 'if (!isHostOf(own, host)) throw',
     replacement: 'if (false) throw',
   },
   {
     raises: 'routes open to a wrong role',
-    file: 'src/http/role.ts',
+    file: 'src/http/admission/role.ts',
     text: "if (role === 'admin' || roles.includes(role)) return",
     replacement: 'return',
   },
@@ -123,7 +123,7 @@ export const FAULTS: readonly Fault[] = [
   {
     // The company is counted before the key is refused.
     raises: 'limits spent by a browser key',
-    file: 'src/http/admit-key.ts',
+    file: 'src/http/admission/admit-key.ts',
     text: 'refuseOver(reply, ofKey, refusal)',
     replacement: '',
   },

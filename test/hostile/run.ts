@@ -1,6 +1,6 @@
 import { residentMegabytes } from '../../bench/process.ts'
 import type { StageOptions } from '../../bench/stage.ts'
-import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body-budget.ts'
+import { MOST_BYTES_IN_FLIGHT } from '../../src/http/body/body-budget.ts'
 import { attackArchives } from './archives.ts'
 import { attackBrowserKeys } from './browser-keys.ts'
 import { createClient, type Secrets } from './client.ts'

@@ -79,24 +79,24 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'an Idempotency-Key is forgotten after an hour',
-    file: 'src/http/idempotency-store.ts',
+    file: 'src/http/idempotency/idempotency-store.ts',
     find: 'const KEPT_HOURS = 48',
     replace: 'const KEPT_HOURS = 1',
-    tests: ['src/http/idempotency.test.ts'],
+    tests: ['src/http/idempotency/idempotency.test.ts'],
   },
   {
     title: 'the origin of a revoked key passes a preflight',
     file: 'src/companies/api-key-store.ts',
     find: "    where allowed_origins <> '{}'\n      and revoked_at is null\n",
     replace: "    where allowed_origins <> '{}'\n",
-    tests: ['src/http/admit.test.ts'],
+    tests: ['src/http/admission/admit.test.ts'],
   },
   {
     title: 'a revoked key works',
     file: 'src/companies/api-key-store.ts',
     find: '    where client_id = ${clientId}\n      and revoked_at is null\n',
     replace: '    where client_id = ${clientId}\n',
-    tests: ['src/http/admit.test.ts'],
+    tests: ['src/http/admission/admit.test.ts'],
   },
   {
     title: 'exports have deleted contacts',
@@ -170,11 +170,11 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'the detail of a database error, which repeats the values of a row, is logged',
-    file: 'src/http/error-reply.ts',
+    file: 'src/http/errors/error-reply.ts',
     find: "    ...('code' in error && { code: error.code }),\n",
     replace:
       "    ...('code' in error && { code: error.code }),\n    ...('detail' in error && { detail: error.detail }),\n",
-    tests: ['src/http/server.test.ts'],
+    tests: ['src/http/server/server.test.ts'],
   },
   {
     title: 'a number that the phone app shares sends 80 messages a second',

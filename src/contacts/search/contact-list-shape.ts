@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { validationError } from '../../errors.ts'
-import { limitQuery, parsePage } from '../../http/paging.ts'
+import { limitQuery, parsePage } from '../../http/paging/paging.ts'
 import { nullableInteger } from '../../http/shapes.ts'
 import { textFaults } from '../../text/storable-text.ts'
 import { ContactReplyShape, toContactReply } from '../contact-reply.ts'

@@ -1,7 +1,7 @@
 import { createBatcher } from '../../batching/batch.ts'
 import { monotonicMs } from '../../clock.ts'
 import type { Db } from '../../db/connect.ts'
-import { withTimeout } from '../../http/database-timeout.ts'
+import { withTimeout } from '../../http/errors/database-timeout.ts'
 import { countUnhandled, listSpent, type UnhandledCount } from './unhandled-store.ts'
 
 /** How long the list of refused clients is used before it is read again. */

@@ -1,0 +1,25 @@
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { onBehalfOf, type RequireOpen } from '../../db/fair-pool.ts'
+
+/**
+ * Makes the handlers of the API-key surface that are registered afterwards wait for a slot of their company at the pool. A
+ * handler whose caller has been answered, or has hung up, starts no more statements; one that may take long ends what it
+ * began. A request that was admitted before its company was closed, and whose body came later, is refused.
+ */
+export function actForCompanies(app: FastifyInstance, requireOpen: RequireOpen): void {
+  app.addHook('onRoute', (route) => {
+    const { surface = 'api-key', takesLong = false } = route.config ?? {}
+    if (surface !== 'api-key') return
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const { companyId } = request.caller
+      const isWanted = () => takesLong || isAwaited(reply)
+      const handle = () =>
+        onBehalfOf({ companyId, isHeavy: takesLong, isWanted }, () => handler.call(this, request, reply))
+      const opened = requireOpen(companyId)
+      return opened === undefined ? handle() : opened.then(handle)
+    }
+  })
+}
+
+const isAwaited = (reply: FastifyReply): boolean => !reply.sent && !reply.raw.destroyed

@@ -1,0 +1,317 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { startConsole } from '../../../test/console-client.ts'
+import { eventually, uniquePhone } from '../../../test/service.ts'
+
+const lines: Record<string, unknown>[] = []
+const service = await startConsole({ onLog: (line) => lines.push(line) })
+const { db, createCompany, operator, send, asPage, signIn, signInAsOperator, origin } = service
+
+const [own, other] = [await createCompany(), await createCompany()]
+const agent = await signIn(own.key.token)
+const operatorPage = (await signInAsOperator()).page
+const CONTACTS = '/public/v1/contacts'
+const contact = async (words: string) =>
+  (
+    await service.call(
+      origin,
+      'POST',
+      CONTACTS,
+      { email: `${words}@example.com`, firstName: words },
+      {
+        authorization: `Bearer ${words === 'foreign' ? other.key.token : own.key.token}`,
+      },
+    )
+  ).body.data[0].id
+const [ownContact, foreignContact] = [await contact('own'), await contact('foreign')]
+
+describe('below the prefix of the console', () => {
+  test('the API answers for the company of the session', async () => {
+    const list = await agent.page('GET', CONTACTS)
+    expect(list.body.data.map(({ id }: { id: number }) => id)).toEqual([ownContact])
+    expect(list.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'cache-control': 'no-store' })
+    const me = await agent.page('GET', '/public/v1/me')
+    expect(me.body.data).toMatchObject({
+      name: 'Shop key',
+      company: { id: own.companyId },
+      permissions: ['WhatsApp', 'Transactional'],
+    })
+  })
+
+  test('an id of another company is answered as a missing one', async () => {
+    const [foreign, missing] = [
+      await agent.page('GET', `${CONTACTS}/${foreignContact}`),
+      await agent.page('GET', `${CONTACTS}/987654321012`),
+    ]
+    expect([foreign.status, foreign.text]).toEqual([404, missing.text])
+  })
+
+  test('a session needs the permission of the route', async () => {
+    const key = await operator('POST', `/companies/${own.companyId}/api-keys`, {
+      name: 'Mail',
+      permissions: ['Transactional'],
+    })
+    const { page } = await signIn(key.body.token)
+    for (const [method, path] of [
+      ['GET', '/public/v1/whatsapp/conversations'],
+      ['GET', '/public/v1/webhooks/registrations'],
+    ] as const) {
+      const answer = await page(method, path)
+      expect([answer.status, answer.body.error.message]).toEqual([403, 'The session needs the permission WhatsApp'])
+    }
+    expect((await page('GET', '/public/v1/templates/email')).status).toBe(200)
+  })
+
+  test('messages carry the name of the session', async () => {
+    const { body: link } = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara' })
+    const { page } = await signIn(service.codeOf(link.url))
+    const template = { name: 'order_update', languageCode: 'en_US', components: [] }
+    const parameters = [
+      { type: 'text', text: 'Ada' },
+      { type: 'text', text: '1' },
+    ]
+    const body = {
+      recipient: uniquePhone(),
+      type: 'template',
+      template: { ...template, components: [{ type: 'BODY', parameters }] },
+    }
+    const keyed = { 'idempotency-key': 'draft 1' }
+    const sent = await page('POST', '/public/v1/templates/whatsapp/send', body, keyed)
+    expect(sent.status, sent.text).toBe(200)
+    const again = await page('POST', '/public/v1/templates/whatsapp/send', body, keyed)
+    expect([again.text, again.headers['idempotent-replayed']]).toEqual([sent.text, 'true'])
+    const { data } = (await page('GET', `/public/v1/whatsapp/conversations/${sent.body.data.chatId}/messages`)).body
+    expect(data).toMatchObject([{ senderName: 'Mara' }])
+    const kept =
+      await db`select client_id from idempotency_keys where company_id = ${own.companyId} and path like '%/send'`
+    expect(kept).toEqual([{ clientId: expect.stringMatching(/^console:\d+$/) }])
+  })
+
+  test('requests count against the session, not against the company', async () => {
+    const limited = (await operator('POST', '/companies', { name: 'Small', rateLimitPerMinute: 1 })).body
+    const key = await operator('POST', `/companies/${limited.id}/api-keys`, { name: 'Key', permissions: ['WhatsApp'] })
+    const { page } = await signIn(key.body.token)
+    for (let time = 0; time < 3; time += 1) expect((await page('GET', CONTACTS)).status).toBe(200)
+    const [{ id }] = await db<[{ id: number }]>`select max(id) as id from console_sessions`
+    let left = 0
+    for (let time = 0; time < 600; time += 1)
+      left = Number((await page('GET', '/session')).headers['x-ratelimit-remaining'])
+    expect([left, (await page('GET', CONTACTS)).status, id > 0]).toEqual([0, 429, true])
+    expect((await send('GET', CONTACTS, { authorization: `Bearer ${key.body.token}` })).status).toBe(200)
+  })
+
+  test('a session needs a role of the route', async () => {
+    const { body: link } = await operator('POST', `/companies/${own.companyId}/sign-in-links`, { name: 'Mara' })
+    const { page } = await signIn(service.codeOf(link.url))
+    for (const [method, path, roles] of [
+      ['GET', '/public/v1/webhooks/registrations', 'developer or admin'],
+      ['GET', '/public/v1/contacts/export', 'admin'],
+      ['GET', '/sessions', 'admin'],
+    ] as const) {
+      const answer = await page(method, path)
+      expect([answer.status, answer.body.error?.message]).toEqual([403, `The session needs the role ${roles}`])
+    }
+  })
+
+  test.each([
+    '/',
+    '/x',
+    '/public',
+    '/public/v2/contacts',
+    '/docs',
+    '/metrics',
+    '/as/1/admin/v1/companies',
+    '/as/1',
+  ])('%s is not found', async (path) => expect((await operatorPage('GET', path)).status).toBe(404))
+
+  test('addresses that take no API key are not found', async () => {
+    expect((await agent.page('POST', '/public/v1/webhooks/whatsapp', {})).status).toBe(404)
+    expect((await operatorPage('GET', '/public/v1/webhooks/whatsapp')).status).toBe(404)
+  })
+})
+
+describe('the operator', () => {
+  test('uses the operator’s API, and a company does not', async () => {
+    const companies = await operatorPage('GET', '/admin/v1/companies')
+    expect(companies.body.map(({ id }: { id: number }) => id)).toContain(own.companyId)
+    const refused = await agent.page('GET', '/admin/v1/companies')
+    expect([refused.status, refused.text]).toEqual([403, expect.not.stringContaining('Acme')])
+    expect((await agent.page('GET', '/admin/v1/nothing')).status).toBe(404)
+  })
+
+  test('acts for a company that the address names, and the log says so', async () => {
+    const list = await operatorPage('GET', `/as/${other.companyId}${CONTACTS}`)
+    expect(list.body.data.map(({ id }: { id: number }) => id)).toEqual([foreignContact])
+    await eventually(async () => lines.some(({ msg }) => msg === 'operator.acted'))
+    expect(lines.find(({ msg }) => msg === 'operator.acted')).toMatchObject({
+      companyId: other.companyId,
+      name: 'Operator',
+      method: 'GET',
+      route: CONTACTS,
+      sessionId: expect.any(Number),
+    })
+  })
+
+  test('acts for no company without naming one, and for none that does not exist', async () => {
+    expect((await operatorPage('GET', CONTACTS)).status).toBe(403)
+    for (const id of ['987654321', 'x', '0', '1e3', '%31x']) {
+      const answer = await operatorPage('GET', `/as/${id}${CONTACTS}`)
+      expect([answer.status, answer.body]).toEqual([404, { message: 'Company not found' }])
+    }
+  })
+
+  test('alone acts for companies: a session of one gets the same answer for each', async () => {
+    const answers = []
+    for (const id of [own.companyId, other.companyId, 987_654_321])
+      answers.push(await agent.page('GET', `/as/${id}${CONTACTS}`))
+    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+    expect(answers[0]!.status).toBe(403)
+  })
+})
+
+test('while a company is being moved, its sessions and operators who act for it get 503', async () => {
+  const moved = await createCompany({ isConnected: false })
+  const { page } = await signIn(moved.key.token)
+  const asks = [() => page('GET', CONTACTS), () => operatorPage('GET', `/as/${moved.companyId}${CONTACTS}`)]
+  for (const ask of asks) expect((await ask()).status).toBe(200)
+  await db`update companies set closed_at = now() where id = ${moved.companyId}`
+  await eventually(async () => {
+    const answers = await Promise.all(asks.map((ask) => ask()))
+    return answers.every(({ status }) => status === 503)
+  }, 5_000)
+  expect((await page('GET', CONTACTS)).headers['retry-after']).toBe('30')
+  expect((await page('GET', '/session')).body.company).toEqual({ id: moved.companyId, name: 'Acme' })
+  expect((await agent.page('GET', CONTACTS)).status).toBe(200)
+})
+
+describe('the cookie', () => {
+  test('means nothing outside of the prefix', async () => {
+    const headers = asPage('GET', undefined, agent.cookie)
+    for (const path of ['/public/v1/me', CONTACTS, '/admin/v1/companies', '/api/transactionals']) {
+      expect([path, (await send('GET', path, headers)).status]).toEqual([path, path.startsWith('/api') ? 410 : 401])
+    }
+  })
+
+  test('alone counts below the prefix: keys and tokens mean nothing there', async () => {
+    const authorization = `Bearer ${own.key.token}`
+    for (const path of [CONTACTS, '/admin/v1/companies', '/session']) {
+      expect((await send('GET', `/console/api${path}`, { ...asPage('GET', undefined), authorization })).status).toBe(
+        401,
+      )
+    }
+  })
+
+  test.each([
+    '',
+    'parley=',
+    'parley=short',
+    `parley=${'a'.repeat(43)}`,
+    `parley=${'ä'.repeat(43)}`,
+    `__Secure-parley=x`,
+    ';;;=;',
+  ])('that is %j is no session', async (cookie) =>
+    expect((await send('GET', '/console/api/session', asPage('GET', undefined, cookie))).status).toBe(401))
+})
+
+describe('a request that another site makes is answered 403 and changes nothing', () => {
+  const FORGERIES: [string, Record<string, string | undefined>][] = [
+    ['from another site', { 'sec-fetch-site': 'cross-site' }],
+    ['from another port of the same host', { 'sec-fetch-site': 'same-site' }],
+    ['typed into the address bar', { 'sec-fetch-site': 'none' }],
+    ['without Sec-Fetch-Site', { 'sec-fetch-site': undefined }],
+    ['under another host name', { host: 'evil.example' }],
+    ['under another port', { host: '127.0.0.1:1' }],
+    ['with userinfo in the host', { host: `x@${new URL(origin).host}` }],
+  ]
+  const OF_CHANGES: typeof FORGERIES = [
+    ['with a foreign Origin', { origin: 'https://evil.example' }],
+    ['with the Origin null', { origin: 'null' }],
+    ['without Origin', { origin: undefined }],
+    ['as a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['as a multipart form', { 'content-type': 'multipart/form-data; boundary=x' }],
+    ['as plain text', { 'content-type': 'text/plain' }],
+    ['without Content-Type', { 'content-type': undefined }],
+  ]
+  const CHANGES: [string, string, unknown][] = [
+    ['POST', CONTACTS, { email: 'forged@example.com' }],
+    ['PUT', `${CONTACTS}/${ownContact}`, { firstName: 'Forged' }],
+    ['DELETE', `${CONTACTS}/${ownContact}`, {}],
+    ['DELETE', '/session', {}],
+    ['POST', '/session', { token: own.key.token }],
+  ]
+
+  test.each([...FORGERIES, ...OF_CHANGES])('%s', async (_, headers) => {
+    const state = async () => [
+      await db`select id, email, first_name, deleted_at from contacts order by id`,
+      await db`select id from console_sessions order by id`,
+    ]
+    const before = await state()
+    for (const [method, path, body] of CHANGES) {
+      const answer = await send(
+        method,
+        `/console/api${path}`,
+        { ...asPage(method, body, agent.cookie), ...headers },
+        body,
+      )
+      expect([method, path, answer.status, answer.headers['set-cookie']]).toEqual([method, path, 403, undefined])
+    }
+    expect(await state()).toEqual(before)
+  })
+
+  test.each(FORGERIES)('%s, also when it reads', async (_, headers) => {
+    for (const path of [CONTACTS, '/session', '/sessions', '/admin/v1/companies']) {
+      const answer = await send('GET', `/console/api${path}`, { ...asPage('GET', undefined, agent.cookie), ...headers })
+      expect([path, answer.status]).toEqual([path, 403])
+    }
+  })
+
+  test('at every operation that changes data', async () => {
+    const { paths } = JSON.parse(readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'))
+    const changes = Object.entries<object>(paths).flatMap(([path, methods]) =>
+      /^\/(public|admin)\/v1\//.test(path)
+        ? Object.keys(methods).flatMap((method) => (method === 'get' ? [] : [[method.toUpperCase(), path] as const]))
+        : [],
+    )
+    expect(changes.length).toBeGreaterThan(30)
+    const form = { 'content-type': 'application/x-www-form-urlencoded' }
+    for (const [method, path] of changes) {
+      const place = `/console/api${path.replaceAll(/\{\w+\}/g, '1')}`
+      for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { origin: 'https://evil.example' }, form]) {
+        const answer = await send(method, place, { ...asPage(method, {}, agent.cookie), ...headers }, {})
+        expect([method, path, answer.status, answer.body.error.code]).toEqual([method, path, 403, 'forbidden'])
+        expect(answer.body.error.message).toContain('Only pages of the console')
+      }
+    }
+  })
+
+  test('control: the same requests from a page of the console make the change', async () => {
+    const statuses = []
+    for (const [method, path, body] of CHANGES.slice(0, 2)) statuses.push((await agent.page(method, path, body)).status)
+    expect(statuses).toEqual([200, 200])
+    const csv = await agent.page('POST', '/public/v1/contacts/import', 'email\nlist@example.com\n', {
+      'content-type': 'text/csv',
+    })
+    expect(csv.status, csv.text).toBe(202)
+    const gone = await send(
+      'DELETE',
+      `/console/api${CONTACTS}/${ownContact}`,
+      asPage('DELETE', undefined, agent.cookie),
+    )
+    expect(gone.status).toBe(200)
+  })
+
+  test('preflights are refused, also for an origin that a key lists', async () => {
+    await operator('POST', `/companies/${own.companyId}/api-keys`, {
+      name: 'Browser',
+      permissions: ['ContactsUpsert'],
+      allowedOrigins: ['https://shop.example'],
+    })
+    const ask = (path: string) =>
+      send('OPTIONS', path, { origin: 'https://shop.example', 'access-control-request-method': 'POST' })
+    await eventually(async () => (await ask(CONTACTS)).status === 204)
+    for (const path of [`/console/api${CONTACTS}`, '/console/api/session', '/console/']) {
+      const answer = await ask(path)
+      expect([path, answer.status, answer.headers['access-control-allow-origin']]).toEqual([path, 403, undefined])
+    }
+  })
+})

@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
+import { companyNotFound, forbidden, notFound, rateLimitExceeded, signInRequired } from '../../errors.ts'
+import { parseId } from '../../ids.ts'
+import { requestedHost } from '../rules/address-rule.ts'
+import { createForgeryRule } from '../rules/forgery-rule.ts'
+import type { Caller, Permission } from './caller.ts'
+import { clientAddress, type TrustedProxies } from './client-address.ts'
+import type { ConsoleMark } from './console-address.ts'
+import type { Session, Sessions } from './console-session.ts'
+import { type RequestLimiter, SESSION_LIMIT, type Standing, setRateLimitHeaders } from './rate-limit.ts'
+import { checkRole } from './role.ts'
+
+type Deps = { config: Pick<Config, 'baseUrl'>; sessions: Sessions; limiter: RequestLimiter }
+
+/** The permissions of an operator who acts for a company. */
+const OPERATOR_PERMISSIONS: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/**
+ * Admits requests of the console: forgery rule, session, count of the session, in this order. `admitMarked` is for
+ * requests below the console's prefix, whose caller it sets; `admitOwn` for the console's own routes.
+ */
+export function createSessionAdmission({ config, sessions, limiter }: Deps, isTrusted: TrustedProxies) {
+  const refuseForged = createForgeryRule(config.baseUrl)
+
+  const count = async (reply: FastifyReply, counted: Promise<Standing>): Promise<void> => {
+    const standing = await counted
+    setRateLimitHeaders(reply, standing)
+    if (standing.isOver) throw rateLimitExceeded(standing.retryAfterSeconds)
+  }
+  const addressOf = (request: FastifyRequest): string => clientAddress(request.raw, isTrusted)
+  const countSignIn = (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
+    count(reply, limiter.countSignIn(addressOf(request)))
+
+  const requireSession = async (request: FastifyRequest, reply: FastifyReply): Promise<Session> => {
+    const session = await sessions.use(request.headers.cookie)
+    await count(reply, session ? limiter.countSession(session.id) : limiter.countAddress(addressOf(request)))
+    if (session === undefined) throw signInRequired()
+    request.session = session
+    return session
+  }
+
+  const callerOf = async (request: FastifyRequest, session: Session, named: string | undefined): Promise<Caller> => {
+    if (named === undefined) {
+      if (session.company === null)
+        throw forbidden('A session of the operator acts for a company below /console/api/as')
+      return toCaller(session, session.company.id, session.permissions, session.isClosed)
+    }
+    if (session.company !== null) throw forbidden('Only the operator may act for a company')
+    const companyId = parseId(named)
+    const company = companyId === undefined ? undefined : await sessions.findCompany(companyId)
+    if (companyId === undefined || company === undefined) throw companyNotFound()
+    const { id: requestId, method, routeOptions } = request
+    const by = { sessionId: session.id, name: session.name }
+    request.log.info({ requestId, ...by, companyId, method, route: routeOptions.url }, 'operator.acted')
+    return toCaller(session, companyId, OPERATOR_PERMISSIONS, company.isClosed)
+  }
+
+  const begin = (request: FastifyRequest, reply: FastifyReply): void => {
+    reply.header('cache-control', 'no-store')
+    refuseForged(request, requestedHost(request, isTrusted))
+  }
+
+  return {
+    admitMarked: async (request: FastifyRequest, reply: FastifyReply, mark: ConsoleMark): Promise<void> => {
+      begin(request, reply)
+      const session = await requireSession(request, reply)
+      const { surface = 'api-key' } = request.routeOptions.config
+      if (request.is404 || surface !== mark.surface) throw notFound()
+      if (surface === 'api-key') {
+        request.caller = await callerOf(request, session, mark.companyId)
+        checkRole(session.role, request.routeOptions.config.roles)
+      } else if (session.company !== null) throw forbidden('Only the operator may use this address')
+    },
+    admitOwn: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      begin(request, reply)
+      const { isSignIn, roles } = request.routeOptions.config
+      if (isSignIn) await countSignIn(request, reply)
+      else checkRole((await requireSession(request, reply)).role, roles)
+    },
+  }
+}
+
+const toCaller = (
+  session: Session,
+  companyId: number,
+  permissions: readonly Permission[],
+  isClosed: boolean,
+): Caller => ({
+  companyId,
+  clientId: `console:${session.id}`,
+  keyName: session.name,
+  permissions,
+  allowedOrigins: [],
+  rateLimitPerMinute: SESSION_LIMIT,
+  isClosed,
+})

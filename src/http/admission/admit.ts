@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
+import { type AppError, httpsRequired, notFound, unauthorized } from '../../errors.ts'
+import { isUnreadable, noRouteHere } from '../errors/unreadable-address.ts'
+import { type AddressRule, addressedTo } from '../rules/address-rule.ts'
+import { answerPreflight, isPreflight } from '../rules/cors.ts'
+import { createHttpsRule } from '../rules/https-rule.ts'
+import { createKeyAdmission } from './admit-key.ts'
+import { createSessionAdmission } from './admit-session.ts'
+import { type ApiKeys, createTokenCheck } from './authenticate.ts'
+import type { Permission } from './caller.ts'
+import { checkPermission, refuseClosed } from './check-caller.ts'
+import { isForwarded, isLoopback, trustedProxies } from './client-address.ts'
+import { consoleMark } from './console-address.ts'
+import type { Sessions } from './console-session.ts'
+import type { RequestLimiter } from './rate-limit.ts'
+
+export type AdmitDeps = {
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
+  keys: ApiKeys
+  limiter: RequestLimiter
+  /** Absent: the console is off. */
+  sessions?: Sessions | undefined
+  /** Refuses addresses that are not served here, or not any more. */
+  refuseAddress?: AddressRule
+}
+
+const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/**
+ * Decides, before a byte of the body is read, whether a request may go on: HTTPS, preflight, key, count, origin,
+ * permission, in this order. An error that it throws is the answer. Requests that need no key are decided at once.
+ */
+export function createAdmission(deps: AdmitDeps) {
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  const isHttps = createHttpsRule(deps.config, isTrusted)
+  const admitKey = createKeyAdmission(deps, isTrusted)
+  const isOperator = createTokenCheck(deps.config.adminToken)
+  const sessionAdmission = deps.sessions && createSessionAdmission({ ...deps, sessions: deps.sessions }, isTrusted)
+
+  const admitMarked = async (request: FastifyRequest, reply: FastifyReply, refusal: AppError | undefined) => {
+    const mark = consoleMark(request.raw)
+    if (refusal !== undefined || mark === undefined || sessionAdmission === undefined) throw refusal ?? notFound()
+    await sessionAdmission.admitMarked(request, reply, mark)
+    if (mark.surface !== 'api-key') return
+    refuseClosed(request.caller)
+    checkPermission(request.caller, permissionsOf(request))
+  }
+
+  return (request: FastifyRequest, reply: FastifyReply): Promise<unknown> | undefined => {
+    const { surface = 'api-key' } = request.routeOptions.config
+    const needsHttps = surface !== 'health' && !(surface === 'provider' && deps.config.sandbox && isLocal(request))
+    if (needsHttps && !isHttps(request)) throw httpsRequired()
+    if (isPreflight(request)) return answerPreflight(deps.keys, request, reply)
+    const refusal = surface === 'health' ? undefined : deps.refuseAddress?.(addressedTo(request, isTrusted))
+    if (request.method === 'OPTIONS' && request.is404) throw refusal ?? notFound()
+    if (surface !== 'api-key' && isUnreadable(request.raw)) throw noRouteHere(request)
+    if (consoleMark(request.raw) !== undefined) return admitMarked(request, reply, refusal)
+    if (surface === 'api-key') return admitKey(request, reply, permissionsOf(request), refusal)
+    if (refusal !== undefined) throw refusal
+    if (surface === 'console') return sessionAdmission?.admitOwn(request, reply)
+    if (surface === 'operator' && !isOperator(request.headers.authorization)) throw unauthorized()
+    return undefined
+  }
+}
+
+const permissionsOf = ({ routeOptions }: FastifyRequest): readonly Permission[] =>
+  routeOptions.config.permissions ?? ANY_SERVER_KEY
+
+/** The sandbox posts its events from this machine, whatever PLAIN_HTTP says: they carry no key. */
+const isLocal = ({ raw: { socket, headers } }: FastifyRequest): boolean =>
+  isLoopback(socket.remoteAddress) && !isForwarded(headers)

@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify'
+import type { RequireOpen } from '../../db/fair-pool.ts'
+import { AppError } from '../../errors.ts'
+import type { ApiKeys } from './authenticate.ts'
+import { consoleMark } from './console-address.ts'
+import type { Sessions } from './console-session.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Whether the credential of a request that was admitted still admits it and its company is open, for answers that last: at
+     * most 3 s late. It does not count as use of a session.
+     */
+    isStillAdmitted(request: FastifyRequest): Promise<boolean>
+  }
+}
+
+type Deps = {
+  keys: ApiKeys
+  sessions?: Sessions | undefined
+  requireOpen: RequireOpen
+}
+
+/**
+ * Says whether the credential of a request that has waited still holds, and its company is not being moved: keys and sessions
+ * may have ended meanwhile.
+ */
+export function createReadmission({
+  keys,
+  sessions,
+  requireOpen,
+}: Deps): (request: FastifyRequest) => Promise<boolean> {
+  const isOpen = async (companyId: number): Promise<boolean> => {
+    try {
+      await requireOpen(companyId)
+      return true
+    } catch (error) {
+      if (error instanceof AppError) return false
+      throw error
+    }
+  }
+  return async ({ raw, headers, session, caller }) => {
+    if (!(await isOpen(caller.companyId))) return false
+    if (consoleMark(raw) === undefined) return (await keys.findCaller(headers.authorization)) !== undefined
+    if (sessions === undefined || session === null || !(await sessions.isLive(headers.cookie))) return false
+    return session.company !== null || (await sessions.findCompany(caller.companyId)) !== undefined
+  }
+}

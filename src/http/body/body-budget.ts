@@ -1,0 +1,131 @@
+import type { FastifyContextConfig, FastifyInstance, FastifyRequest } from 'fastify'
+import { type AppError, serviceUnavailable, slowBody } from '../../errors.ts'
+import { hasBody } from '../server/request-head.ts'
+import { type BodyLedger, createBodyLedger, type HeldBody } from './body-ledger.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The route reads its body as a stream and keeps no more than a chunk of it: the body is neither counted nor timed. */
+    streamsBody?: boolean
+  }
+}
+
+type Surface = NonNullable<FastifyContextConfig['surface']>
+
+const MIB = 1024 * 1024
+/** Bytes of all bodies in flight in this process. Each surface has its own, so that none can block another. */
+const BUDGETS: Record<Surface, number> = {
+  'api-key': 64 * MIB,
+  operator: 16 * MIB,
+  console: MIB,
+  provider: 64 * MIB,
+  public: 8 * MIB,
+  health: MIB,
+}
+/** Bytes of all bodies in flight on all surfaces of this process. */
+export const MOST_BYTES_IN_FLIGHT = Object.values(BUDGETS).reduce((sum, budget) => sum + budget, 0)
+/** The part of a budget that one company has, or one address whose bodies nothing proves yet. */
+const GROUP_SHARE = 1 / 4
+const RETRY_AFTER_SECONDS = 2
+
+/** A body that brings less than this in a window of five seconds is ended. */
+const LEAST_BYTES_PER_SECOND = 8 * 1024
+const WINDOW_SECONDS = 5
+
+type Options = {
+  /** The client's address; counts where no credential names the caller. */
+  addressOf: (request: FastifyRequest) => string
+  /** Absent: 1 s. */
+  tickMs?: number
+}
+
+/**
+ * Counts bodies in flight by the bytes that have arrived, until the request is answered. Over a budget a body is answered
+ * 503 with `Retry-After`: of a company the new one, unless another client of the company has more in flight; otherwise
+ * the oldest incomplete body of the client that has most. A new body of a client that holds little is therefore never
+ * refused for what others hold. A body that arrives slower than 8 KiB/s over 5 s is ended with 408.
+ */
+export function countBodies(app: FastifyInstance, { addressOf, tickMs = 1_000 }: Options): void {
+  const ledgers = new Map<Surface, BodyLedger>()
+  for (const [surface, budget] of Object.entries(BUDGETS) as [Surface, number][]) {
+    ledgers.set(surface, createBodyLedger({ budget, groupShare: surface === 'operator' ? 1 : GROUP_SHARE }))
+  }
+  const throughput = watchThroughput(tickMs)
+  app.addHook('onClose', () => throughput.stop())
+
+  app.addHook('preParsing', (request, reply, payload, done) => {
+    const { surface = 'api-key', streamsBody = false } = request.routeOptions.config
+    const ledger = ledgers.get(surface)
+    if (ledger === undefined || streamsBody || isUnread(request)) return done(null, payload)
+    const refuse = (fault = tooManyBodies()): void => {
+      throughput.remove(body)
+      payload.off('data', count)
+      // The parser answers the error of its stream. Where nothing reads the stream, the connection ends.
+      if (payload.listenerCount('error') > 0) payload.emit('error', fault)
+      else reply.raw.destroy()
+    }
+    const body = ledger.open(ownerOf(request, addressOf), refuse)
+    // The parser adds its listeners in this turn of the event loop, before the first chunk is emitted.
+    const count = (chunk: Buffer): void => {
+      if (!ledger.add(body, chunk.length)) refuse()
+    }
+    payload.on('data', count)
+    payload.once('end', () => {
+      body.isComplete = true
+      throughput.remove(body)
+    })
+    throughput.add(body)
+    // Emitted too for a response that still waits behind another when the connection is closed.
+    reply.raw.once('close', () => {
+      throughput.remove(body)
+      ledger.close(body)
+    })
+    done(null, payload)
+  })
+}
+
+/** A body that declares more than its route reads is answered 413 before it is read. */
+const isUnread = ({ raw: { headers }, routeOptions: { bodyLimit } }: FastifyRequest): boolean =>
+  !hasBody(headers) || Number(headers['content-length'] ?? 0) > bodyLimit
+
+/** The owner that a body counts for: a client of a company, or an address. */
+function ownerOf(request: FastifyRequest, addressOf: Options['addressOf']) {
+  const { caller } = request
+  if (caller !== undefined) return { group: `company:${caller.companyId}`, client: caller.clientId, isKnown: true }
+  const address = addressOf(request)
+  return { group: address, client: address, isKnown: false }
+}
+
+const tooManyBodies = (): AppError =>
+  serviceUnavailable('Too many request bodies are in flight: try again soon', RETRY_AFTER_SECONDS)
+
+/** Ends bodies that arrive too slowly. It counts ticks, so that a process that stood still blames no client for it. */
+function watchThroughput(tickMs: number) {
+  const open = new Map<HeldBody, { ticks: number; bytesBefore: number }>()
+  let timer: NodeJS.Timeout | undefined
+  const tick = (): void => {
+    for (const [body, window] of open) {
+      window.ticks += 1
+      if (window.ticks < WINDOW_SECONDS) continue
+      if (body.bytes - window.bytesBefore < LEAST_BYTES_PER_SECOND * WINDOW_SECONDS) {
+        open.delete(body)
+        body.refuse(slowBody())
+      } else open.set(body, { ticks: 0, bytesBefore: body.bytes })
+    }
+    if (open.size === 0) stop()
+  }
+  const stop = (): void => {
+    clearInterval(timer)
+    timer = undefined
+  }
+  return {
+    add: (body: HeldBody): void => {
+      open.set(body, { ticks: 0, bytesBefore: 0 })
+      timer ??= setInterval(tick, tickMs).unref()
+    },
+    remove: (body: HeldBody): void => {
+      open.delete(body)
+    },
+    stop,
+  }
+}

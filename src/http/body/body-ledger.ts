@@ -1,0 +1,92 @@
+import type { AppError } from '../../errors.ts'
+
+/** A body in flight; the client is a key, or the address of a caller without one. */
+export type HeldBody = {
+  readonly group: string
+  readonly client: string
+  /** A credential names the client. */
+  readonly isKnown: boolean
+  bytes: number
+  isComplete: boolean
+  /** Ends the body while it is incomplete; without a fault, because others need the room. */
+  readonly refuse: (fault?: AppError) => void
+}
+
+export type BodyLedger = {
+  open(owner: Pick<HeldBody, 'group' | 'client' | 'isKnown'>, refuse: HeldBody['refuse']): HeldBody
+  /** Counts bytes of a body. False: there is no room for them, and the body counts no more. */
+  add(body: HeldBody, bytes: number): boolean
+  close(body: HeldBody): void
+}
+
+/**
+ * The bytes of bodies in flight, within a budget of which one group has a share at most. To make room, it ends the oldest
+ * incomplete body of the client that holds most, of the group that is over its share or of all.
+ */
+export function createBodyLedger({ budget, groupShare }: { budget: number; groupShare: number }): BodyLedger {
+  /** In order of arrival. */
+  const bodies = new Set<HeldBody>()
+  const groups = new Map<string, number>()
+  let total = 0
+
+  const change = (body: HeldBody, bytes: number): void => {
+    body.bytes += bytes
+    total += bytes
+    const held = (groups.get(body.group) ?? 0) + bytes
+    if (held === 0) groups.delete(body.group)
+    else groups.set(body.group, held)
+  }
+  const close = (body: HeldBody): void => {
+    if (bodies.delete(body)) change(body, -body.bytes)
+  }
+
+  /** Makes room by ending another body; false when the new bytes are those that have to go. */
+  const makeRoom = (body: HeldBody, among: readonly HeldBody[]): boolean => {
+    const victim = chooseVictim(among)
+    if (victim === undefined || victim === body || (victim.isKnown && victim.client === body.client)) return false
+    close(victim)
+    victim.refuse()
+    return true
+  }
+
+  return {
+    open: (owner, refuse) => {
+      const body: HeldBody = { ...owner, bytes: 0, isComplete: false, refuse }
+      bodies.add(body)
+      return body
+    },
+    add: (body, bytes) => {
+      if (!bodies.has(body)) return true
+      change(body, bytes)
+      while (isOver()) {
+        if (makeRoom(body, candidates())) continue
+        close(body)
+        return false
+      }
+      return true
+
+      function isOver(): boolean {
+        return total > budget || isGroupOver()
+      }
+      function isGroupOver(): boolean {
+        return (groups.get(body.group) ?? 0) > budget * groupShare
+      }
+      function candidates(): HeldBody[] {
+        return isGroupOver() ? [...bodies].filter(({ group }) => group === body.group) : [...bodies]
+      }
+    },
+    close,
+  }
+}
+
+/** The oldest incomplete body of the client with most bytes, complete ones included. */
+function chooseVictim(bodies: readonly HeldBody[]): HeldBody | undefined {
+  const held = new Map<string, number>()
+  for (const { client, bytes } of bodies) held.set(client, (held.get(client) ?? 0) + bytes)
+  let victim: HeldBody | undefined
+  for (const body of bodies) {
+    if (body.isComplete) continue
+    if (victim === undefined || (held.get(body.client) ?? 0) > (held.get(victim.client) ?? 0)) victim = body
+  }
+  return victim
+}

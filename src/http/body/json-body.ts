@@ -1,0 +1,106 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { badRequest, type FieldFault, validationError } from '../../errors.ts'
+import { parseJsonText } from '../../text/json-text.ts'
+import { MAX_FAULTS } from '../errors/fault.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The body's own bytes, as they came, where a JSON body was read. */
+    bodyBytes: Buffer | undefined
+  }
+}
+
+export const MAX_NESTING = 32
+
+/**
+ * Reads JSON bodies (spec: Conventions), in place of the server's own readers. `__proto__` in a body is a member like any
+ * other. A route without a body shape may be called with an empty one.
+ */
+export function readJsonBodies(app: FastifyInstance): void {
+  app.decorateRequest('bodyBytes')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    try {
+      request.bodyBytes = bytes
+      done(null, isAbsent(request, bytes) ? undefined : readJson(bytes))
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)), undefined)
+    }
+  })
+}
+
+const isAbsent = (request: FastifyRequest, bytes: Buffer): boolean =>
+  bytes.length === 0 && request.routeOptions.schema?.body === undefined
+
+/**
+ * The value of a JSON text. Throws 400 `bad_request` where it is not JSON in UTF-8, and 422 `validation_error`, naming the
+ * places, where it holds what no database keeps: NUL, lone surrogates, numbers beyond a double, more than 32 levels.
+ */
+export function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw badRequest('The body is empty')
+  if (!isUtf8(bytes)) throw badRequest('The body is not valid UTF-8')
+  const text = bytes.toString('utf8')
+  const value = parse(text)
+  // Only an escape brings a NUL or a lone surrogate into JSON that is valid UTF-8.
+  const faults = findUnstorable(value, text.includes('\\u'))
+  if (faults.length > 0) throw validationError(faults)
+  return value
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJsonText(text)
+  } catch {
+    throw badRequest('The body is not valid JSON')
+  }
+}
+
+/** A container and the way to it; paths are written out only for faults. */
+type Place = { value: object; level: number; key: string | number; parent: Place | undefined }
+
+/** Walks a value without recursion, so that no nesting can exhaust the stack. */
+export function findUnstorable(root: unknown, checkText: boolean): FieldFault[] {
+  const faults: FieldFault[] = []
+  const open: Place[] = []
+
+  const fail = (parent: Place | undefined, key: string | number, message: string): void => {
+    if (faults.length < MAX_FAULTS) faults.push({ path: pathOf(parent, key), message })
+  }
+  const visit = (value: unknown, key: string | number, parent: Place | undefined): void => {
+    if (typeof value === 'string') {
+      if (checkText && !isStorable(value)) fail(parent, key, 'must not contain NUL characters or lone surrogates')
+    } else if (typeof value === 'number') {
+      if (!Number.isFinite(value)) fail(parent, key, 'must be a number that fits a double')
+    } else if (typeof value === 'object' && value !== null) {
+      const level = (parent?.level ?? 0) + 1
+      if (level > MAX_NESTING) fail(parent, key, `must not be nested deeper than ${MAX_NESTING} levels`)
+      else open.push({ value, level, key, parent })
+    }
+  }
+
+  visit(root, '', undefined)
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    if (Array.isArray(place.value)) {
+      for (let index = 0; index < place.value.length; index += 1) visit(place.value[index], index, place)
+      continue
+    }
+    for (const [key, value] of Object.entries(place.value)) {
+      if (checkText && !isStorable(key)) fail(place, '', 'must not have names with NUL characters or lone surrogates')
+      else visit(value, key, place)
+    }
+  }
+  return faults
+}
+
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
+function pathOf(parent: Place | undefined, key: string | number): string {
+  const steps = [key]
+  for (let place = parent; place !== undefined; place = place.parent) steps.unshift(place.key)
+  const path = steps
+    .filter((step) => step !== '')
+    .map((step, place) => (typeof step === 'number' ? `[${step}]` : place === 0 ? step : `.${step}`))
+    .join('')
+  return path === '' ? 'body' : path
+}

@@ -1,0 +1,96 @@
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
+import { isDatabaseDown } from '../../db/failure.ts'
+import {
+  AppError,
+  badRequest,
+  internalError,
+  payloadTooLarge,
+  serviceUnavailable,
+  validationError,
+} from '../../errors.ts'
+import type { RequestFault } from './fault.ts'
+import { InvalidRequest } from './validate.ts'
+import { withOwnFaults } from './value-faults.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A refusal of the route's own for what does not fit its shape; undefined leaves it to the rule for all routes. */
+    onInvalid?: (faults: readonly RequestFault[], body: unknown) => AppError | undefined
+    /** The route's answer to an unexpected error. Absent: coded `internal_error`. */
+    onFailure?: () => AppError
+  }
+  interface FastifyRequest {
+    /** The refusal that was answered, for the hooks that run afterwards. */
+    refusal: AppError | undefined
+  }
+}
+
+/** Answers every error in the one place that knows how (spec: Errors): no stack, no SQL, no secret leaves the house. */
+export function answerErrors(app: FastifyInstance): void {
+  app.decorateRequest('refusal')
+  app.setErrorHandler(async (error, request, reply) => {
+    const refusal = await toRefusal(error, request)
+    request.refusal = refusal
+    return (
+      reply
+        .code(refusal.status)
+        .headers(refusal.headers)
+        .type('application/json; charset=utf-8')
+        // Written here, so that no route's response shape is asked about it.
+        .send(JSON.stringify(refusal.body))
+    )
+  })
+}
+
+function toRefusal(error: unknown, request: FastifyRequest): AppError | Promise<AppError> {
+  if (error instanceof AppError) return error
+  if (error instanceof InvalidRequest) return toInvalid(error, request)
+  return fromServer(error, request) ?? unforeseen(error, request)
+}
+
+/** 400 when something absent or excluded is among the faults, else 422 (decisions: Statuses). */
+async function toInvalid(error: InvalidRequest, request: FastifyRequest): Promise<AppError> {
+  const { onInvalid, valueFaults } = request.routeOptions.config
+  const ofShape = error.listFaults()
+  const faults = valueFaults && error.isBody ? await withOwnFaults(ofShape, request.body, valueFaults) : ofShape.faults
+  const own = onInvalid?.(faults, request.body)
+  if (own !== undefined) return own
+  const fields = faults.map(({ path, message }) => ({ path, message }))
+  const refused = validationError(fields)
+  return faults.some(({ kind }) => kind === 'shape') ? badRequest(messageOf(refused), fields) : refused
+}
+
+const messageOf = ({ body }: AppError): string =>
+  'message' in body ? body.message : typeof body.error === 'string' ? body.error : body.error.message
+
+/** Refusals by the HTTP server itself and its plugins, which carry a status of their own. */
+function fromServer(error: unknown, request: FastifyRequest): AppError | undefined {
+  if (!isServerError(error)) return undefined
+  if (error.statusCode === 413) return payloadTooLarge(request.routeOptions.bodyLimit)
+  if (error.statusCode === 415) return badRequest('The Content-Type is not one that this address reads')
+  if (error.statusCode >= 400 && error.statusCode < 500) return badRequest('The request could not be read')
+  return undefined
+}
+
+const isServerError = (error: unknown): error is FastifyError & { statusCode: number } =>
+  error instanceof Error && 'statusCode' in error && typeof error.statusCode === 'number'
+
+function unforeseen(error: unknown, request: FastifyRequest): AppError {
+  const { id: requestId, routeOptions } = request
+  request.log.error({ requestId, err: describe(error), route: routeOptions.url }, 'request.failed')
+  if (isDatabaseDown(error)) return serviceUnavailable('The service cannot reach its database: try again soon', 1)
+  return routeOptions.config.onFailure?.() ?? internalError()
+}
+
+/** The members of an error that may be logged: never its details, which repeat the values of rows. */
+export function describe(error: unknown): Record<string, unknown> {
+  if (!(error instanceof Error)) return { message: 'Something that is no error was thrown' }
+  const cause = error.cause instanceof Error ? { cause: error.cause.message } : {}
+  return {
+    type: error.name,
+    message: error.message,
+    stack: error.stack,
+    ...('code' in error && { code: error.code }),
+    ...cause,
+  }
+}

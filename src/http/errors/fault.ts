@@ -1,0 +1,151 @@
+import type { ErrorObject } from 'ajv'
+import type { FieldFault } from '../../errors.ts'
+
+/** One thing that is wrong with a request: `shape` is answered 400, `value` 422 (decisions: Statuses). */
+export type RequestFault = FieldFault & {
+  readonly kind: 'shape' | 'value'
+  /** The rule that was broken, in JSON Schema's words, such as `required`, `minLength` or `pattern`. */
+  readonly keyword: string
+  /** JSON pointer to the value at fault; undefined where a member is absent or unknown. */
+  readonly pointer: string | undefined
+}
+
+/** Faults told to the caller at most. */
+export const MAX_FAULTS = 100
+// Errors looked at at most: a union has several for each fault.
+const MAX_ERRORS = 1_000
+
+const UNIONS = new Set(['anyOf', 'oneOf'])
+// Something absent, unknown, or that excludes something else.
+const SHAPE_KEYWORDS = new Set([
+  'required',
+  'additionalProperties',
+  'unevaluatedProperties',
+  'minProperties',
+  'dependentRequired',
+  'dependencies',
+  'not',
+])
+
+/** `isComplete`: no other value of the request is at fault. */
+export type Faults = { readonly faults: readonly RequestFault[]; readonly isComplete: boolean }
+
+/** Ajv's errors as field faults: faults of shape first, one per field and rule, at most a hundred. */
+export function toFaults(errors: readonly ErrorObject[]): Faults {
+  const faults = withoutBranches(errors.slice(0, MAX_ERRORS)).map(toFault)
+  const unique = new Map(faults.map((fault) => [`${fault.path}\n${fault.message}`, fault]))
+  const sorted = [...unique.values()].sort((one, other) => order(one) - order(other))
+  return {
+    faults: sorted.slice(0, MAX_FAULTS),
+    isComplete: errors.length <= MAX_ERRORS && sorted.length <= MAX_FAULTS,
+  }
+}
+
+const order = (fault: RequestFault): number => (fault.kind === 'shape' ? 0 : 1)
+
+/** `/messages/3/text` → `messages[3].text`; `child` names a member of that place. */
+export function toPath(pointer: string, child?: string): string {
+  const steps = pointer === '' ? [] : pointer.slice(1).split('/')
+  return [
+    ...steps.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~')),
+    ...(child === undefined ? [] : [child]),
+  ]
+    .map((step, place) => (/^[0-9]+$/.test(step) ? `[${step}]` : place === 0 ? step : `.${step}`))
+    .join('')
+}
+
+function toFault(error: ErrorObject): RequestFault {
+  const child = childOf(error)
+  return {
+    path: toPath(error.instancePath, child) || 'body',
+    message: messageOf(error),
+    pointer: child === undefined ? error.instancePath : undefined,
+    keyword: error.keyword,
+    kind: isShape(error) ? 'shape' : 'value',
+  }
+}
+
+function isShape(error: ErrorObject): boolean {
+  if (SHAPE_KEYWORDS.has(error.keyword)) return true
+  // Two members of a `oneOf` at once exclude each other.
+  if (error.keyword === 'oneOf') return error.params.passingSchemas !== null
+  // The body as a whole is of another kind.
+  return error.instancePath === '' && (error.keyword === 'type' || UNIONS.has(error.keyword))
+}
+
+function childOf({ params }: ErrorObject): string | undefined {
+  const name = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty
+  return typeof name === 'string' ? name : undefined
+}
+
+function messageOf({ keyword, params, message, schema }: ErrorObject): string {
+  if (keyword === 'required') return 'is required'
+  if (keyword === 'dependentRequired') return `is required with ${params.property}`
+  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'is not known here'
+  if (keyword === 'enum') return `must be one of ${params.allowedValues.join(', ')}`
+  if (keyword === 'const') return `must be ${params.allowedValue}`
+  if (keyword === 'oneOf' && params.passingSchemas !== null) return 'combines members that exclude each other'
+  if (UNIONS.has(keyword)) return unionMessage(schema)
+  return message ?? 'is not valid'
+}
+
+/** The values that a union allows, if its branches are simple: `must be one of a, b`, `must be string or null`. */
+function unionMessage(schema: unknown): string {
+  const branches: unknown[] = Array.isArray(schema) ? schema : []
+  const words = branches.map((branch) => {
+    if (typeof branch !== 'object' || branch === null) return undefined
+    if ('const' in branch) return String(branch.const)
+    return 'type' in branch ? String(branch.type) : undefined
+  })
+  const known = [...new Set(words.filter((word) => word !== undefined))]
+  if (known.length === 0) return 'has none of the allowed forms'
+  return known.length === 1 ? `must be ${known[0]}` : `must be one of ${known.join(', ')}`
+}
+
+/**
+ * A union that fails reports the faults of all its branches, though the body follows only one of them. Kept are
+ * the faults of the branch that fits best: none of another type or another constant. Where all differ in one constant,
+ * that one is named with what it may be; else the union's own fault stands alone.
+ */
+function withoutBranches(errors: readonly ErrorObject[]): ErrorObject[] {
+  const replaced = new Map<ErrorObject, ErrorObject[]>()
+  for (const union of errors) {
+    if (!UNIONS.has(union.keyword)) continue
+    const inside = errors.filter((error) => error !== union && isBranchOf(union, error))
+    const branches = [...Map.groupBy(inside, (error) => branchOf(union, error)).values()]
+    const best = bestBranch(union, branches)
+    for (const error of inside) if (!best.includes(error)) replaced.set(error, [])
+    if (best.length > 0) replaced.set(union, [])
+    else replaced.set(union, [commonConstant(branches) ?? union])
+  }
+  return errors.flatMap((error) => (error.keyword === 'if' ? [] : (replaced.get(error) ?? [error])))
+}
+
+const isBranchOf = (union: ErrorObject, error: ErrorObject): boolean =>
+  error.schemaPath.startsWith(`${union.schemaPath}/`) && `${error.instancePath}/`.startsWith(`${union.instancePath}/`)
+
+const branchOf = (union: ErrorObject, error: ErrorObject): string =>
+  error.schemaPath.slice(union.schemaPath.length + 1).split('/', 1)[0] ?? ''
+
+function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[] {
+  const fitting = branches.filter((branch) => !branch.some((error) => isAnotherKind(union, error)))
+  fitting.sort((one, other) => one.length - other.length)
+  return fitting[0] ?? []
+}
+
+/** The one member by which no branch fits, with the constants that would. */
+function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
+  const constants = branches.map((branch) => branch.find(({ keyword }) => keyword === 'const'))
+  const known = constants.filter((error) => error !== undefined)
+  const [first] = known
+  if (first === undefined || known.length < branches.length) return undefined
+  if (known.some(({ instancePath }) => instancePath !== first.instancePath)) return undefined
+  const allowedValues = known.map(({ params }) => params.allowedValue)
+  return { ...first, keyword: 'enum', params: { allowedValues } }
+}
+
+/** The value itself has another type, or the member that tells the branches apart another value. */
+function isAnotherKind(union: ErrorObject, error: ErrorObject): boolean {
+  const isOwnPlace = error.instancePath === union.instancePath
+  return (isOwnPlace && error.keyword === 'type') || error.keyword === 'const'
+}

@@ -1,0 +1,233 @@
+import { createHash } from 'node:crypto'
+import { type Db, type Json, jsonRows } from '../../db/connect.ts'
+
+/** The identity of a request: its key, its client and its address; and the digest of its body. */
+export type KeyedRequest = {
+  companyId: number
+  clientId: string
+  method: string
+  path: string
+  key: string
+  digest: Buffer
+}
+
+export type Reservation =
+  /** `progress`: what an earlier run of the request recorded before its process died. */
+  | { state: 'reserved'; id: number; progress: Json | null }
+  | { state: 'reused' }
+  | { state: 'running' }
+  | { state: 'answered'; status: number; text: string }
+  /** The process that ran it died after it had started a send. */
+  | { state: 'abandoned'; id: number; messageId: number }
+
+type Row = {
+  isOurs: boolean
+  id: number
+  progress: Json | null
+  isSame: boolean
+  messageId: number | null
+  answerStatus: number | null
+  answerText: string | null
+  isDead: boolean
+}
+
+/** A reservation that is not renewed for this long belongs to a dead process. */
+const LEASE_SECONDS = 15
+const KEPT_HOURS = 48
+// The row that stood in the way may vanish between two looks, each time.
+const MAX_LOOKS = 5
+
+/**
+ * Takes a key for a request, or tells what became of the request that has it. Of any number of equal requests at once
+ * exactly one is `reserved`. A key older than 48 hours is as good as none. A reservation whose process died before it
+ * started a send is claimed under a new id: work of the old id, should it still run, can no longer commit.
+ */
+export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
+  for (let look = 1; look <= MAX_LOOKS; look += 1) {
+    const row = await insertOrRead(db, request)
+    if (row !== undefined) return toReservation(row)
+  }
+  return { state: 'running' }
+}
+
+async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefined> {
+  const { companyId, clientId, method, path, digest } = request
+  const key = hashOf(request.key)
+  const [row] = await db<Row[]>`
+    with reserved as (
+      insert into idempotency_keys as kept (company_id, client_id, method, path, key, digest, lease_until)
+      values (
+        ${companyId}, ${clientId}, ${method}, ${path}, ${key}, ${digest},
+        now() + ${LEASE_SECONDS} * interval '1 second'
+      )
+      on conflict (company_id, client_id, method, path, key) do update set
+        id = default,
+        digest = excluded.digest,
+        message_id = null,
+        progress = case when kept.created_at > now() - ${KEPT_HOURS} * interval '1 hour' then kept.progress end,
+        answer_status = null,
+        answer_body = null,
+        lease_until = excluded.lease_until,
+        created_at = now()
+      where kept.created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
+        or (
+          kept.answer_status is null
+          and kept.message_id is null
+          and kept.lease_until <= now()
+          and kept.digest = excluded.digest
+        )
+      returning id, progress
+    )
+    select true as is_ours, id, progress, true as is_same, null::bigint as message_id, null::smallint as answer_status,
+      null as answer_text, false as is_dead
+    from reserved
+    union all
+    select false, id, null, digest = ${digest}, message_id, answer_status, answer_body, lease_until <= now()
+    from idempotency_keys
+    where (company_id, client_id, method, path, key) = (${companyId}, ${clientId}, ${method}, ${path}, ${key})
+      and not exists (select from reserved)`
+  return row
+}
+
+/** Keys are compared by their hash: callers may write an email or a phone into them. */
+const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url')
+
+function toReservation(row: Row): Reservation {
+  if (row.isOurs) return { state: 'reserved', id: row.id, progress: row.progress }
+  if (!row.isSame) return { state: 'reused' }
+  if (row.answerStatus !== null) return { state: 'answered', status: row.answerStatus, text: row.answerText ?? '' }
+  if (row.isDead && row.messageId !== null) return { state: 'abandoned', id: row.id, messageId: row.messageId }
+  return { state: 'running' }
+}
+
+/**
+ * Keeps the answer of a reservation that has none yet: `text` is the body as it goes out. False when the reservation no
+ * longer stands. In the transaction that takes effect, this makes sure that no other run of the request does.
+ */
+export async function recordAnswer(
+  db: Db,
+  companyId: number,
+  id: number,
+  status: number,
+  text: string,
+): Promise<boolean> {
+  const kept = await db`
+    update idempotency_keys
+    set answer_status = ${status}, answer_body = ${text}
+    where company_id = ${companyId} and id = ${id} and answer_status is null`
+  return kept.count === 1
+}
+
+/** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
+export async function storeProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
+  const kept = await db`
+    update idempotency_keys
+    set progress = ${db.json(progress)}
+    where company_id = ${companyId} and id = ${id} and answer_status is null`
+  return kept.count === 1
+}
+
+/**
+ * Releases a key, unless it has an answer or a send that started. With progress it stays, for a repeat to continue
+ * from.
+ */
+export async function releaseKey(db: Db, companyId: number, id: number): Promise<void> {
+  await db`
+    with expired as (
+      update idempotency_keys
+      set lease_until = now()
+      where company_id = ${companyId} and id = ${id}
+        and answer_status is null and message_id is null and progress is not null
+    )
+    delete from idempotency_keys
+    where company_id = ${companyId} and id = ${id}
+      and answer_status is null and message_id is null and progress is null`
+}
+
+/** Renews the leases of reservations whose requests still run; a row that a transaction holds is left for the next time. */
+export async function renewKeys(db: Db, reservations: readonly { companyId: number; id: number }[]): Promise<void> {
+  await db`
+    update idempotency_keys key
+    set lease_until = now() + ${LEASE_SECONDS} * interval '1 second'
+    from (
+      select company_id, id
+      from idempotency_keys
+      where (company_id, id) in (
+          select *
+          from jsonb_to_recordset(${jsonRows(db, reservations.map(toKeyRow))}) as running (company_id bigint, id bigint)
+        )
+        and answer_status is null
+      for update skip locked
+    ) as running
+    where (key.company_id, key.id) = (running.company_id, running.id)`
+}
+
+const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
+
+/** Forgets keys older than 48 hours, of all companies, at most `limit` of them; tells how many. */
+export async function removeExpiredKeys(db: Db, limit: number): Promise<number> {
+  const removed = await db`
+    delete from idempotency_keys
+    where (company_id, id) in (
+      select company_id, id
+      from idempotency_keys
+      where created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
+      order by created_at
+      limit ${limit}
+    )`
+  return removed.count
+}
+
+/**
+ * Replaces the answers that hold one of the texts in lower case or are about a message to the contact, and forgets the
+ * progress that holds one, among the next `limit` keys of a company. The keys stay taken, so that no repeated request takes effect again. Returns where to continue; undefined at
+ * the end.
+ */
+export async function eraseAnswers(
+  db: Db,
+  companyId: number,
+  { contactId, texts }: { contactId: number; texts: readonly string[] },
+  answer: { status: number; text: string },
+  after: number,
+  limit: number,
+): Promise<number | undefined> {
+  const [step] = await db<{ last: number | null }[]>`
+    with step as materialized (
+      select id, message_id, lower(answer_body) as answer, lower(progress::text) as progress
+      from idempotency_keys
+      where company_id = ${companyId} and id > ${after}
+      order by id
+      limit ${limit}
+    ),
+    target as (
+      select step.id
+      from step
+      where exists (
+          select
+          from unnest(${[...texts]}::text[]) as text (value)
+          where position(text.value in step.answer) > 0 or position(text.value in step.progress) > 0
+        )
+        or exists (
+          select
+          from messages message
+          join conversations conversation
+            on (conversation.company_id, conversation.id) = (message.company_id, message.conversation_id)
+          join customers customer
+            on (customer.company_id, customer.id) = (conversation.company_id, conversation.customer_id)
+          where (message.company_id, message.id) = (${companyId}, step.message_id)
+            and customer.contact_id = ${contactId}
+        )
+    ),
+    erased as (
+      update idempotency_keys key
+      set
+        answer_status = case when key.answer_body is not null then ${answer.status}::smallint end,
+        answer_body = case when key.answer_body is not null then ${answer.text}::text end,
+        progress = null
+      from target
+      where (key.company_id, key.id) = (${companyId}, target.id)
+    )
+    select max(step.id) as last from step
+  `
+  return step?.last ?? undefined
+}

@@ -1,0 +1,154 @@
+import { Worker } from 'node:worker_threads'
+import swagger from '@fastify/swagger'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
+import type { Config } from '../../config.ts'
+import { programFile } from '../../program-file.ts'
+import type { Permission } from '../admission/caller.ts'
+import {
+  createFileSender,
+  type FileLimits,
+  IMMUTABLE,
+  REVALIDATE,
+  toStaticFile,
+  versionOf,
+} from '../server/static-file.ts'
+import { completeDocument } from './components.ts'
+import { guideTo } from './guide.ts'
+import type { ReferencePage } from './reference-page.ts'
+import { errorsOf } from './responses.ts'
+
+// The page runs its own script and styles, and talks to this service only.
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'unsafe-inline'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const TAGS = [
+  { name: 'WhatsApp', description: 'Messages, connected numbers and message templates.' },
+  { name: 'Conversations', description: 'Conversations, their messages and the files in them.' },
+  { name: 'Webhook registrations', description: 'Receivers of inbound messages, and what was delivered to them.' },
+  { name: 'Provider', description: 'The webhook that the messaging provider calls.' },
+  { name: 'Contacts', description: 'Contacts, their consent, imports and exports.' },
+  { name: 'Custom fields', description: 'Definitions of custom fields of contacts.' },
+  { name: 'Email', description: 'One-shot emails, template emails and their statistics.' },
+  {
+    name: 'Credentials',
+    description: 'The company and permissions of an API key, and links that sign in to the console.',
+  },
+  { name: 'Legacy', description: 'Deprecated addresses; each names its replacement.' },
+  { name: 'Operator', description: 'Companies, API keys and connected numbers, for the operator of the service.' },
+]
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/**
+ * Collects the shapes of all routes that are registered afterwards into one OpenAPI document, with the requests that the
+ * service makes itself as `webhooks`.
+ */
+export async function describeApi(
+  app: FastifyInstance,
+  config: Pick<Config, 'baseUrl' | 'apiKeyPrefix'>,
+  webhooks: Record<string, object>,
+): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Parley',
+        version: '1',
+        description: guideTo(config.baseUrl, config.apiKeyPrefix),
+        contact: { name: 'API reference', url: `${config.baseUrl}/docs` },
+        license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+      },
+      servers: [{ url: config.baseUrl }],
+      webhooks,
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'http',
+            scheme: 'bearer',
+            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. It needs one of the permissions that an operation lists in \`x-permissions\`..`,
+          },
+          adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
+        },
+      },
+      tags: TAGS,
+    },
+    transform: ({ schema, url, route }) => {
+      const [method = 'GET'] = [route.method].flat()
+      const errors = errorsOf(method, url, route.config ?? {})
+      return { schema: { ...schema, ...accessOf(route.config ?? {}), 'x-errors': errors }, url }
+    },
+    transformObject: (document) =>
+      'openapiObject' in document ? completed(document.openapiObject) : document.swaggerObject,
+  })
+}
+
+const completed = <Document extends object>(document: Document): Document =>
+  Object.assign(document, completeDocument(JSON.parse(JSON.stringify(document))))
+
+const ANY_SERVER_KEY: readonly Permission[] = ['WhatsApp', 'Transactional']
+
+/** Which credential a route takes, and for an API key the permissions of which one suffices. */
+function accessOf({ surface = 'api-key', permissions = ANY_SERVER_KEY }: FastifyContextConfig) {
+  if (surface === 'api-key') return { security: [{ apiKey: [] }], 'x-permissions': permissions }
+  return { security: surface === 'operator' ? [{ adminToken: [] }] : [] }
+}
+
+export type ReferenceOptions = {
+  /** The API key that the page fills in; it is asked for once, at the first request of the page. */
+  findDemoToken?: () => Promise<string | undefined>
+  limits?: FileLimits
+}
+
+/**
+ * `/openapi.json`, and `/docs` to read it by: without a key, and without a request to another host. The
+ * files are made at the first request and served from memory.
+ */
+export function serveReference(app: FastifyInstance, { findDemoToken, limits }: ReferenceOptions = {}): void {
+  const send = createFileSender(limits)
+  const document = firstCall(() => toStaticFile(JSON_TYPE, Buffer.from(JSON.stringify(app.swagger()))))
+  const page = firstCall(async () => buildPage(await findDemoToken?.()))
+  const route = { config: { surface: 'public', waitsForOthers: true }, schema: { hide: true } } as const
+
+  app.get('/openapi.json', route, async (request, reply) => send(request, reply, await document(), REVALIDATE))
+  app.get('/docs', route, async (_request, reply) => reply.redirect('/docs/', 301))
+  app.get('/docs/', route, async (request, reply) => {
+    reply.header('content-security-policy', CONTENT_SECURITY_POLICY)
+    return send(request, reply, (await page()).page, REVALIDATE)
+  })
+  app.get<{ Querystring: { v?: unknown } }>('/docs/js/scalar.js', route, async (request, reply) => {
+    const { script } = await page()
+    // During an upgrade the page of one version may ask for the script of the other: that answer is not kept.
+    return send(request, reply, script, request.query.v === versionOf(script) ? IMMUTABLE : REVALIDATE)
+  })
+}
+
+/** Makes a value at the first call; a failure is tried again at the next. */
+function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined
+  return () => {
+    made ??= make().catch((error) => {
+      made = undefined
+      throw error
+    })
+    return made
+  }
+}
+
+function buildPage(demoToken: string | undefined): Promise<ReferencePage> {
+  return new Promise((resolve, reject) => {
+    new Worker(programFile('src/http/openapi/reference-page.ts'), { workerData: { demoToken } })
+      .once('message', resolve)
+      .once('error', reject)
+      .once('exit', () => reject(new Error('The thread that builds the API reference ended without a page')))
+  })
+}

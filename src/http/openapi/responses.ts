@@ -1,0 +1,198 @@
+import type { FastifyContextConfig } from 'fastify'
+import { errorExample } from './error-examples.ts'
+import { type ErrorKind, errorName, errorShape } from './errors.ts'
+
+export type Media = { schema?: unknown; example?: unknown; examples?: object }
+export type Response = { description: string; headers?: object; content?: Record<string, Media> }
+export type Ref = { $ref: string }
+export type Parameter = { name: string; in: string; schema?: unknown }
+/** An operation of the reference; `x-errors` lists the kinds of errors that it answers. */
+export type Operation = {
+  operationId?: string
+  tags?: string[]
+  security?: Record<string, unknown>[]
+  parameters?: (Parameter | Ref)[]
+  requestBody?: { description?: string; content: Record<string, Media> }
+  responses?: Record<string, Response | Ref>
+  deprecated?: boolean
+  'x-errors'?: ErrorKind[]
+}
+
+const DESCRIPTIONS: Record<number, string> = {
+  400: 'The request is malformed, incomplete, or combines fields that exclude each other.',
+  401: 'The credential is missing or invalid.',
+  403: 'The credential does not permit this request, or the request came over plain HTTP.',
+  404: 'The record does not exist, or belongs to another company.',
+  408: 'The body arrived too slowly.',
+  409: 'The request conflicts with an existing record, or with a running request that has the same Idempotency-Key.',
+  410: 'The address was removed.',
+  413: 'The body is too large.',
+  415: 'The body has a Content-Encoding.',
+  416: 'The range lies outside of the file.',
+  417: 'The request has an Expect header other than `100-continue`..',
+  422: 'A value is not allowed; `details` tells which, where there are any.',
+  429: 'Too many requests were made; the header Retry-After tells when to try again.',
+  500: 'The service failed, or the provider refused the message.',
+  503: 'The service is temporarily unavailable, or the outcome of the request is unknown.',
+}
+
+const integer = { type: 'integer', minimum: 0 }
+const HEADERS = {
+  'X-Request-Id': {
+    description: 'The id of the request, which the log of the service repeats. Every answer has it.',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': {
+    description:
+      'The number of requests that a window of 60 seconds admits. Every answer to a request with an API key has the three X-RateLimit headers.',
+    schema: integer,
+  },
+  'X-RateLimit-Remaining': { description: 'The number of requests left in the window.', schema: integer },
+  'X-RateLimit-Reset': { description: 'The time at which the window ends, in epoch seconds.', schema: integer },
+  'Retry-After': { description: 'The number of seconds after which a repetition makes sense.', schema: integer },
+  'Idempotent-Replayed': {
+    description: 'Present when this is the stored answer to an earlier request with the same Idempotency-Key.',
+    schema: { type: 'string', enum: ['true'] },
+  },
+  'WWW-Authenticate': { description: 'The scheme of the credential.', schema: { type: 'string', enum: ['Bearer'] } },
+}
+type HeaderName = keyof typeof HEADERS
+
+function componentOf(header: string): string {
+  return header.replace(/^X-/, '').replaceAll('-', '')
+}
+
+const COUNTED: HeaderName[] = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
+const HEADERS_OF_STATUS: Record<number, HeaderName[]> = {
+  401: ['WWW-Authenticate'],
+  429: [...COUNTED, 'Retry-After'],
+  // Every answer has it; the reference shows it where it is needed in a report.
+  500: ['X-Request-Id'],
+  503: ['X-Request-Id', 'Retry-After'],
+}
+
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'A text of the caller, such as a UUID. A repeated request with the same key takes effect once, and gets the first answer again for 48 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+}
+
+/** The parameters and headers of the reference that operations refer to. */
+export const COMMON_COMPONENTS = {
+  headers: Object.fromEntries(Object.entries(HEADERS).map(([name, header]) => [componentOf(name), header])),
+  parameters: { IdempotencyKey: IDEMPOTENCY_KEY },
+}
+
+/** A response is named after the kinds of errors in it, or, with more of them, after the first operation that answers it. */
+const MOST_KINDS_NAMED = 3
+
+/** Kinds that many operations answer: where an operation has kinds of its own, only those get an example. */
+const COMMON_KINDS: ReadonlySet<ErrorKind> = new Set([
+  'bad_request',
+  'not_found',
+  'message',
+  'idempotency_key_in_use',
+  'idempotency_key_reused',
+  'validation_error',
+  'service_unavailable',
+])
+
+/** The responses of errors, by the kinds in them. */
+export type SharedErrors = Map<string, { name: string; response: Response }>
+
+/**
+ * The kinds of errors that a route answers (decisions: Statuses): those of every route of its surface and method, and
+ * its own. Requests that break the rules of HTTP are answered before any route is chosen.
+ */
+export function errorsOf(method: string, url: string, config: FastifyContextConfig): ErrorKind[] {
+  const { surface = 'api-key', errors = [] } = config
+  const takesKey = surface === 'api-key' && method === 'POST'
+  const hasId = url.includes(':')
+  const kinds: (ErrorKind | false)[] = [
+    'bad_request',
+    surface === 'api-key' && 'text 401',
+    surface === 'operator' && 'unauthorized',
+    'forbidden',
+    // With LEGACY_HOST, each host name serves its own addresses alone.
+    surface !== 'health' && 'not_found',
+    hasId && (surface === 'api-key' || surface === 'operator') && 'message',
+    method !== 'GET' && 'request_timeout',
+    takesKey && 'idempotency_key_in_use',
+    method !== 'GET' && 'payload_too_large',
+    method !== 'GET' && 'unsupported_media_type',
+    // Also for a body that the route has no shape for.
+    method !== 'GET' && 'validation_error',
+    takesKey && 'idempotency_key_reused',
+    // An address that cannot be decoded counts against the client before any route is known.
+    'rate_limit_exceeded',
+    !errors.includes('text 500') && 'internal_error',
+    'service_unavailable',
+    ...errors,
+  ]
+  return [...new Set(kinds.filter((kind) => kind !== false))]
+}
+
+/** Adds the errors, headers and the Idempotency-Key of an operation; `shared` collects the responses that it refers to. */
+export function completeOperation(method: string, operation: Operation, shared: SharedErrors): void {
+  const { 'x-errors': kinds = [], ...rest } = operation
+  const isCounted = rest.security?.some((one) => 'apiKey' in one) ?? false
+  const takesKey = isCounted && method === 'post'
+  const headers: HeaderName[] = takesKey ? ['Idempotent-Replayed'] : []
+  const parameters = [
+    ...(rest.parameters ?? []),
+    ...(takesKey ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+  ]
+  const successes = Object.entries(rest.responses ?? {}).map(([status, response]): [string, Response | Ref] => [
+    status,
+    '$ref' in response ? response : withHeaders(response, { ...referToHeaders(headers), ...response.headers }),
+  ])
+  delete operation['x-errors']
+  if (parameters.length > 0) operation.parameters = parameters
+  operation.responses = {
+    ...Object.fromEntries(successes),
+    ...errorResponses(kinds, operation.operationId ?? '', shared),
+  }
+}
+
+const withHeaders = (response: Response, headers: object): Response =>
+  Object.keys(headers).length > 0 ? { ...response, headers } : response
+
+function errorResponses(
+  kinds: readonly ErrorKind[],
+  operationId: string,
+  shared: SharedErrors,
+): Record<string, Response | Ref> {
+  const byStatus = Map.groupBy(kinds, (kind) => errorExample(kind).status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, ofStatus]) => {
+      const kindNames = ofStatus.map(errorName).sort().join('Or')
+      const { name } = shared.get(kindNames) ?? { name: nameOf(kindNames, status, ofStatus.length, operationId) }
+      shared.set(kindNames, { name, response: errorResponse(status, ofStatus) })
+      return [status, { $ref: `#/components/responses/${name}` }]
+    }),
+  )
+}
+
+const nameOf = (kindNames: string, status: number, kinds: number, operationId: string): string =>
+  kinds > MOST_KINDS_NAMED ? `${operationId}${status}` : kindNames
+
+function errorResponse(status: number, kinds: readonly ErrorKind[]): Response {
+  const own = kinds.filter((kind) => !COMMON_KINDS.has(kind))
+  const [first, ...others] = own.length > 0 ? own : kinds.slice(0, 1)
+  const examples = [first, ...others].flatMap((kind) =>
+    kind ? [[errorName(kind), { value: errorExample(kind).body }]] : [],
+  )
+  const shown =
+    first && others.length === 0 ? { example: errorExample(first).body } : { examples: Object.fromEntries(examples) }
+  const response = {
+    description: DESCRIPTIONS[status] ?? 'The request was refused.',
+    content: { 'application/json': { schema: errorShape(kinds), ...shown } },
+  }
+  return withHeaders(response, referToHeaders(HEADERS_OF_STATUS[status] ?? []))
+}
+
+const referToHeaders = (names: readonly HeaderName[]): Record<string, Ref> =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${componentOf(name)}` }]))

@@ -1,0 +1,58 @@
+import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
+import type { FastifyRequest } from 'fastify'
+import { type Config, isLoopbackHost } from '../../config.ts'
+import { isForwarded, isLoopback, type TrustedProxies } from '../admission/client-address.ts'
+
+type Peer = { isTrusted: boolean; isLoopback: boolean }
+
+/**
+ * Whether a request came over HTTPS, or may do without (decisions: HTTPS): by this server's own TLS, by a trusted
+ * proxy that says so, or, with PLAIN_HTTP=loopback, from this machine and through no proxy at all.
+ */
+export function createHttpsRule(
+  config: Pick<Config, 'tls' | 'plainHttp'>,
+  isTrusted: TrustedProxies,
+): (request: FastifyRequest) => boolean {
+  const peerOf = rememberPeers(isTrusted)
+  return ({ raw }) => {
+    if (config.tls !== undefined || raw.socket instanceof TLSSocket) return true
+    const peer = peerOf(raw.socket)
+    if (peer.isTrusted && saysHttps(raw.headers['x-forwarded-proto'])) return true
+    return config.plainHttp === 'loopback' && peer.isLoopback && !isForwarded(raw.headers)
+  }
+}
+
+/** A sentence with the remedy when the settings let no request in; undefined when they do. */
+export function adviceOnHttps(
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'role' | 'host' | 'baseUrl'>,
+): string | undefined {
+  const { tls, plainHttp, trustProxy, role, host, baseUrl } = config
+  if (tls !== undefined || plainHttp !== 'reject' || trustProxy.length > 0 || role === 'worker') return undefined
+  const cause = !isLoopbackHost(host)
+    ? `HOST=${host} takes requests over plain HTTP from other machines`
+    : baseUrl.toLowerCase().startsWith('https:')
+      ? 'BASE_URL is https, and neither a certificate nor a proxy is set'
+      : 'PLAIN_HTTP=reject is set without a certificate or a proxy'
+  return `Every request gets 403 (HTTPS is required): ${cause}. Set TRUST_PROXY to the address of your proxy, which sends X-Forwarded-Proto: https, or TLS_CERT_FILE and TLS_KEY_FILE`
+}
+
+/** The peer of a connection never changes. */
+function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
+  const peers = new WeakMap<Socket, Peer>()
+  return (socket) => {
+    const known = peers.get(socket)
+    if (known !== undefined) return known
+    const { remoteAddress } = socket
+    const peer = { isTrusted: isTrusted(remoteAddress), isLoopback: isLoopback(remoteAddress) }
+    peers.set(socket, peer)
+    return peer
+  }
+}
+
+/** Every proxy on the way must have been reached over HTTPS: one plain hop has shown the key to the network. */
+const saysHttps = (header: string | string[] | undefined): boolean =>
+  header !== undefined &&
+  String(header)
+    .split(',')
+    .every((scheme) => scheme.trim().toLowerCase() === 'https')

@@ -1,0 +1,88 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../../config.ts'
+import type { Pool } from '../../db/connect.ts'
+import { forbidden, serviceUnavailable, unauthorized } from '../../errors.ts'
+import type { Metrics } from '../../metrics.ts'
+import { VERSION } from '../../version.ts'
+import { createTokenCheck } from '../admission/authenticate.ts'
+import { isForwarded, isNearby } from '../admission/client-address.ts'
+import { isUnrebindableHost } from '../rules/host-rule.ts'
+import type { Stopping } from './stopping.ts'
+
+const DATABASE_DEADLINE_MS = 1_000
+
+const config = { surface: 'health' } as const
+const schema = { hide: true }
+
+type HealthDeps = {
+  config: Pick<Config, 'metricsToken' | 'baseUrl'>
+  db: Pool
+  metrics: Pick<Metrics, 'registry'>
+  /** Reads the metrics of all processes that answer on the port; absent: this process is the only one. */
+  readMetrics?: (() => Promise<string>) | undefined
+  /** Faults of mail servers do not make a process unready: they are shown for the operator. */
+  mailHealth: { details(): object }
+  /** A process that stops is not ready: proxies use others. */
+  stopping?: Stopping
+}
+
+/**
+ * `/healthz`: the process lives, and its version. `/readyz`: the database answers within a second, with details for those
+ * who may read the metrics. `/metrics`: for Prometheus (decisions: Starting).
+ */
+export function healthRoutes(deps: HealthDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get('/healthz', { config, schema }, async () => ({ status: 'ok', version: VERSION }))
+
+    const isReader = createReaderCheck(deps.config)
+
+    app.get('/readyz', { config, schema }, async (request) => {
+      if (deps.stopping?.isStopping) throw serviceUnavailable('The process is stopping')
+      if (!(await answersBeforeDeadline(deps.db))) throw serviceUnavailable('The database does not answer')
+      const details = { mail: deps.mailHealth.details() }
+      return { status: 'ok', ...(isReader(request) && { details }) }
+    })
+
+    app.get('/metrics', { config, schema }, async (request, reply) => {
+      if (!isReader(request)) throw deps.config.metricsToken === undefined ? notNearby() : unauthorized()
+      reply.type(deps.metrics.registry.contentType)
+      return await (deps.readMetrics?.() ?? deps.metrics.registry.metrics())
+    })
+  }
+}
+
+/**
+ * With a token it is required from everyone. Without one only this machine and private networks read the metrics, under a
+ * host name that no page of another site can have.
+ */
+function createReaderCheck({
+  metricsToken,
+  baseUrl,
+}: Pick<Config, 'metricsToken' | 'baseUrl'>): (request: FastifyRequest) => boolean {
+  const hasToken = createTokenCheck(metricsToken)
+  const own = new URL(baseUrl)
+  return ({ raw: { headers, socket } }) => {
+    if (metricsToken !== undefined) return hasToken(headers.authorization)
+    return isNearby(socket.remoteAddress) && !isForwarded(headers) && isUnrebindableHost(own, headers.host ?? '')
+  }
+}
+
+const notNearby = () =>
+  forbidden(
+    '/metrics is read from this machine or a private network without a proxy, under an IP address, localhost or the host of BASE_URL, or with METRICS_TOKEN',
+  )
+
+async function answersBeforeDeadline(db: Pool): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const deadline = setTimeout(() => resolve(false), DATABASE_DEADLINE_MS)
+  db`select 1`.then(
+    () => resolve(true),
+    () => resolve(false),
+  )
+  try {
+    return await promise
+  } finally {
+    clearTimeout(deadline)
+  }
+}

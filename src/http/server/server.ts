@@ -1,0 +1,185 @@
+import { readFile } from 'node:fs/promises'
+import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { createSecureContext } from 'node:tls'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify'
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import type { Pool } from '../../db/connect.ts'
+import type { RequireOpen } from '../../db/fair-pool.ts'
+import { badRequest, notFound } from '../../errors.ts'
+import { newRequestId } from '../../ids.ts'
+import type { Metrics } from '../../metrics.ts'
+import { codeOf, messageOf, StartError } from '../../start-error.ts'
+import type { Tracing } from '../../tracing.ts'
+import { actForCompanies } from '../admission/act-for-company.ts'
+import { createAdmission } from '../admission/admit.ts'
+import type { ApiKeys } from '../admission/authenticate.ts'
+import { clientAddress, trustedProxies } from '../admission/client-address.ts'
+import { unprefixedAddress } from '../admission/console-address.ts'
+import type { Sessions } from '../admission/console-session.ts'
+import type { RequestLimiter } from '../admission/rate-limit.ts'
+import { createReadmission } from '../admission/readmission.ts'
+import { countBodies } from '../body/body-budget.ts'
+import { readJsonBodies } from '../body/json-body.ts'
+import { boundHandlers, withTimeout } from '../errors/database-timeout.ts'
+import { answerErrors } from '../errors/error-reply.ts'
+import { readableAddress } from '../errors/unreadable-address.ts'
+import { createValidatorCompiler } from '../errors/validate.ts'
+import { keepIdempotencyKeys } from '../idempotency/idempotency.ts'
+import type { AddressRule } from '../rules/address-rule.ts'
+import { boundConnections } from './connection-limit.ts'
+import { checkContentEncoding, checkProtocol } from './request-head.ts'
+import { recordRequests } from './request-log.ts'
+import type { Stopping } from './stopping.ts'
+import { traceRequests } from './trace-requests.ts'
+
+export type ServerDeps = {
+  config: Pick<Config, 'tls' | 'plainHttp' | 'trustProxy' | 'adminToken' | 'baseUrl' | 'sandbox'>
+  /** Shared fairly among companies. */
+  db: Pool
+  /** The pool itself. */
+  pool: Pool
+  log: Logger
+  metrics: Metrics
+  apiKeys: ApiKeys
+  limiter: RequestLimiter
+  /** Absent: the console is off. */
+  sessions?: Sessions | undefined
+  refuseAddress?: AddressRule
+  /** Refuses work of companies that are closed, also after their requests were admitted. */
+  requireOpen?: RequireOpen
+  stopping?: Stopping
+  tracing?: Tracing
+  /** Connections of clients at most; absent: as many as the limit of open files admits. */
+  maxConnections?: number
+}
+
+export const DEFAULT_BODY_LIMIT = 1024 * 1024
+
+// A client gets this long for its whole request, and a connection for the pauses in it; no answer takes longer than
+// a send that waits for its slot and for the provider.
+const HEADERS_TIMEOUT_MS = 15_000
+const REQUEST_TIMEOUT_MS = 60_000
+const CONNECTION_TIMEOUT_MS = 75_000
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+
+/**
+ * The HTTP server that every route is registered on: request ids, HTTPS rule, CORS, keys, counting, reading and checking
+ * of bodies, Idempotency-Key, errors, log. Routes are the API-key surface's unless their config says otherwise.
+ */
+export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const loggerInstance: FastifyBaseLogger = deps.log
+  const { requireOpen = () => undefined } = deps
+  const app = Fastify({
+    loggerInstance,
+    // One line of our own stands for the server's two; lines name their request themselves, few requests have another.
+    logController: new LogController({ disableRequestLogging: true }),
+    childLoggerFactory: (logger) => logger,
+    genReqId: newRequestId,
+    requestIdHeader: false,
+    bodyLimit: DEFAULT_BODY_LIMIT,
+    // Requests that arrive on open connections while the server closes are still answered.
+    return503OnClosing: false,
+    rewriteUrl: deps.sessions ? (raw) => unprefixedAddress(raw, readableAddress(raw)) : readableAddress,
+    routerOptions: { maxParamLength: 16_384 },
+    serverFactory: await serverFactory(deps.config),
+    clientErrorHandler: refuseUnreadable,
+  })
+  boundConnections(app.server, deps)
+  app.setValidatorCompiler(createValidatorCompiler())
+  app.decorateRequest('caller')
+  app.decorateRequest('session', null)
+  app.decorate('isStillAdmitted', createReadmission({ ...deps, keys: deps.apiKeys, requireOpen }))
+  readJsonBodies(app)
+  answerErrors(app)
+
+  const admit = createAdmission({ ...deps, keys: deps.apiKeys })
+  // Hooks of every request call back: a promise each would cost more than most of them do.
+  app.addHook('onRequest', (_request, reply, done) => {
+    if (deps.stopping?.isStopping) reply.header('connection', 'close')
+    const closing = deps.stopping?.closing
+    if (closing) closing.then(() => done())
+    else done()
+  })
+  app.addHook('onRequest', (request, reply, done) => {
+    reply.header('x-request-id', request.id)
+    checkProtocol(request.raw)
+    const admitted = admit(request, reply)
+    return admitted ? withTimeout(admitted) : done()
+  })
+  app.addHook('onRequest', (request, _reply, done) => {
+    checkContentEncoding(request.raw)
+    done()
+  })
+  const isTrusted = trustedProxies(deps.config.trustProxy)
+  countBodies(app, { addressOf: ({ raw }) => clientAddress(raw, isTrusted) })
+  keepIdempotencyKeys(app, deps)
+  actForCompanies(app, requireOpen)
+  boundHandlers(app, deps.db)
+  recordRequests(app, deps.metrics)
+  if (deps.tracing) traceRequests(app, deps.tracing)
+  app.setNotFoundHandler(() => {
+    throw notFound()
+  })
+  app.addHook('onClose', () => deps.limiter.close())
+  return app
+}
+
+/** HTTPS itself when it has a certificate; every timeout is said, none is left to the platform. */
+async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {
+  const timeouts = {
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionsCheckingInterval: 5_000,
+    // Refused with a body of our own.
+    requireHostHeader: false,
+  }
+  const certificate = tls && (await readCertificate(tls))
+  return (handler) => {
+    const server = certificate
+      ? createHttpsServer({ ...timeouts, ...certificate, handshakeTimeout: HEADERS_TIMEOUT_MS }, handler)
+      : createHttpServer(timeouts, handler)
+    return server.setTimeout(CONNECTION_TIMEOUT_MS).on('checkExpectation', handler)
+  }
+}
+
+/** @throws StartError when a file cannot be read, or the two do not belong together */
+async function readCertificate({ certFile, keyFile }: NonNullable<Config['tls']>) {
+  const read = (name: string, path: string) =>
+    readFile(path).catch((error) => {
+      throw new StartError(`${name}=${path} can't be read (${codeOf(error)}): correct its path or its rights`, error)
+    })
+  const certificate = { cert: await read('TLS_CERT_FILE', certFile), key: await read('TLS_KEY_FILE', keyFile) }
+  try {
+    createSecureContext(certificate)
+  } catch (error) {
+    throw new StartError(
+      `TLS_CERT_FILE and TLS_KEY_FILE can't be used (${messageOf(error)}): both have to be PEM, and the key has to be the certificate's`,
+      error,
+    )
+  }
+  return certificate
+}
+
+/** Bytes that cannot be parsed as HTTP are refused on the socket, in the shape of every other refusal. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const body = JSON.stringify(badRequest('The request is not valid HTTP').body)
+  socket.end(
+    [
+      'HTTP/1.1 400 Bad Request',
+      `X-Request-Id: ${newRequestId()}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+}

@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { connect as connectSocket, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import type { FastifyInstance } from 'fastify'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createTestApi } from '../../../test/api.ts'
+import { createCertificate } from '../../../test/certificate.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { eventually } from '../../../test/service.ts'
+import { createTestFolder } from '../../../test/temporary-folder.ts'
+import type { Config } from '../../config.ts'
+import { createFileSender, type FileLimits, toStaticFile } from './static-file.ts'
+
+const { db } = await createTestDatabase()
+const text = 'All work and no play. '.repeat(20_000)
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function open(content: Uint8Array, { limits, config = {} }: { limits?: FileLimits; config?: Partial<Config> }) {
+  const file = await toStaticFile('text/plain; charset=utf-8', content)
+  const send = createFileSender(limits)
+  let asked = 0
+  const { app } = await createTestApi({
+    db,
+    config,
+    routes: (app) => {
+      const open = { surface: 'public' } as const
+      app.get('/file', { config: open }, (request, reply) => {
+        asked += 1
+        return send(request, reply, file, 'no-cache')
+      })
+      app.get('/small', { config: open }, async () => ({ ok: true }))
+    },
+  })
+  closing.push(() => app.close())
+  return { app, asked: () => asked }
+}
+
+describe('a static file', () => {
+  test('is sent in the encoding that the client prefers', async () => {
+    const { app } = await open(Buffer.from(text), {})
+    const read = async (accepted?: string) => {
+      const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
+      const reply = await app.inject({ url: '/file', headers })
+      expect(reply.headers).toMatchObject({
+        vary: 'Accept-Encoding',
+        'content-length': String(reply.rawPayload.length),
+        'content-type': 'text/plain; charset=utf-8',
+      })
+      return { encoding: reply.headers['content-encoding'], bytes: reply.rawPayload }
+    }
+    const brotli = await read('gzip, deflate, br')
+    expect([brotli.encoding, brotliDecompressSync(brotli.bytes).toString()]).toEqual(['br', text])
+    const gzip = await read('br;q=0, gzip')
+    expect([gzip.encoding, gunzipSync(gzip.bytes).toString()]).toEqual(['gzip', text])
+    for (const accepted of [undefined, '', 'identity', 'compress', 'gzip;q=0']) {
+      const { encoding, bytes } = await read(accepted)
+      expect([accepted, encoding, bytes.toString() === text]).toEqual([accepted, undefined, true])
+    }
+  })
+
+  test('is answered 304 to a client that has it, each encoding by an ETag of its own', async () => {
+    const { app } = await open(Buffer.from(text), {})
+    const etagOf = async (accepted: string) =>
+      String((await app.inject({ url: '/file', headers: { 'accept-encoding': accepted } })).headers.etag)
+    const [brotli, gzip] = [await etagOf('br'), await etagOf('gzip')]
+    expect(brotli).toMatch(/^"[^"]+"$/)
+    expect(brotli).not.toBe(gzip)
+    const statusFor = async (known: string) => {
+      const headers = { 'accept-encoding': 'br', 'if-none-match': known }
+      const reply = await app.inject({ url: '/file', headers })
+      return [reply.statusCode, reply.rawPayload.length > 0, reply.headers.etag]
+    }
+    for (const known of [brotli, `W/${brotli}`, `"other", ${brotli}`, '*']) {
+      expect(await statusFor(known)).toEqual([304, false, brotli])
+    }
+    expect(await statusFor(gzip)).toEqual([200, true, brotli])
+  })
+
+  test('is described to HEAD without its content', async () => {
+    const { app } = await open(Buffer.from(text), {})
+    const reply = await app.inject({ method: 'HEAD', url: '/file' })
+    expect([reply.statusCode, reply.headers['content-length'], reply.rawPayload.length]).toEqual([
+      200,
+      String(text.length),
+      0,
+    ])
+  })
+})
+
+describe.each(['http', 'https'] as const)('300 sockets over %s that ask for 8 MB and never read', (scheme) => {
+  test('hold little memory, are closed at the deadline, and delay no other request', async () => {
+    // A busy machine needs a later deadline to connect all of them before it.
+    for (const readDeadlineMs of [4_000, 16_000, 64_000]) {
+      const { app, asked, areInTime } = await occupy(scheme, readDeadlineMs)
+      for (let call = 0; call < 20; call += 1) {
+        expect((await app.inject({ url: '/small' })).statusCode).toBe(200)
+      }
+      const refused = await app.inject({ url: '/file' })
+      if (!areInTime()) continue
+      expect(asked()).toBe(301)
+      expect([refused.statusCode, refused.json().error.code]).toEqual([503, 'service_unavailable'])
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+      // The 100 that were admitted are closed; the others have their refusal.
+      await eventually(async () => (await connectionsOf(app)) <= 200, 120_000)
+      expect((await app.inject({ url: '/file' })).statusCode).toBe(200)
+      return
+    }
+    throw new Error('No deadline was late enough')
+  }, 600_000)
+})
+
+/** 300 sockets ask for a large file of an app that answers 100 at once. */
+async function occupy(scheme: 'http' | 'https', readDeadlineMs: number) {
+  const limits = { maxAnswers: 100, readDeadlineMs }
+  const config = scheme === 'https' ? await withTls() : {}
+  const { app, asked } = await open(randomBytes(8 * 1024 * 1024), { limits, config })
+  const { port } = new URL(await app.listen({ port: 0, host: '127.0.0.1' }))
+  const rss = process.memoryUsage().rss
+  const startedAt = performance.now()
+  await Promise.all(Array.from({ length: 300 }, () => askAndNeverRead(scheme, Number(port))))
+  await eventually(async () => asked() === 300, 120_000)
+  expect(process.memoryUsage().rss - rss).toBeLessThan(150 * 1024 * 1024)
+  return { app, asked, areInTime: () => performance.now() - startedAt < readDeadlineMs }
+}
+
+const connectionsOf = (app: FastifyInstance): Promise<number> =>
+  new Promise((resolve, reject) =>
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+  )
+
+async function withTls(): Promise<Partial<Config>> {
+  const folder = await createTestFolder()
+  const { cert, key } = createCertificate()
+  const tls = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
+  await Promise.all([writeFile(tls.certFile, cert), writeFile(tls.keyFile, key)])
+  return { tls }
+}
+
+/** A connection that has sent its request and is paused: the kernel's buffers fill up, then the server's. */
+function askAndNeverRead(scheme: 'http' | 'https', port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const at = { port, host: '127.0.0.1' }
+    const socket: Socket = scheme === 'https' ? connectTls({ ...at, rejectUnauthorized: false }) : connectSocket(at)
+    closing.push(() => socket.destroy())
+    socket.on('error', () => socket.destroy())
+    socket.once('error', reject)
+    socket.once(scheme === 'https' ? 'secureConnect' : 'connect', () => {
+      socket.pause().write('GET /file HTTP/1.1\r\nHost: a\r\n\r\n', () => resolve(socket))
+    })
+  })
+}

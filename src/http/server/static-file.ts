@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
+import { negotiate } from '@fastify/accept-negotiator'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { serviceUnavailable } from '../../errors.ts'
+import { codeOf } from '../../start-error.ts'
+
+const ENCODINGS = ['br', 'gzip', 'identity'] as const
+type Encoding = (typeof ENCODINGS)[number]
+
+/** A file that is served from memory, in the encodings that it was made in. */
+export type StaticFile = {
+  readonly contentType: string
+  /** SHA-256 of the uncompressed content, in hexadecimal. */
+  readonly digest: string
+  readonly bodies: Readonly<Partial<Record<Encoding, Uint8Array>> & { identity: Uint8Array }>
+}
+
+export type FileLimits = {
+  /** Answers under way at the same time; further requests are refused with 503. */
+  readonly maxAnswers: number
+  /** The time that a client has to read one answer; then the connection is closed. */
+  readonly readDeadlineMs: number
+}
+
+/** Browsers ask each time whether their copy is current. */
+export const REVALIDATE = 'no-cache'
+/** Browsers keep it for a year without asking. */
+export const IMMUTABLE = 'public, max-age=31536000, immutable'
+
+const LIMITS: FileLimits = { maxAnswers: 64, readDeadlineMs: 60_000 }
+const RETRY_AFTER_SECONDS = 10
+/** Bytes that a connection that does not read may hold in memory: under TLS a chunk is copied when it is encrypted. */
+const CHUNK_BYTES = 64 * 1024
+/** Level 5 takes 0.2 s for 4.3 MB and saves 75 %; level 9 takes 0.8 s and saves 76 %. */
+const BROTLI_QUALITY = 5
+
+/** Names the content in the URL of a file that browsers may keep for ever. */
+export const versionOf = (file: StaticFile): string => file.digest.slice(0, 16)
+
+/** Compresses the content with brotli and gzip. */
+export async function toStaticFile(contentType: string, content: Uint8Array): Promise<StaticFile> {
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } }
+  const [br, gzipped] = await Promise.all([promisify(brotliCompress)(content, quality), promisify(gzip)(content)])
+  return { contentType, digest: digestOf(content), bodies: { br, gzip: gzipped, identity: content } }
+}
+
+/** Reads a file and its compressed copies, which the build writes beside it; undefined when there is no such file. */
+export async function readStaticFile(contentType: string, path: string): Promise<StaticFile | undefined> {
+  const [content, br, gzipped] = await Promise.all(['', '.br', '.gz'].map((suffix) => readIfThere(path + suffix)))
+  if (content === undefined) return undefined
+  const bodies = { identity: content, ...(br && { br }), ...(gzipped && { gzip: gzipped }) }
+  return { contentType, digest: digestOf(content), bodies }
+}
+
+const digestOf = (content: Uint8Array): string => createHash('sha256').update(content).digest('hex')
+
+const readIfThere = (path: string): Promise<Buffer | undefined> =>
+  readFile(path).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return undefined
+    throw error
+  })
+
+/**
+ * Serves static files: the encoding that the client prefers, 304 for a known ETag, 503 with Retry-After when too many
+ * answers are under way. Content is written as fast as the client reads and no longer than the deadline.
+ */
+export function createFileSender(limits: FileLimits = LIMITS) {
+  const limitAnswers = createAnswerLimit(limits)
+
+  return (request: FastifyRequest, reply: FastifyReply, file: StaticFile, cacheControl: string): FastifyReply => {
+    const encoding = preferredEncoding(request, file)
+    const etag = `"${file.digest.slice(0, 32)}-${encoding}"`
+    reply.headers({ etag, 'cache-control': cacheControl, vary: 'Accept-Encoding', 'x-content-type-options': 'nosniff' })
+    if (isKnown(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    limitAnswers(request, reply)
+    const body = file.bodies[encoding] ?? file.bodies.identity
+    if (encoding !== 'identity') reply.header('content-encoding', encoding)
+    return reply
+      .header('content-length', String(body.length))
+      .type(file.contentType)
+      .send(Readable.from(chunksOf(body), { objectMode: false, highWaterMark: CHUNK_BYTES }))
+  }
+}
+
+/** Admits an answer with a file: 503 with Retry-After beyond the limit; a client that reads too slowly is cut off. */
+function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) {
+  let answers = 0
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    if (answers >= maxAnswers) throw serviceUnavailable('Too many files are being read', RETRY_AFTER_SECONDS)
+    answers += 1
+    const deadline = setTimeout(() => request.raw.socket.destroy(), readDeadlineMs)
+    reply.raw.once('close', () => {
+      answers -= 1
+      clearTimeout(deadline)
+    })
+  }
+}
+
+function preferredEncoding({ headers }: FastifyRequest, { bodies }: StaticFile): Encoding {
+  const made = ENCODINGS.filter((encoding) => bodies[encoding] !== undefined)
+  return negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), made) ?? 'identity'
+}
+
+/** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false
+  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
+
+function* chunksOf(body: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES)
+}

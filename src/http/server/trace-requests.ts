@@ -1,0 +1,25 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { SpanName, Tracing } from '../../tracing.ts'
+
+/** The operations that are traced. */
+const SPANS: Partial<Record<string, SpanName>> = {
+  sendWhatsAppMessage: 'send',
+  receiveProviderEvents: 'ingest',
+  receiveProviderEventsWithSecret: 'ingest',
+}
+
+/** Runs the handlers of some operations as spans, which continue the caller's `traceparent`. Call it before the routes. */
+export function traceRequests(app: FastifyInstance, tracing: Tracing): void {
+  app.addHook('onRoute', (route) => {
+    const name = SPANS[route.schema?.operationId ?? '']
+    const { handler } = route
+    if (name === undefined) return
+    route.handler = async function traced(request: FastifyRequest, reply: FastifyReply) {
+      const { traceparent } = request.headers
+      const parent = typeof traceparent === 'string' ? traceparent : undefined
+      const values = { 'parley.request_id': request.id, 'parley.company_id': request.caller?.companyId ?? 0 }
+      return tracing.span(name, { values, parent }, async () => handler.call(app, request, reply))
+    }
+  })
+  app.addHook('onClose', () => tracing.stop())
+}
