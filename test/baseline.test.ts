@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Pool } from '../src/db/connect.ts'
-import { migrate } from '../src/db/migrate.ts'
-import { describeSchema } from '../src/db/schema-store.ts'
+import { migrate } from '../src/db/migration/migrate.ts'
+import { describeSchema } from '../src/db/migration/schema-store.ts'
 import {
   digestOf,
   fillTables,

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Db, Pool } from '../src/db/connect.ts'
-import type { SchemaSource } from '../src/db/migrate.ts'
+import type { SchemaSource } from '../src/db/migration/migrate.ts'
 
 /**
  * Every released version: its last migration, and the SHA-256 of all its migrations, which are never edited. The folder

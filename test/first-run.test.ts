@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import outboundSchema from '../sandbox/outbound-message.schema.json' with { type: 'json' }
 import { connect } from '../src/db/connect.ts'
-import { joinEmbedded } from '../src/db/embedded.ts'
+import { joinEmbedded } from '../src/db/embedded/start.ts'
 import { dataFolder, type ParleyProcess, processesOn, readyFolder, runParley, until } from './parley-process.ts'
 
 const hasScript = spawnSync('script', ['--version']).status === 0

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect, type TestContext, test, vi } from 'vitest'
 import type { Pool } from '../src/db/connect.ts'
-import { endStuckSessions } from '../src/db/stuck-session-store.ts'
+import { endStuckSessions } from '../src/db/pool/stuck-session-store.ts'
 import { acceptBodies } from '../src/inbound/ingest/accept.ts'
 import { UNPROVEN } from '../src/inbound/ingest/signature.ts'
 import { eventReader } from '../src/wiring/adapters.ts'

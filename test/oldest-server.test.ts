@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { connect } from '../src/db/connect.ts'
-import { migrate } from '../src/db/migrate.ts'
+import { migrate } from '../src/db/migration/migrate.ts'
 import { makeDeliveryDays } from '../src/webhooks/delivery-day-store.ts'
 import { fillTables } from './baseline.ts'
 

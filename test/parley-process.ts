@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
-import { isDatabaseDown } from '../src/db/failure.ts'
+import { isDatabaseDown } from '../src/db/pool/failure.ts'
 import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { expect, inject, test } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { connect } from '../src/db/connect.ts'
-import { joinEmbedded } from '../src/db/embedded.ts'
+import { joinEmbedded } from '../src/db/embedded/start.ts'
 import { createCipher } from '../src/secrets/secrets.ts'
 import { createTestDatabase } from './database.ts'
 import {

@@ -7,7 +7,7 @@ test.each([
   ['src/contacts/contact-routes.test.ts', "import { createTestDatabase } from '../../test/database.ts'", 'database'],
   ['test/legacy.test.ts', '', 'database'],
   ['test/send-crash.test.ts', "import { startParley } from './parley-process.ts'", 'process'],
-  ['src/db/embedded.test.ts', "import { spawn } from 'node:child_process'", 'process'],
+  ['src/db/embedded/start.test.ts', "import { spawn } from 'node:child_process'", 'process'],
   ['client/test/browser.test.ts', "import { chromium } from 'playwright-core'", 'process'],
 ])('%s with %s is in %s', (file, text, project) => {
   expect(projectOf(file, text)).toBe(project)

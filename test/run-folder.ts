@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { FolderInUse, lockDataFolder, openDataFolder } from '../src/db/embedded-folder.ts'
+import { FolderInUse, lockDataFolder, openDataFolder } from '../src/db/embedded/folder.ts'
 import { cleanRun, RUN_VARIABLE } from './clean-run.ts'
 import { IN_MEMORY, roomyFolder } from './temporary-folder.ts'
 

@@ -1,5 +1,5 @@
 import { connect } from '../src/db/connect.ts'
-import { migrate } from '../src/db/migrate.ts'
+import { migrate } from '../src/db/migration/migrate.ts'
 
 /** Migrates the database at the first argument, in a process of its own, and tells its parent what it applied. */
 const [url = '', folder] = process.argv.slice(2)

@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { readSqlObjects } from '../src/db/sql-object.ts'
+import { readSqlObjects } from '../src/db/migration/sql-object.ts'
 
 const SOURCES = fileURLToPath(new URL('../src/', import.meta.url))
 const objects = await readSqlObjects(SOURCES)

@@ -1,5 +1,5 @@
 import { monotonicMs } from '../clock.ts'
-import { isContention, isDataError, isLockTimeout } from '../db/failure.ts'
+import { isContention, isDataError, isLockTimeout } from '../db/pool/failure.ts'
 import { overloaded } from '../errors.ts'
 import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
 import { createTimer } from './timer.ts'

@@ -1,6 +1,6 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import type { RequireOpen } from '../db/fair-pool.ts'
+import type { RequireOpen } from '../db/pool/fair-pool.ts'
 import { companyMoving } from '../errors.ts'
 import { findClosedCompanies } from './closed-company-store.ts'
 

@@ -5,7 +5,7 @@ import { type Cut, startCutProxy } from '../../test/cut-proxy.ts'
 import { createTestDatabase } from '../../test/database.ts'
 import { until } from '../../test/parley-process.ts'
 import { type ConnectOptions, connect, type Db, type Pool } from './connect.ts'
-import { isDatabaseDown } from './failure.ts'
+import { isDatabaseDown } from './pool/failure.ts'
 
 // The expectations of the service for its connections (docs/decisions/0014-pg-below-a-pool-of-our-own.md). An error that is thrown outside
 // of every statement fails the run by itself.

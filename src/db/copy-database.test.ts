@@ -6,8 +6,8 @@ import { holdOpen, untilBlocked } from '../../test/held-locks.ts'
 import { createRoles } from '../../test/roles.ts'
 import { connect } from './connect.ts'
 import { copyDatabase } from './copy-database.ts'
-import { isDatabaseDown } from './failure.ts'
-import { migrate } from './migrate.ts'
+import { migrate } from './migration/migrate.ts'
+import { isDatabaseDown } from './pool/failure.ts'
 
 /** The database of an owner who is no superuser, as deploy/roles.sql creates it, with the tables and nothing in them. */
 async function emptyTarget() {

@@ -8,8 +8,8 @@ import { temporaryFolder } from '../../test/temporary-folder.ts'
 import { StartError } from '../start-error.ts'
 import { connect } from './connect.ts'
 import { openDatabase, openPool } from './database.ts'
-import { startEmbedded } from './embedded.ts'
-import { migrate } from './migrate.ts'
+import { startEmbedded } from './embedded/start.ts'
+import { migrate } from './migration/migrate.ts'
 
 const TIMEOUT = 300_000
 let primary: number

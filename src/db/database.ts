@@ -1,6 +1,6 @@
 import { codeOf, messageOf, StartError } from '../start-error.ts'
 import { type ConnectOptions, connect, type Pool } from './connect.ts'
-import { joinEmbedded, startEmbedded } from './embedded.ts'
+import { joinEmbedded, startEmbedded } from './embedded/start.ts'
 
 export type Database = {
   url: string

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createRoles } from '../../test/roles.ts'
 import { connect } from './connect.ts'
-import { checkSchema, migrate } from './migrate.ts'
+import { checkSchema, migrate } from './migration/migrate.ts'
 import { explainRefusal } from './start-refusal.ts'
 
 function open(url: string) {

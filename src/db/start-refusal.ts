@@ -1,5 +1,5 @@
 import { messageOf, StartError } from '../start-error.ts'
-import { sqlState } from './failure.ts'
+import { sqlState } from './pool/failure.ts'
 
 /**
  * What a database that answers refuses to a start, a migration or a command, as one sentence with its remedy; undefined for

@@ -4,8 +4,8 @@ import { dataFolder } from '../../test/parley-process.ts'
 import { createRoles } from '../../test/roles.ts'
 import { createCompany, createSender } from '../../test/world.ts'
 import { connect, type Pool } from './connect.ts'
-import { startEmbedded } from './embedded.ts'
-import { migrate } from './migrate.ts'
+import { startEmbedded } from './embedded/start.ts'
+import { migrate } from './migration/migrate.ts'
 import { analyzeGrownTables } from './statistics-store.ts'
 
 const ROWS = 20_000

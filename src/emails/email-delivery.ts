@@ -1,7 +1,7 @@
 import { createBatcher } from '../batching/batch.ts'
 import type { Clock } from '../clock.ts'
 import type { Pool } from '../db/connect.ts'
-import { retryUntilAvailable } from '../db/retry-until-available.ts'
+import { retryUntilAvailable } from '../db/pool/retry-until-available.ts'
 import { done, type Job, type Outcome, retryAfter } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'
 import type { Mail, Mailer, MailOutcome } from '../mailers/mailer.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from '../db/connect.ts'
-import { onBehalfOf } from '../db/fair-pool.ts'
+import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import type { MailReport } from '../mailers/mail-reports.ts'
 import type { RecordChange, RecordEvents } from '../record-change.ts'
 import { emailKey } from '../text/email-address.ts'

@@ -6,7 +6,7 @@ import { createCompany, createSender, messageFrom, messageTo, NO_CONSEQUENCES, r
 import { fixedClock } from '../clock.ts'
 import { lockCustomers } from '../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../db/connect.ts'
-import { isLockTimeout } from '../db/failure.ts'
+import { isLockTimeout } from '../db/pool/failure.ts'
 import { releaseKey, reserveKey } from '../http/idempotency/idempotency-store.ts'
 import { recordAnswers } from '../inbound/handling/record-answers.ts'
 import { NO_EVENTS } from '../record-change.ts'

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import { copyDatabase } from '../db/copy-database.ts'
 import { openDatabase, openPool } from '../db/database.ts'
-import { migrate } from '../db/migrate.ts'
+import { migrate } from '../db/migration/migrate.ts'
 import { StartError } from '../start-error.ts'
 
 /** `parley database export`: moves from the embedded default to a PostgreSQL server of the operator's own. */

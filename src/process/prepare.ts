@@ -1,7 +1,7 @@
 import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
-import { checkSchema, migrate } from '../db/migrate.ts'
+import { checkSchema, migrate } from '../db/migration/migrate.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { makeDeliveryDays } from '../webhooks/delivery-day-store.ts'
 import { prepareSecrets, readSecrets } from '../wiring/prepare-secrets.ts'

@@ -1,5 +1,5 @@
 import type { Pool } from '../db/connect.ts'
-import { retryUntilAvailable } from '../db/retry-until-available.ts'
+import { retryUntilAvailable } from '../db/pool/retry-until-available.ts'
 import { backoffMs, DEFAULT_BACKOFF } from '../jobs/backoff.ts'
 import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../jobs/job.ts'
 import type { BatchKind } from '../jobs/job-kind.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../db/connect.ts'
-import { isLockTimeout } from '../db/failure.ts'
+import { isLockTimeout } from '../db/pool/failure.ts'
 import { dropDeliveryDay, makeDeliveryDays } from './delivery-day-store.ts'
 
 /**

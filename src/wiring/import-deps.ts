@@ -1,7 +1,7 @@
 import { monotonicMs } from '../clock.ts'
 import { type EnqueueImport, getImport, type ImportDeps, receiveImport } from '../contacts/import/contact-import.ts'
 import { abandonImport, type ImportRunDeps, runImport } from '../contacts/import/contact-import-run.ts'
-import { isContention, isDatabaseDown } from '../db/failure.ts'
+import { isContention, isDatabaseDown } from '../db/pool/failure.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs } from '../jobs/job-store.ts'

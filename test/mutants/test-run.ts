@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { createVitest, type TestModule, type Vitest } from 'vitest/node'
 import { connect } from '../../src/db/connect.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 
 /** A mutant that makes a test file hang is noticed, too. */
 const TIMEOUT_MS = 120_000

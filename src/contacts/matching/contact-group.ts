@@ -1,7 +1,7 @@
 import { type Batcher, createBatcher } from '../../batching/batch.ts'
 import type { Pool } from '../../db/connect.ts'
-import { currentRequest, onBehalfOf } from '../../db/fair-pool.ts'
-import type { SlotRequest } from '../../db/slot-queue.ts'
+import { currentRequest, onBehalfOf } from '../../db/pool/fair-pool.ts'
+import type { SlotRequest } from '../../db/pool/slot-queue.ts'
 import { SMALL_BATCH } from './identity-lock.ts'
 
 /** The statements of one group run while the other waits for the disk. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { monotonicMs } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { isContention, sqlState } from '../../db/failure.ts'
+import { isContention, sqlState } from '../../db/pool/failure.ts'
 import { serviceUnavailable } from '../../errors.ts'
 import { takeContactIds } from '../contact-store.ts'
 import { runExclusive } from './contact-queue.ts'

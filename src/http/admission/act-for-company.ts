@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { onBehalfOf, type RequireOpen } from '../../db/fair-pool.ts'
+import { onBehalfOf, type RequireOpen } from '../../db/pool/fair-pool.ts'
 
 /**
  * Makes the handlers of the API-key surface that are registered afterwards wait for a slot of their company at the pool. A

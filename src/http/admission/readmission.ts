@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { RequireOpen } from '../../db/fair-pool.ts'
+import type { RequireOpen } from '../../db/pool/fair-pool.ts'
 import { AppError } from '../../errors.ts'
 import type { ApiKeys } from './authenticate.ts'
 import { consoleMark } from './console-address.ts'

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
-import { isDatabaseDown } from '../../db/failure.ts'
+import { isDatabaseDown } from '../../db/pool/failure.ts'
 import {
   AppError,
   badRequest,

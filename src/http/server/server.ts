@@ -7,7 +7,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { Pool } from '../../db/connect.ts'
-import type { RequireOpen } from '../../db/fair-pool.ts'
+import type { RequireOpen } from '../../db/pool/fair-pool.ts'
 import { badRequest, notFound } from '../../errors.ts'
 import { newRequestId } from '../../ids.ts'
 import type { Metrics } from '../../metrics.ts'

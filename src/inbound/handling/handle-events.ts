@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
-import { isOwnWait, isTemporary } from '../../db/failure.ts'
+import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
 import { claimEvents, releaseEvents, requeueOldest, type StoredEvent } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { isTemporary } from '../../db/failure.ts'
+import { isTemporary } from '../../db/pool/failure.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
 import type { Unhandled } from './keep-unhandled.ts'

@@ -1,5 +1,5 @@
 import type { Db } from '../../db/connect.ts'
-import { isTemporary } from '../../db/failure.ts'
+import { isTemporary } from '../../db/pool/failure.ts'
 import type { InboundItem, Route } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { countUnhandled, type UnhandledCount } from '../ingest/unhandled-store.ts'

@@ -1,5 +1,5 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
-import type { Account } from './embedded-account.ts'
+import type { Account } from './account.ts'
 
 /**
  * Runs a program for exactly as long as the pipe on its own standard input stays open: when we close it, or die in

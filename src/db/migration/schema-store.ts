@@ -1,4 +1,4 @@
-import type { Db } from './connect.ts'
+import type { Db } from '../connect.ts'
 
 /**
  * The tables as text, from the catalogue, with columns, constraints and indexes: read in reviews, committed as schema.sql.

@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Db } from './connect.ts'
+import type { Db } from '../connect.ts'
 
 const STATES = ['active', 'idle', 'idle in transaction']
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { messageOf, StartError } from '../start-error.ts'
-import type { Db } from './connect.ts'
-import { isDatabaseDown } from './failure.ts'
+import { messageOf, StartError } from '../../start-error.ts'
+import type { Db } from '../connect.ts'
+import { isDatabaseDown } from '../pool/failure.ts'
 
 /** A function, view or type of the database: its current text stands in one file, `<room>/sql/<name>.sql`. */
 export type SqlObject = { kind: 'type' | 'view' | 'function'; name: string; file: string; text: string }

@@ -1,6 +1,6 @@
-import { createTimer } from '../batching/timer.ts'
-import { monotonicMs } from '../clock.ts'
-import { type AppError, overloaded } from '../errors.ts'
+import { createTimer } from '../../batching/timer.ts'
+import { monotonicMs } from '../../clock.ts'
+import { type AppError, overloaded } from '../../errors.ts'
 
 /** A piece of work that asks for a slot. */
 export type SlotRequest = {

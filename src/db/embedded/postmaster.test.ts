@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { processesOn, readyFolder, until } from '../../test/parley-process.ts'
-import { connect } from './connect.ts'
-import { startEmbedded } from './embedded.ts'
-import { openDataFolder, socketLock } from './embedded-folder.ts'
+import { processesOn, readyFolder, until } from '../../../test/parley-process.ts'
+import { connect } from '../connect.ts'
+import { openDataFolder, socketLock } from './folder.ts'
+import { startEmbedded } from './start.ts'
 
 const TIMEOUT = 300_000
 

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { linkLibraries } from './embedded-package.ts'
+import { linkLibraries } from './package.ts'
 
 test('the links that the install script of the package creates are created without it, once and again', async () => {
   const root = mkdtempSync(join(tmpdir(), 'parley-package-'))

@@ -4,8 +4,8 @@ import { access, chown, constants, lstat, mkdir, realpath, rmdir } from 'node:fs
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { giveToFolderOwner } from '../ownership.ts'
-import { codeOf, messageOf, StartError } from '../start-error.ts'
+import { giveToFolderOwner } from '../../ownership.ts'
+import { codeOf, messageOf, StartError } from '../../start-error.ts'
 
 /** Where the embedded server keeps its things, as absolute paths. */
 export type DataFolder = { path: string; cluster: string; log: string }

@@ -1,7 +1,7 @@
 import { chmod } from 'node:fs/promises'
-import type { StartError } from '../start-error.ts'
-import { chooseAccount } from './embedded-account.ts'
-import { createCluster, findCluster } from './embedded-cluster.ts'
+import type { StartError } from '../../start-error.ts'
+import { chooseAccount } from './account.ts'
+import { createCluster, findCluster } from './cluster.ts'
 import {
   closeSocketFolder,
   type DataFolder,
@@ -11,10 +11,10 @@ import {
   openSocketFolder,
   socketFolder,
   socketLock,
-} from './embedded-folder.ts'
-import { findBinaries } from './embedded-package.ts'
-import { stopOrphan } from './embedded-postmaster.ts'
-import { type Server, startServer } from './embedded-server.ts'
+} from './folder.ts'
+import { findBinaries } from './package.ts'
+import { stopOrphan } from './postmaster.ts'
+import { type Server, startServer } from './server.ts'
 
 export type EmbeddedServer = {
   /** Address of the database `parley` on this server. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Pool } from '../connect.ts'
 import type { CompanySlots } from './company-slots.ts'
-import type { Pool } from './connect.ts'
 import type { SlotRequest } from './slot-queue.ts'
 
 const callers = new AsyncLocalStorage<SlotRequest>()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { connect } from './connect.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { connect } from '../connect.ts'
 import { isContention, isDatabaseDown, isDataError, sqlState } from './failure.ts'
 
 const { db, url } = await createTestDatabase()

@@ -3,14 +3,14 @@ import { closeSync, copyFileSync, openSync, readFileSync, statSync, truncateSync
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { giveToFolderOwner } from '../ownership.ts'
-import { codeOf, messageOf, StartError } from '../start-error.ts'
-import { connect } from './connect.ts'
-import type { Account } from './embedded-account.ts'
-import { type DataFolder, diskFull, freeBytes } from './embedded-folder.ts'
-import { spawnKept } from './embedded-keeper.ts'
-import { unusableBinary } from './embedded-package.ts'
-import { readPostmasterPid, signal } from './embedded-postmaster.ts'
+import { giveToFolderOwner } from '../../ownership.ts'
+import { codeOf, messageOf, StartError } from '../../start-error.ts'
+import { connect } from '../connect.ts'
+import type { Account } from './account.ts'
+import { type DataFolder, diskFull, freeBytes } from './folder.ts'
+import { spawnKept } from './keeper.ts'
+import { unusableBinary } from './package.ts'
+import { readPostmasterPid, signal } from './postmaster.ts'
 
 export type Server = {
   stop(): Promise<void>

@@ -15,11 +15,18 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { dataFolder, processesOn, readyFolder, runParley, startParley, untilReady } from '../../test/parley-process.ts'
-import { StartError } from '../start-error.ts'
-import { connect } from './connect.ts'
-import { type EmbeddedServer, joinEmbedded, startEmbedded } from './embedded.ts'
-import { lockDataFolder, openDataFolder } from './embedded-folder.ts'
+import {
+  dataFolder,
+  processesOn,
+  readyFolder,
+  runParley,
+  startParley,
+  untilReady,
+} from '../../../test/parley-process.ts'
+import { StartError } from '../../start-error.ts'
+import { connect } from '../connect.ts'
+import { lockDataFolder, openDataFolder } from './folder.ts'
+import { type EmbeddedServer, joinEmbedded, startEmbedded } from './start.ts'
 
 const TIMEOUT = 300_000
 const QUICK = { fsync: 'off', synchronous_commit: 'off' }
@@ -261,7 +268,7 @@ test.skipIf(!isRoot)(
 
 /** The program as a clone in that folder has it, with PostgreSQL itself inside it too; answers its main.ts. */
 function cloneTo(folder: string): string {
-  const root = join(import.meta.dirname, '..', '..')
+  const root = join(import.meta.dirname, '../..', '../..')
   for (const name of ['src', 'sandbox', 'migrations', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
   const packages = realpathSync(join(root, 'node_modules'))

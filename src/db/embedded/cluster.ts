@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { codeOf, StartError } from '../start-error.ts'
-import type { Account } from './embedded-account.ts'
-import { checkSpace, type DataFolder, diskFull } from './embedded-folder.ts'
-import { spawnKept } from './embedded-keeper.ts'
-import { MAJOR_VERSION, unusableBinary } from './embedded-package.ts'
+import { codeOf, StartError } from '../../start-error.ts'
+import type { Account } from './account.ts'
+import { checkSpace, type DataFolder, diskFull } from './folder.ts'
+import { spawnKept } from './keeper.ts'
+import { MAJOR_VERSION, unusableBinary } from './package.ts'
 
 const MEGABYTE = 1024 * 1024
 /** A new cluster takes 39 MB, its write-ahead log and our own database the rest. */

@@ -1,4 +1,4 @@
-import type { Db } from './connect.ts'
+import type { Db } from '../connect.ts'
 
 /**
  * Ends sessions of the service whose client does not read an answer, or does not finish a statement that it began to

@@ -1,6 +1,6 @@
 import { access, constants, readFile, symlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { codeOf, StartError } from '../start-error.ts'
+import { codeOf, StartError } from '../../start-error.ts'
 
 /** Absolute paths of the programs that the platform's package carries. */
 export type Binaries = { initdb: string; postgres: string }
@@ -23,7 +23,7 @@ export async function findBinaries(): Promise<Binaries> {
       `No PostgreSQL for ${platform} comes with Parley, or its package is not installed: run npm ci without --omit=optional. ${OTHER_WAY}`,
     )
   }
-  await linkLibraries(join(dirname(found.postgres), '../..'))
+  await linkLibraries(join(dirname(found.postgres), '../../..'))
   await checkExecutable(found.postgres)
   return { initdb: found.initdb, postgres: found.postgres }
 }

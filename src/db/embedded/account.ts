@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { dirname } from 'node:path'
-import { StartError } from '../start-error.ts'
-import type { DataFolder } from './embedded-folder.ts'
-import type { Binaries } from './embedded-package.ts'
+import { StartError } from '../../start-error.ts'
+import type { DataFolder } from './folder.ts'
+import type { Binaries } from './package.ts'
 
 type Owner = { uid: number; gid: number }
 

@@ -1,5 +1,5 @@
-import { StartError } from '../start-error.ts'
-import type { Db } from './connect.ts'
+import { StartError } from '../../start-error.ts'
+import type { Db } from '../connect.ts'
 
 /**
  * Checks that tables exist and that this session's role may read and write them.

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createConnection } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
+import { createTestDatabase } from '../../../test/database.ts'
 import { endStuckSessions } from './stuck-session-store.ts'
 
 const { db, url } = await createTestDatabase()

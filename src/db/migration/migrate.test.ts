@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { until } from '../../test/parley-process.ts'
-import { StartError } from '../start-error.ts'
-import { connect, type Pool } from './connect.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { until } from '../../../test/parley-process.ts'
+import { StartError } from '../../start-error.ts'
+import { connect, type Pool } from '../connect.ts'
 import { migrate, type SchemaSource } from './migrate.ts'
 import { readSqlObjects } from './sql-object.ts'
 
-const RUNNER = fileURLToPath(new URL('../../test/run-migrate.ts', import.meta.url))
+const RUNNER = fileURLToPath(new URL('../../../test/run-migrate.ts', import.meta.url))
 
 /** A database without anything in it. */
 async function emptyDatabase(): Promise<{ db: Pool; url: string }> {
@@ -171,7 +171,7 @@ test('a database whose migration had another text is refused with the way to beg
 
 test('files and catalogue are equal: each function, view and type has its one file', async () => {
   const { db } = await createTestDatabase()
-  const objects = await readSqlObjects(fileURLToPath(new URL('../', import.meta.url)))
+  const objects = await readSqlObjects(fileURLToPath(new URL('../../', import.meta.url)))
   const bodies = await db<{ name: string; body: string }[]>`
     select proname as name, prosrc as body
     from pg_proc function

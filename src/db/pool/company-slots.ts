@@ -1,4 +1,4 @@
-import { monotonicMs } from '../clock.ts'
+import { monotonicMs } from '../../clock.ts'
 import { createSlotQueue, noSlot, type SlotQueueLimits, type SlotRequest } from './slot-queue.ts'
 
 export type SlotLimits = SlotQueueLimits & {
