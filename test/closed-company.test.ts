@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createToken, newSecret } from '../src/emails/tracking-token.ts'
+import { createToken, newSecret } from '../src/emails/tracking/tracking-token.ts'
 import { createSendDeps } from '../src/wiring/send-deps.ts'
 import { openKeyStream } from './live-stream.ts'
 import { eventually, startTestService, untilClosed } from './service.ts'

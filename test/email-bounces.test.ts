@@ -165,8 +165,8 @@ describe('a notification at the return path', () => {
     const [row] = await db<{ id: number; secret: Buffer }[]>`
       select id, secret from emails where (company_id, uid) = (${company.companyId}, ${id})
     `
-    const { createReportToken } = await import('../src/emails/tracking-token.ts')
-    const { returnPath } = await import('../src/emails/return-path.ts')
+    const { createReportToken } = await import('../src/emails/tracking/tracking-token.ts')
+    const { returnPath } = await import('../src/emails/reports/return-path.ts')
     const token = createReportToken({ companyId: company.companyId, ...row! })
     expect((await report(returnPath(DOMAIN, token))).code).toBe(250)
     expect((await statsOf(company.api, id)).status).toBe('bounced')

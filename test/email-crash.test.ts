@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { expect, onTestFinished, test } from 'vitest'
-import { OUTCOME_UNKNOWN } from '../src/emails/email-delivery.ts'
+import { OUTCOME_UNKNOWN } from '../src/emails/delivery/email-delivery.ts'
 import { ADMIN_TOKEN } from './api.ts'
 import { createTestDatabase } from './database.ts'
 import { type Behave, startMailServer } from './mail-server.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { completeEmails } from '../src/emails/email-delivery-store.ts'
-import { createToken } from '../src/emails/tracking-token.ts'
+import { completeEmails } from '../src/emails/delivery/email-delivery-store.ts'
+import { createToken } from '../src/emails/tracking/tracking-token.ts'
 import { READER, startMailing, uniqueAddress } from './email-world.ts'
 import { openKeyStream } from './live-stream.ts'
 import { eventually } from './service.ts'

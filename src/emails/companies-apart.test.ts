@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
-import { markSubmitted, readEmailsToSend } from './email-delivery-store.ts'
+import { markSubmitted, readEmailsToSend } from './delivery/email-delivery-store.ts'
 import { eraseEmails, expireEmails } from './email-removal-store.ts'
 import { insertEmails } from './email-store.ts'
 import { findEmailTemplateCounts, markEmailTemplateRemoved } from './email-template-store.ts'
-import { findMailed } from './tracking-store.ts'
-import { createToken, newSecret, parseToken } from './tracking-token.ts'
+import { findMailed } from './tracking/tracking-store.ts'
+import { createToken, newSecret, parseToken } from './tracking/tracking-token.ts'
 
 // Companies whose mails and templates have the same ids.
 const { db } = await createTestDatabase()

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createCompany } from '../../test/world.ts'
 import { eraseEmails } from './email-removal-store.ts'
-import { newSecret } from './tracking-token.ts'
+import { newSecret } from './tracking/tracking-token.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 

@@ -8,7 +8,7 @@ import {
   lockEmailSettings,
   writeEmailSettings,
 } from './email-settings-store.ts'
-import { addressFaults, lineFaults } from './header-text.ts'
+import { addressFaults, lineFaults } from './rendering/header-text.ts'
 
 /** How a company sends email: as whom, and through which server unless the service's own. */
 export type EmailSettings = { from: string; fromName: string | null; smtpUrl: string | null }

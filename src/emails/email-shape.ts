@@ -4,7 +4,7 @@ import type { Accepted } from './email.ts'
 import type { EmailRecord } from './email-store.ts'
 import { rateOf } from './email-template.ts'
 import type { EmailTemplate, EmailTemplateCounts } from './email-template-store.ts'
-import { MAX_EMAIL_HEADERS, MAX_HEADER_LENGTH } from './header-text.ts'
+import { MAX_EMAIL_HEADERS, MAX_HEADER_LENGTH } from './rendering/header-text.ts'
 
 const Address = (description: string) => Type.String({ minLength: 1, maxLength: 254, description })
 

@@ -1,5 +1,5 @@
 import { type Db, jsonRows } from '../db/connect.ts'
-import type { Tracking } from './rewrite-links.ts'
+import type { Tracking } from './tracking/rewrite-links.ts'
 
 /** A mail as it is taken in. */
 export type AcceptedEmail = {

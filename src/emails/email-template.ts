@@ -14,7 +14,7 @@ import {
   selectEmailTemplates,
   updateEmailTemplateRow,
 } from './email-template-store.ts'
-import { examineTemplate } from './template-text.ts'
+import { examineTemplate } from './rendering/template-text.ts'
 
 export type NewEmailTemplate = {
   name: string

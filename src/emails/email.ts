@@ -15,12 +15,12 @@ import { textFaults } from '../text/storable-text.ts'
 import { type EmailSettings, getEmailSettings, type SettingsDeps } from './email-settings.ts'
 import { type AcceptedEmail, type EmailRecord, findEmail } from './email-store.ts'
 import { getEmailTemplate } from './email-template.ts'
-import { addressFaults, headersFaults, lineFaults } from './header-text.ts'
-import type { Values } from './liquid.ts'
-import { findTrackingOf } from './mail-text.ts'
-import { MARKETING_REFUSALS, type MarketingRefusal } from './marketing-refusal.ts'
-import { fillTemplate } from './template-text.ts'
-import { newSecret } from './tracking-token.ts'
+import { addressFaults, headersFaults, lineFaults } from './rendering/header-text.ts'
+import type { Values } from './rendering/liquid.ts'
+import { findTrackingOf } from './rendering/mail-text.ts'
+import { fillTemplate } from './rendering/template-text.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from './suppression/marketing-refusal.ts'
+import { newSecret } from './tracking/tracking-token.ts'
 
 export type OneShotEmail = {
   to: string

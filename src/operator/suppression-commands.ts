@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { endSuppression } from '../emails/suppression.ts'
-import { listSuppressions } from '../emails/suppression-store.ts'
+import { endSuppression } from '../emails/suppression/suppression.ts'
+import { listSuppressions } from '../emails/suppression/suppression-store.ts'
 import { commandGroup, type OpenOperator } from './command.ts'
 import { companyNamed } from './operator.ts'
 import { MOST_SUPPRESSIONS, toSuppressionReply } from './suppression-shape.ts'

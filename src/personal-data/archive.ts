@@ -7,7 +7,7 @@ import {
   type MessageKey,
 } from '../conversations/conversation-erasure-store.ts'
 import type { Db } from '../db/connect.ts'
-import { findSuppression } from '../emails/suppression-store.ts'
+import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import { contactNotFound } from '../errors.ts'
 import { readItems } from '../inbound/handling/item-erasure-store.ts'
 import {

@@ -12,7 +12,7 @@ import {
 } from '../conversations/conversation-erasure-store.ts'
 import type { Pool } from '../db/connect.ts'
 import { eraseEmails, listEmailUids } from '../emails/email-removal-store.ts'
-import { eraseSuppression } from '../emails/suppression-store.ts'
+import { eraseSuppression } from '../emails/suppression/suppression-store.ts'
 import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'

@@ -1,4 +1,4 @@
-import { EMAIL_SEND, emailLane } from '../emails/email-delivery.ts'
+import { EMAIL_SEND, emailLane } from '../emails/delivery/email-delivery.ts'
 import { done, retryAfter } from '../jobs/job.ts'
 import type { SingleKind } from '../jobs/job-kind.ts'
 import { enqueueJobs, hastenJobs } from '../jobs/job-store.ts'

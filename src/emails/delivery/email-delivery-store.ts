@@ -1,0 +1,123 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+import type { EmailStatus } from '../email-store.ts'
+import type { Tracking } from '../tracking/rewrite-links.ts'
+
+export type EmailKey = { companyId: number; id: number }
+
+/** A mail as an attempt needs it. */
+export type EmailToSend = EmailKey & {
+  status: EmailStatus
+  recipient: string
+  subject: string
+  messageId: string
+  secret: Buffer
+  isMarketing: boolean
+  submittedAt: Date | null
+  createdAt: Date
+  fromAddress: string
+  fromName: string | null
+  replyTo: string | null
+  html: string
+  text: string | null
+  headers: Record<string, string>
+  trackOpens: boolean
+  trackClicks: boolean
+  tracking: Tracking | null
+  /** The company's own mail server, encrypted. */
+  smtpUrl: string | null
+}
+
+const keyOf = ({ companyId, id }: EmailKey): string => `${companyId}:${id}`
+const toKeyRow = ({ companyId, id }: EmailKey) => ({ company_id: companyId, id })
+
+/** Bytes of contents that one statement reads at most, or one mail: bounds the memory of many large mails. */
+const READ_BYTES = 1_000_000
+
+/**
+ * Of these mails in their order the first ones, as many as may be held at a time: the answer has undefined where there
+ * is no such mail or it is completed, and may be shorter than what was asked for, but not empty.
+ */
+export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promise<(EmailToSend | undefined)[]> {
+  const rows = await db<(EmailToSend & { isFull: boolean })[]>`
+    with sized as materialized (
+      select
+        wanted.place, wanted.company_id, wanted.id,
+        sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by wanted.place) as bytes
+      from rows from (
+        jsonb_to_recordset(${jsonRows(db, keys.map(toKeyRow))}) as (company_id bigint, id bigint)
+      ) with ordinality as wanted (company_id, id, place)
+      join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id) and emails.status = 'pending'
+      join email_contents contents on (contents.company_id, contents.email_id) = (wanted.company_id, wanted.id)
+    ),
+    taken as (
+      select sized.*, bytes > ${READ_BYTES} as is_full
+      from sized
+      where bytes <= ${READ_BYTES} or place = (select min(place) from sized where bytes > ${READ_BYTES})
+    )
+    select emails.company_id, emails.id, status, recipient, subject, message_id, secret, is_marketing, submitted_at,
+      created_at, contents.from_address, contents.from_name, reply_to, html, text, headers, track_opens, track_clicks,
+      tracking, settings.smtp_url, taken.is_full
+    from taken
+    join emails on (emails.company_id, emails.id) = (taken.company_id, taken.id)
+    join email_contents contents on (contents.company_id, contents.email_id) = (taken.company_id, taken.id)
+    left join email_settings settings on settings.company_id = taken.company_id
+    order by taken.place
+  `
+  const found = new Map(rows.map((row) => [keyOf(row), row]))
+  const emails = keys.map((key) => found.get(keyOf(key)))
+  return emails.slice(0, emails.findIndex((email) => email?.isFull) + 1 || emails.length)
+}
+
+export type Submission = EmailKey & { targets: readonly string[] }
+
+/**
+ * Marks mails as submitted to their server now, and stores the targets of their links. Answers for each whether it
+ * may be: exactly one attempt gets a yes until that one is completed.
+ */
+export async function markSubmitted(db: Db, items: readonly Submission[]): Promise<boolean[]> {
+  const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
+  const found = await db<EmailKey[]>`
+    with item as materialized (
+      select distinct on (given.company_id, given.id) given.*
+      from jsonb_to_recordset(${jsonRows(db, rows)})
+        as given (company_id bigint, id bigint, targets text[])
+      order by given.company_id, given.id
+    ),
+    locked as materialized (
+      select emails.company_id, emails.id, item.targets
+      from item
+      join emails on (emails.company_id, emails.id) = (item.company_id, item.id)
+      where emails.status = 'pending' and emails.submitted_at is null
+      order by emails.company_id, emails.id
+      for no key update of emails
+    ),
+    linked as (
+      insert into email_links (company_id, email_id, targets)
+      select company_id, id, targets
+      from locked
+      where targets <> '{}'
+      on conflict (company_id, email_id) do update set targets = excluded.targets
+    )
+    update emails
+    set submitted_at = clock_timestamp()
+    from locked
+    where (emails.company_id, emails.id) = (locked.company_id, locked.id)
+    returning emails.company_id, emails.id
+  `
+  const marked = new Set(found.map(keyOf))
+  // Of two attempts at one mail that meet in this statement, the first has it.
+  return items.map((item) => marked.delete(keyOf(item)))
+}
+
+export type EmailCompletion = EmailKey & { status: EmailStatus; failureReason: string | null }
+
+/** Records the outcomes of attempts; `pending` is an attempt that may be repeated. */
+export async function completeEmails(db: Db, completions: readonly EmailCompletion[]): Promise<void> {
+  const items = completions.map(({ companyId, id, status, failureReason }) => ({
+    company_id: companyId,
+    id,
+    status,
+    failure_reason: failureReason,
+  }))
+  await db`select complete_emails(${jsonRows(db, items)})`
+}

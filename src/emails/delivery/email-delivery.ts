@@ -1,0 +1,236 @@
+import { createBatcher } from '../../batching/batch.ts'
+import type { Clock } from '../../clock.ts'
+import type { Pool } from '../../db/connect.ts'
+import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
+import { done, type Job, type Outcome, retryAfter } from '../../jobs/job.ts'
+import type { BatchKind } from '../../jobs/job-kind.ts'
+import type { Mail, Mailer, MailOutcome } from '../../mailers/mailer.ts'
+import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
+import { findTrackingOf, makePlainText } from '../rendering/mail-text.ts'
+import { returnPath } from '../reports/return-path.ts'
+import { MARKETING_REFUSALS, type MarketingRefusal } from '../suppression/marketing-refusal.ts'
+import { watchEmails } from '../tracking/email-event-store.ts'
+import { trackedHtml, unsubscribeHeaders } from '../tracking/track-email.ts'
+import { createReportToken } from '../tracking/tracking-token.ts'
+import {
+  completeEmails,
+  type EmailCompletion,
+  type EmailKey,
+  type EmailToSend,
+  markSubmitted,
+  readEmailsToSend,
+  type Submission,
+} from './email-delivery-store.ts'
+
+export const EMAIL_SEND = 'email.send'
+
+/** The lane of a company's mails; accept_emails writes the same. */
+export const emailLane = (companyId: number): string => `email:${companyId}`
+
+/** Mails of one company that a worker takes at a time: read together, sent side by side, ended together. */
+const BATCH = 20
+/** Batches in flight at most: of one company over all processes, and of all companies in this process. */
+const LANE_CAP = 3
+const CONCURRENCY = 60
+const MAX_BATCH = 200
+/** The pause between two writes of outcomes; only the next claim waits for them. */
+const COMPLETE_SPACING_MS = 20
+/** An outcome that the server has told is kept for an hour of a database that is away: without it the mail counts as unknown. */
+const COMPLETE_RETRIES = { everyMs: 1_000, shouldRetry: (tries: number) => tries < 3_600 }
+/** Waits after temporary refusals: 1, 2, 4 … minutes, at most an hour apart, for up to 24 hours. */
+const FIRST_WAIT_MS = 60_000
+/** After a failure of the database. */
+const AFTER_OUTAGE_MS = 1_000
+const LONGEST_WAIT_MS = 60 * 60_000
+const GIVE_UP_AFTER_MS = 24 * 60 * 60_000
+
+export const OUTCOME_UNKNOWN =
+  'The mail server had the whole mail and its answer was lost: it may have been delivered; it is not repeated'
+const NO_SERVER: MailOutcome = {
+  kind: 'unavailable',
+  fault: 'not-configured',
+  words: 'No mail server is set: set SMTP_URL, or smtpUrl in the email settings of the company',
+}
+
+export type DeliveryDeps = {
+  db: Pool
+  recordEvents: RecordEvents
+  clock: Clock
+  cipher: Cipher
+  mailer: Mailer
+  baseUrl: string
+  smtpUrl: string | undefined
+  /** The domain of return paths; undefined: mail servers report to the sender. */
+  bounceDomain: string | undefined
+  /** Whether providers of mail post reports. */
+  readsPostedReports: boolean
+  findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
+  /** `server` names the mail server: the company's own, or that of the whole service. */
+  onAttempt(email: EmailKey, server: 'company' | 'service', outcome: MailOutcome, durationMs: number): void
+}
+
+/**
+ * The job that sends one mail. A mail goes out at most once: before the server gets its end, the mail is marked as
+ * submitted, which one attempt can do; a temporary refusal removes the mark. A process that dies before the
+ * mark has delivered nothing, and the mail is sent by another. One that dies after it may have delivered: such a mail
+ * is not repeated but fails, saying so, because SMTP has no way to ask and a second copy cannot be taken back.
+ */
+export function emailSendKind(deps: DeliveryDeps): BatchKind {
+  const steps = createSteps(deps)
+  return {
+    kind: EMAIL_SEND,
+    batch: BATCH,
+    laneCap: LANE_CAP,
+    concurrency: CONCURRENCY,
+    // Only faults of our own count here; the mail must not be forgotten for them.
+    maxAttempts: 1_000_000,
+    handle: (jobs, signal) => deliverAll(deps, steps, jobs, signal),
+  }
+}
+
+/** Each step of a delivery is one statement for all the mails that are at it. */
+type Steps = ReturnType<typeof createSteps>
+
+function createSteps({ db, recordEvents: events }: DeliveryDeps) {
+  const options = { maxItems: MAX_BATCH, maxRunning: 1 }
+  return {
+    confirmSubmission: createBatcher({ ...options, run: (items: Submission[]) => markSubmitted(db, items) }),
+    complete: createBatcher({
+      ...options,
+      spacingMs: COMPLETE_SPACING_MS,
+      run: async (items: EmailCompletion[]) => {
+        const companyIds = items.map(({ companyId }) => companyId)
+        return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
+          const changesSince = await watchEmails(tx, isWanted ? items : [])
+          await completeEmails(tx, items)
+          return { result: items.map(() => undefined), changes: await changesSince() }
+        })
+      },
+    }),
+  }
+}
+
+/** Sends the mails side by side, as many at a time as one reading brings. A fault of one is thrown when all have ended. */
+async function deliverAll(
+  deps: DeliveryDeps,
+  steps: Steps,
+  jobs: readonly Job[],
+  signal: AbortSignal,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  while (outcomes.length < jobs.length) {
+    const left = jobs.slice(outcomes.length)
+    const emails = await readEmailsToSend(deps.db, left.map(keyOf))
+    const deliveries = emails.map((email, place) => deliver(deps, steps, left[place]?.attempts ?? 0, email, signal))
+    for (const delivery of await Promise.allSettled(deliveries)) {
+      if (delivery.status === 'rejected') throw delivery.reason
+      outcomes.push(delivery.value)
+    }
+  }
+  return outcomes
+}
+
+function keyOf({ companyId, subjectId: id }: Job): EmailKey {
+  if (companyId === undefined) throw new Error('A mail belongs to a company')
+  return { companyId, id }
+}
+
+async function deliver(
+  deps: DeliveryDeps,
+  steps: Steps,
+  attempts: number,
+  email: EmailToSend | undefined,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  if (email === undefined) return done
+  const { companyId, id } = email
+  const complete = async (status: EmailCompletion['status'], failureReason: string | null = null) => {
+    await retryUntilAvailable(() => steps.complete({ companyId, id, status, failureReason }), COMPLETE_RETRIES)
+    return done
+  }
+
+  if (email.submittedAt !== null) return complete('failed', OUTCOME_UNKNOWN)
+  const refusal = email.isMarketing ? await deps.findMarketingRefusal(companyId, email.recipient) : null
+  if (refusal !== null) return complete('failed', MARKETING_REFUSALS[refusal])
+  const outcome = await attempt(deps, steps, email, signal)
+
+  switch (outcome.kind) {
+    case 'accepted':
+      return complete('sent')
+    case 'unknown':
+      return complete('failed', OUTCOME_UNKNOWN)
+    case 'withheld':
+      signal.throwIfAborted()
+      // Another attempt has submitted it; its outcome decides.
+      return retryAfter(FIRST_WAIT_MS, { counts: false })
+    case 'interrupted':
+      // The mark may have been written; the mail was not ended.
+      await complete('pending')
+      return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.words })
+    default:
+      return refused(deps, attempts, email, outcome, complete)
+  }
+}
+
+/** The database failed before the submission: the mail server is not at fault, and nothing was sent. */
+type Interrupted = { kind: 'interrupted'; words: string }
+
+/** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */
+async function attempt(
+  deps: DeliveryDeps,
+  steps: Steps,
+  email: EmailToSend,
+  signal: AbortSignal,
+): Promise<MailOutcome | Interrupted> {
+  const { companyId, id } = email
+  let fault: unknown
+  const smtpUrl = email.smtpUrl === null ? deps.smtpUrl : deps.cipher.decrypt(email.smtpUrl)
+  const startedAt = performance.now()
+  const { mail, targets } = await compose(deps, email)
+  const confirmSubmission = async () => {
+    if (signal.aborted) return false
+    return steps.confirmSubmission({ companyId, id, targets }).catch((error: unknown) => {
+      fault = error
+      throw error
+    })
+  }
+  const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, confirmSubmission)
+  if (fault !== undefined) return { kind: 'interrupted', words: String(fault) }
+  deps.onAttempt(email, email.smtpUrl === null ? 'service' : 'company', outcome, performance.now() - startedAt)
+  return outcome
+}
+
+async function refused(
+  deps: DeliveryDeps,
+  attempts: number,
+  email: EmailToSend,
+  outcome: Extract<MailOutcome, { kind: 'refused' | 'unavailable' }>,
+  complete: (status: EmailCompletion['status'], failureReason?: string) => Promise<Outcome>,
+): Promise<Outcome> {
+  const isTemporary = outcome.kind === 'unavailable' || outcome.isTemporary
+  const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
+  const nextAt = deps.clock.now().getTime() + waitMs
+  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.words)
+  await complete('pending')
+  return retryAfter(waitMs, { error: outcome.words })
+}
+
+async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: Mail; targets: readonly string[] }> {
+  // An older Parley took mails in without it.
+  const tracking = email.tracking ?? (await findTrackingOf(email.companyId, deps.baseUrl, email))
+  const mail: Mail = {
+    messageId: email.messageId,
+    from: { name: email.fromName, address: email.fromAddress },
+    to: email.recipient,
+    replyTo: email.replyTo,
+    subject: email.subject,
+    html: trackedHtml(deps.baseUrl, email, tracking),
+    text: email.text ?? (await makePlainText(email.companyId, email.html)),
+    headers: { ...email.headers, ...(email.isMarketing && unsubscribeHeaders(deps.baseUrl, email)) },
+    date: email.createdAt,
+    reportToken: deps.readsPostedReports ? createReportToken(email) : null,
+    returnPath: deps.bounceDomain === undefined ? null : returnPath(deps.bounceDomain, createReportToken(email)),
+  }
+  return { mail, targets: tracking.targets }
+}

@@ -1,0 +1,59 @@
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../../clock.ts'
+import type { MailOutcome, ServerFault } from '../../mailers/mailer.ts'
+
+/** Companies whose own failing servers are remembered; beyond it the longest unused is forgotten. */
+const MAX_COMPANIES = 10_000
+
+type Failing = { fault: ServerFault; since: Date }
+
+/** The state of the mail servers in the last attempts of this process. */
+export type MailHealth = {
+  record(server: 'service' | 'company', companyId: number, outcome: MailOutcome): void
+  /** For `/readyz`: no address and no text of a server, since anyone may ask. */
+  details(): MailHealthDetails
+  /** How many servers fail now, by fault. */
+  failing(): ReadonlyMap<ServerFault, number>
+}
+
+export type MailHealthDetails = {
+  /** The mail server of the whole service. */
+  service: { status: 'ok' } | { status: 'failing'; fault: ServerFault; since: string }
+  /** How many companies' own mail servers fail. */
+  failingCompanies: number
+}
+
+/**
+ * Remembers which mail servers took no mail in the last attempt, whatever the mail: a refused login, no trusted TLS, no
+ * connection (decisions: Mail). A server that answers about a mail, also by a refusal of it, works.
+ */
+export function createMailHealth(clock: Clock): MailHealth {
+  const companies = new LRUCache<number, Failing>({ max: MAX_COMPANIES })
+  let service: Failing | undefined
+
+  const next = (before: Failing | undefined, fault: ServerFault): Failing =>
+    before?.fault === fault ? before : { fault, since: clock.now() }
+
+  return {
+    record: (server, companyId, outcome) => {
+      if (outcome.kind === 'unknown') return
+      const fault = outcome.kind === 'unavailable' ? outcome.fault : undefined
+      if (server === 'service') service = fault && next(service, fault)
+      else if (fault) companies.set(companyId, next(companies.peek(companyId), fault))
+      else companies.delete(companyId)
+    },
+    details: () => ({
+      service: service
+        ? { status: 'failing', fault: service.fault, since: service.since.toISOString() }
+        : { status: 'ok' },
+      failingCompanies: companies.size,
+    }),
+    failing: () => {
+      const counts = new Map<ServerFault, number>()
+      for (const { fault } of [...companies.values(), ...(service ? [service] : [])]) {
+        counts.set(fault, (counts.get(fault) ?? 0) + 1)
+      }
+      return counts
+    },
+  }
+}

@@ -1,0 +1,26 @@
+import { AppError } from '../../errors.ts'
+import { readDeliveryReport } from '../reports/delivery-report.ts'
+import { trackingOf } from '../tracking/track-email.ts'
+import { examinePart, renderTemplate, type TemplateParts, type Values } from './liquid.ts'
+import { plainTextOf } from './plain-text.ts'
+
+/** The work on mails whose processor time grows with their length, by name: `mail-worker.ts` runs it beside requests. */
+export const MAIL_TASKS = {
+  examine: examinePart,
+  /** The refusal of values that do not fit is a value: errors of other classes do not pass between the workers. */
+  render: ({ parts, values }: { parts: TemplateParts; values: Values }) => {
+    try {
+      return { rendered: renderTemplate(parts, values) }
+    } catch (error) {
+      if (error instanceof AppError) return { refusal: { status: error.status, body: error.body } }
+      throw error
+    }
+  },
+  track: ({ baseUrl, ...email }: { baseUrl: string; html: string; trackOpens: boolean; trackClicks: boolean }) =>
+    trackingOf(baseUrl, email),
+  plainText: ({ html }: { html: string }) => plainTextOf(html),
+  report: ({ raw }: { raw: Uint8Array }) => readDeliveryReport(raw),
+}
+
+export type MailTasks = typeof MAIL_TASKS
+export type MailTaskName = keyof MailTasks

@@ -1,0 +1,49 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { notFound, unauthorized } from '../../errors.ts'
+import { createTokenCheck } from '../../http/admission/authenticate.ts'
+import { Success } from '../../http/shapes.ts'
+import type { MailReport, ReadMailReport } from '../../mailers/mail-reports.ts'
+import { parseReportToken, type ReportToken } from '../tracking/tracking-token.ts'
+
+/** Posted reports may carry a copy of the mail. */
+const BODY_LIMIT = 1024 * 1024
+const USER = 'parley'
+
+export type ReportRoutesDeps = {
+  /** The password of the user `parley`; undefined: nothing is read. */
+  secret: string | undefined
+  /** By the name of the provider in the path. */
+  readers: ReadonlyMap<string, ReadMailReport>
+  /** Resolves when the report is on disk. */
+  record(token: ReportToken, report: MailReport): Promise<void>
+  /** A body that reports neither a bounce nor a complaint about a mail of this service. */
+  onIgnored(): void
+}
+
+/** Where providers of mail post bounces and complaints. The answer is 200 when the report is on disk. */
+export function reportRoutes({ secret, readers, record, onIgnored }: ReportRoutesDeps): FastifyPluginAsyncTypebox {
+  const isAllowed = createTokenCheck(secret && Buffer.from(`${USER}:${secret}`).toString('base64'), 'Basic')
+  return async (app) => {
+    app.post(
+      '/public/v1/webhooks/email/:provider',
+      {
+        config: { surface: 'provider' },
+        bodyLimit: BODY_LIMIT,
+        onRequest: async ({ headers }) => {
+          if (!isAllowed(headers.authorization)) throw unauthorized()
+        },
+        schema: { hide: true, params: Type.Object({ provider: Type.String() }), response: { 200: Success } },
+      },
+      async (request) => {
+        const read = readers.get(request.params.provider)
+        if (read === undefined) throw notFound()
+        const posted = read(request.body)
+        const token = posted && parseReportToken(posted.token)
+        if (posted === undefined || token === undefined) onIgnored()
+        else await record(token, posted.report)
+        return { success: true as const }
+      },
+    )
+  }
+}

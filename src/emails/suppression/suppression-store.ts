@@ -1,0 +1,90 @@
+import type { Db } from '../../db/connect.ts'
+import type { SuppressionReason } from '../reports/mail-report.ts'
+
+/** An address that gets no marketing, in lower case, or the keyed hash of an erased person's. */
+export type Suppression = { address: string; reason: SuppressionReason; detail: string | null; createdAt: Date }
+
+/** The stored forms of an address in lower case. */
+const formsOf = (db: Db, companyId: number, address: string) => db`
+  array[${address}::text, keyed_hash(${companyId}, ${address})]
+`
+
+/** The suppression of an address in lower case; undefined: there is none. A complaint wins over a bounce. */
+export async function findSuppression(db: Db, companyId: number, address: string): Promise<Suppression | undefined> {
+  const [suppression] = await db<Suppression[]>`
+    select address, reason, detail, created_at
+    from email_suppressions
+    where company_id = ${companyId} and address = any (${formsOf(db, companyId, address)})
+    order by reason desc
+    limit 1
+  `
+  return suppression
+}
+
+/** Suppresses an address in lower case, or replaces the reason. */
+export async function writeSuppression(
+  tx: Db,
+  companyId: number,
+  { address, reason, detail }: Omit<Suppression, 'createdAt'>,
+): Promise<void> {
+  await tx`
+    insert into email_suppressions (company_id, address, reason, detail)
+    values (${companyId}, ${address}, ${reason}, ${detail})
+    on conflict (company_id, address) do update set reason = excluded.reason, detail = excluded.detail
+    -- Of reports about two mails at once, the complaint stays.
+    where email_suppressions.reason <> 'complaint'
+  `
+}
+
+/** Ends the suppression of an address; whether there was one. */
+export async function deleteSuppression(tx: Db, companyId: number, address: string): Promise<boolean> {
+  const deleted = await tx`
+    delete from email_suppressions
+    where company_id = ${companyId} and address = any (${formsOf(tx, companyId, address)})
+  `
+  return deleted.count > 0
+}
+
+/** The next suppressions after an address, in its order. */
+export const listSuppressions = (
+  db: Db,
+  companyId: number,
+  { after, limit }: { after: string; limit: number },
+): Promise<Suppression[]> =>
+  db<Suppression[]>`
+    select address, reason, detail, created_at
+    from email_suppressions
+    where company_id = ${companyId} and address > ${after}
+    order by address
+    limit ${limit}
+  `
+
+/**
+ * Keeps the suppression of an erased person's address under its keyed hash.
+ * @throws PostgresError 23502 when the session has no key for it
+ */
+export async function eraseSuppression(db: Db, companyId: number, address: string): Promise<void> {
+  await db`
+    with erased as (
+      delete from email_suppressions
+      where (company_id, address) = (${companyId}, ${address})
+      returning reason, created_at
+    )
+    insert into email_suppressions (company_id, address, reason, created_at)
+    select ${companyId}, keyed_hash(${companyId}, ${address}), reason, created_at
+    from erased
+    on conflict (company_id, address) do nothing
+  `
+}
+
+/** The living contact with an address in lower case, of which a suppression is a change. */
+export async function findSuppressedContact(db: Db, companyId: number, address: string): Promise<number | undefined> {
+  const [contact] = await db<{ id: number }[]>`
+    select id
+    from contacts
+    where company_id = ${companyId}
+      and coalesce(email_key, chr(1114111) || lpad(id::text, 16, '0')) collate "C" = ${address}
+      and deleted_at is null
+  `
+  return contact?.id
+}

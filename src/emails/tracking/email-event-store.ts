@@ -1,0 +1,35 @@
+import { type Db, jsonRows } from '../../db/connect.ts'
+import type { ChangeOf, RecordChange } from '../../record-change.ts'
+
+type Key = { readonly companyId: number; readonly id: number }
+type State = Key & { status: string; isOpened: boolean; isClicked: boolean }
+
+/**
+ * Reads the states of emails; the result reads them again and answers what has changed. Without locks: of two transactions that
+ * see the same change, one has its event, since an event comes once under its id.
+ */
+export async function watchEmails(tx: Db, emails: readonly Key[]): Promise<() => Promise<RecordChange[]>> {
+  if (emails.length === 0) return async () => []
+  const rows = emails.map(({ companyId, id }) => ({ company_id: companyId, id }))
+  const read = () => tx<State[]>`
+    select distinct
+      emails.company_id, emails.id, emails.status, emails.open_count > 0 as is_opened, emails.click_count > 0 as is_clicked
+    from jsonb_to_recordset(${jsonRows(tx, rows)}) as watched (company_id bigint, id bigint)
+    join emails on (emails.company_id, emails.id) = (watched.company_id, watched.id)
+    order by emails.company_id, emails.id
+  `
+  const earlier = new Map((await read()).map((state) => [keyOf(state), state]))
+  return async () => (await read()).flatMap((state) => changesOf(earlier.get(keyOf(state)), state))
+}
+
+const keyOf = ({ companyId, id }: Key): string => `${companyId} ${id}`
+
+function changesOf(before: State | undefined, { companyId, id, ...after }: State): RecordChange[] {
+  if (before === undefined) return []
+  const changes: ChangeOf<'email.status'>['change'][] = []
+  if (after.status !== before.status && (after.status === 'sent' || after.status === 'failed'))
+    changes.push(after.status)
+  if (after.isOpened && !before.isOpened) changes.push('opened')
+  if (after.isClicked && !before.isClicked) changes.push('clicked')
+  return changes.map((change) => ({ event: 'email.status', companyId, id, change }))
+}

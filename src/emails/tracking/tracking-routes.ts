@@ -1,0 +1,127 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { createBatcher } from '../../batching/batch.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { notFound } from '../../errors.ts'
+import { type RecordEvents, writeWithEvents } from '../../record-change.ts'
+import { watchEmails } from './email-event-store.ts'
+import { isMachine } from './machine-fetch.ts'
+import { TRACKING_PATHS } from './track-email.ts'
+import { type Fetch, type Found, findMailed, type Mailed, recordFetches } from './tracking-store.ts'
+import { parseToken, type TokenUse, type TrackingToken } from './tracking-token.ts'
+
+export type TrackingDeps = {
+  db: Pool
+  /** Records that the recipient wants no more marketing mails. */
+  unsubscribe(mailed: Mailed): Promise<void>
+  recordEvents: RecordEvents
+}
+
+const config = { surface: 'public' } as const
+const params = Type.Object({ token: Type.String() })
+const schema = { hide: true, params }
+
+const PIXEL = Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64')
+const MAX_BATCH = 1_000
+/** Fetches that wait to be counted, and how long one waits; beyond either it is refused with 503. */
+const MAX_WAITING = 5_000
+const MAX_WAIT_MS = 2_000
+/** Fetches within this time after another share a statement; a single one does not wait. */
+const SPACING_MS = 5
+
+/**
+ * The addresses inside mails (decisions: Email): opens, clicks and unsubscribing. A fetch is counted before it is
+ * answered; fetches that arrive together share a statement. An invalid token is 404.
+ */
+export function trackingRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
+  const record = createBatcher<Fetch, Found | undefined>({
+    run: (fetches) => writeFetches(deps, fetches),
+    maxItems: MAX_BATCH,
+    // One is written while another is made durable.
+    maxRunning: 2,
+    spacingMs: SPACING_MS,
+    maxWaiting: MAX_WAITING,
+    maxWaitMs: MAX_WAIT_MS,
+  })
+  const follow = async (request: FastifyRequest, reply: FastifyReply, use: TokenUse, text: string): Promise<Found> => {
+    reply.header('cache-control', 'no-store').header('x-robots-tag', 'noindex').header('referrer-policy', 'no-referrer')
+    const found = await record({
+      token: readToken(text, use),
+      isCounted: request.method !== 'HEAD',
+      isMachine: isMachine(request.headers),
+    })
+    if (found === undefined) throw notFound()
+    return found
+  }
+
+  return async (app) => {
+    // Returns the body, not the reply: a returned reply would be awaited until its last byte is sent.
+    app.get(`${TRACKING_PATHS.open}:token`, { config, schema }, async (request, reply) => {
+      await follow(request, reply, 'open', request.params.token)
+      reply.type('image/gif')
+      return PIXEL
+    })
+
+    app.get(`${TRACKING_PATHS.click}:token`, { config, schema }, async (request, reply) => {
+      const { target } = await follow(request, reply, 'click', request.params.token)
+      if (target === null) throw notFound()
+      reply.code(302).header('location', target)
+      return null
+    })
+
+    await app.register(unsubscribeRoutes(deps))
+  }
+}
+
+const writeFetches = ({ db, recordEvents: events }: TrackingDeps, fetches: readonly Fetch[]) => {
+  const emails = fetches.map(({ token: { companyId, emailId: id } }) => ({ companyId, id }))
+  const companyIds = emails.map(({ companyId }) => companyId)
+  return writeWithEvents({ db, events }, 'email.status', companyIds, async (tx, isWanted) => {
+    const changesSince = await watchEmails(tx, isWanted ? emails : [])
+    return { result: await recordFetches(tx, fetches), changes: await changesSince() }
+  })
+}
+
+/** A page that asks, because programs fetch addresses too; the one-click answer and its button are a POST. */
+function unsubscribeRoutes(deps: TrackingDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    // Whatever a mail program sends along says no more than the address does.
+    app.addContentTypeParser('*', (_request, body, done) => {
+      body.resume()
+      done(null)
+    })
+
+    app.get(`${TRACKING_PATHS.unsubscribe}:token`, { config, schema }, async (request, reply) => {
+      await getMailed(deps.db, request.params.token)
+      return sendPage(reply, '<form method="post"><button type="submit">Unsubscribe</button></form>')
+    })
+
+    app.post(`${TRACKING_PATHS.unsubscribe}:token`, { config, schema }, async (request, reply) => {
+      await deps.unsubscribe(await getMailed(deps.db, request.params.token))
+      return sendPage(reply, '<p>You are unsubscribed: no more marketing mails will be sent to you.</p>')
+    })
+  }
+}
+
+async function getMailed(db: Db, text: string) {
+  const mailed = await findMailed(db, readToken(text, 'unsubscribe'))
+  if (mailed === undefined) throw notFound()
+  return mailed
+}
+
+function readToken(text: string, use: TokenUse): TrackingToken {
+  const token = parseToken(text, use)
+  if (token === undefined) throw notFound()
+  return token
+}
+
+const sendPage = (reply: FastifyReply, content: string) =>
+  reply
+    .header('cache-control', 'no-store')
+    .header('x-robots-tag', 'noindex')
+    .header('content-security-policy', "default-src 'none'; form-action 'self'; frame-ancestors 'none'")
+    .type('text/html; charset=utf-8')
+    .send(
+      `<!doctype html><html lang="en"><meta charset="utf-8"><title>Unsubscribe</title><meta name="viewport" content="width=device-width">${content}</html>`,
+    )
