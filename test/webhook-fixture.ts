@@ -10,10 +10,14 @@ import {
   type NewEnvelope,
   type StartedAttempt,
   startAttempts,
-} from '../src/webhooks/delivery-store.ts'
-import { DELIVERIES } from '../src/webhooks/delivery-table.ts'
-import type { SecretCipher } from '../src/webhooks/registration.ts'
-import { insertRegistration, type NewRegistration, type RegistrationRow } from '../src/webhooks/registration-store.ts'
+} from '../src/webhooks/deliveries/delivery-store.ts'
+import { DELIVERIES } from '../src/webhooks/deliveries/delivery-table.ts'
+import type { SecretCipher } from '../src/webhooks/registrations/registration.ts'
+import {
+  insertRegistration,
+  type NewRegistration,
+  type RegistrationRow,
+} from '../src/webhooks/registrations/registration-store.ts'
 
 import { createTestKey } from './api.ts'
 

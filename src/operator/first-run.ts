@@ -9,7 +9,11 @@ import { createEmailTemplate, listEmailTemplates } from '../emails/email-templat
 import { isLoopback } from '../http/admission/client-address.ts'
 import { DEFAULT_PROVIDER } from '../providers/provider-name.ts'
 import { connectSender, listSenders, updateSender } from '../senders/sender-admin.ts'
-import { createRegistration, listCompanyRegistrations, updateRegistration } from '../webhooks/registration.ts'
+import {
+  createRegistration,
+  listCompanyRegistrations,
+  updateRegistration,
+} from '../webhooks/registrations/registration.ts'
 import type { OperatorDeps } from './operator.ts'
 
 /** The demo's first data; the sandbox knows the same number and account. */

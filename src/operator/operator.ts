@@ -19,7 +19,7 @@ import type { RecordEvents } from '../record-change.ts'
 import type { Cipher } from '../secrets/secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
-import { DELIVERIES } from '../webhooks/delivery-table.ts'
+import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
 import type { WebhookGuide } from './sender-shape.ts'
 
 /** Lists of contacts, taken in and worked off. */

@@ -18,7 +18,7 @@ import { eraseBodies, eraseItems } from '../inbound/handling/item-erasure-store.
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
 import { eraseDailyLimitEntries } from '../messages/daily-limit-store.ts'
-import { eraseDeliveries, eraseRecordEvents } from '../webhooks/delivery-erasure-store.ts'
+import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 
 export type PassDeps = {

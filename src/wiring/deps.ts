@@ -27,9 +27,9 @@ import type { Cipher } from '../secrets/secrets.ts'
 import { createSenderCache, type SenderCache } from '../senders/sender-cache.ts'
 import { createTemplateCache, type TemplateCache } from '../templates/template-cache.ts'
 import type { Tracing } from '../tracing.ts'
-import { createReceiverClient, type ReceiverClient } from '../webhooks/post.ts'
-import { createRecordEvents } from '../webhooks/record-events.ts'
-import { createWantedEvents, type WantedEvents } from '../webhooks/wanted-events.ts'
+import { createReceiverClient, type ReceiverClient } from '../webhooks/attempts/post.ts'
+import { createRecordEvents } from '../webhooks/events/record-events.ts'
+import { createWantedEvents, type WantedEvents } from '../webhooks/registrations/wanted-events.ts'
 import { startAtZero } from './metrics-at-zero.ts'
 
 const SENDER_TTL_MS = 3_000

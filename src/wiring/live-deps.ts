@@ -7,8 +7,8 @@ import { type MediaAddress, toConversationRecord, toMessageRecord } from '../con
 import { listConversationIdsOf, listMessagesByIds } from '../conversations/conversation-store.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import { createHub, type Hub } from '../live/hub.ts'
-import { listDeliveriesByIds } from '../webhooks/delivery-list-store.ts'
-import { toDeliveryRecord } from '../webhooks/delivery-routes.ts'
+import { listDeliveriesByIds } from '../webhooks/deliveries/delivery-list-store.ts'
+import { toDeliveryRecord } from '../webhooks/deliveries/delivery-routes.ts'
 import type { Deps } from './deps.ts'
 
 /** The live streams of this process, which read changed records through their company's share of the pool. */

@@ -1,11 +1,11 @@
 import type { Job } from '../jobs/job.ts'
 import type { LiveChange } from '../live-change.ts'
 import type { Tracing } from '../tracing.ts'
-import { createDeliverer, type Deliverer } from '../webhooks/deliver.ts'
-import type { DeliveryLogRoutesDeps } from '../webhooks/delivery-log-routes.ts'
-import type { EndDeps } from '../webhooks/end-deliveries.ts'
-import type { ReceiverClient } from '../webhooks/post.ts'
-import type { RegistrationRoutesDeps } from '../webhooks/registration-routes.ts'
+import { createDeliverer, type Deliverer } from '../webhooks/attempts/deliver.ts'
+import type { ReceiverClient } from '../webhooks/attempts/post.ts'
+import type { DeliveryLogRoutesDeps } from '../webhooks/deliveries/delivery-log-routes.ts'
+import type { EndDeps } from '../webhooks/deliveries/end-deliveries.ts'
+import type { RegistrationRoutesDeps } from '../webhooks/registrations/registration-routes.ts'
 import type { Deps } from './deps.ts'
 
 /** The dependencies of webhook registrations and their logs. */

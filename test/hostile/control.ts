@@ -35,7 +35,7 @@ export const FAULTS: readonly Fault[] = [
   {
     // Without the company, a foreign id finds the neighbour's registration.
     raises: 'answers that differ for foreign ids',
-    file: 'src/webhooks/registration-store.ts',
+    file: 'src/webhooks/registrations/registration-store.ts',
     text: `where company_id = ${'$'}{companyId} and id = ${'$'}{id} and deleted_at is null`,
     replacement: `where id = ${'$'}{id} and deleted_at is null`,
   },

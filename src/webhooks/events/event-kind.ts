@@ -1,7 +1,7 @@
 import { type TSchema, Type } from 'typebox'
 import type { Db } from '../../db/connect.ts'
 import type { ChangeOf, RecordChange, RecordEventName } from '../../record-change.ts'
-import type { NewEnvelope } from '../delivery-store.ts'
+import type { NewEnvelope } from '../deliveries/delivery-store.ts'
 
 /** A kind of event as registrations name it and the API reference describes it. */
 export type EventKind = {

@@ -1,5 +1,5 @@
 -- Stores envelopes and makes a delivery of each for every active registration of its company that subscribes to its event;
--- see enqueueDeliveries in src/webhooks/delivery-store.ts. Part of the transaction that changes the records. An envelope
+-- see enqueueDeliveries in src/webhooks/deliveries/delivery-store.ts. Part of the transaction that changes the records. An envelope
 -- without receivers is not stored; one whose event and id were stored today makes no delivery.
 -- With `lease_ms`, the caller is a worker, and the deliveries are leased to it at once, one claim for each registration,
 -- except those in `full_lanes`, those of `full_companies`, and those whose registration has deliveries waiting (since

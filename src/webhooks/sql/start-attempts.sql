@@ -1,4 +1,4 @@
--- Starts the next attempt of each delivery that its claim still holds; see startAttempts in src/webhooks/delivery-store.ts.
+-- Starts the next attempt of each delivery that its claim still holds; see startAttempts in src/webhooks/deliveries/delivery-store.ts.
 -- Companies and registrations are read once, under shared locks, and first: a change that has been answered is seen.
 create function start_attempts(held jsonb)
 returns table (

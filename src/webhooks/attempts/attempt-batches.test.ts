@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, envelope, register, statusOf } from '../../../test/webhook-fixture.ts'
+import { fixedClock } from '../../clock.ts'
+import { claimJobs } from '../../jobs/claim-store.ts'
+import { enqueueDeliveries } from '../deliveries/delivery-store.ts'
+import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
+import { createAttemptBatches } from './attempt-batches.ts'
+
+const { db } = await createTestDatabase({ mirrors: true })
+const clock = fixedClock('2026-01-01T00:00:00Z')
+const { start, complete } = createAttemptBatches(db, clock)
+
+const claim = async () => {
+  const limits = { batches: 1, batchSize: 1, laneCap: 4, companyCap: 4, afterLane: '', leaseMs: 15_000 }
+  const [job] = (await claimJobs(db, { kind: DELIVER, table: DELIVERIES, ...limits })).jobs
+  return job!
+}
+
+it('only the holder of a delivery may record its outcome', async () => {
+  const companyId = await createCompany(db)
+  await register(db, companyId)
+  const [delivery] = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+  const lost = await claim()
+  const started = (await start({ ...delivery!, claimId: lost.claimId }))!
+  await db`update deliveries set claim_id = null, lease_until = null where company_id = ${companyId}`
+  const held = await claim()
+
+  const made = { ...started, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
+  await complete({ claim: lost, record: { ...made, next: 'dead' } })
+  expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 0 })
+  expect(await db`select from delivery_attempts where company_id = ${companyId}`).toHaveLength(0)
+
+  await complete({ claim: held, record: { ...made, next: new Date(clock.now().getTime() + 5_000) } })
+  expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 1 })
+  const [job] = await db`
+    select claim_id, extract(epoch from due_at - now())::float as seconds
+    from deliveries
+    where company_id = ${companyId}
+  `
+  expect(job).toEqual({ claimId: null, seconds: expect.closeTo(5, 0) })
+})

@@ -1,0 +1,129 @@
+import type { Pool } from '../../db/connect.ts'
+import { retryUntilAvailable } from '../../db/pool/retry-until-available.ts'
+import { backoffMs, DEFAULT_BACKOFF } from '../../jobs/backoff.ts'
+import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../jobs/job.ts'
+import type { BatchKind } from '../../jobs/job-kind.ts'
+import { LeaseLost } from '../../jobs/lease.ts'
+import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
+import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
+import type { SecretCipher } from '../registrations/registration.ts'
+import { createHeaderOpener } from '../registrations/sealed-headers.ts'
+import { type AttemptDeps, makeAttempt } from './attempt.ts'
+import { type AttemptBatches, createAttemptBatches } from './attempt-batches.ts'
+import { createReceiverSlots, MOST_AT_ONCE, type ReceiverSlots, type SlotResult } from './receiver-slots.ts'
+import { createSigners } from './signers.ts'
+
+/** Deliveries of a quick registration that are claimed together, and such batches in flight over all processes. */
+const BATCH = 150
+const LANE_CAP = 4
+/**
+ * Registrations without a quick history have as many deliveries in flight as may be tried at once, over all processes.
+ * The sum bounds the sockets of receivers that hang: an attempt at one lasts 10 s.
+ */
+const NARROW = { batch: 16, jobsOfLane: MOST_AT_ONCE, jobs: 2_048 }
+/** Batches in this process: more than all registrations that are not quick have jobs in flight. */
+const CONCURRENCY = 4_000
+/** A worker that dies again and again for hours must not cost a delivery: what receivers answer cannot kill it. */
+const MAX_LEASE_EXPIRIES = 1_000
+/** A known outcome is kept for an hour of a database that is away, though the lease ends: written late, it still counts. */
+const COMPLETE_RETRY_MS = 1_000
+const COMPLETE_TRIES = 3_600
+
+export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
+  db: Pool
+  cipher: Pick<SecretCipher, 'decrypt'>
+  log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
+  /** Told of each attempt that was recorded. */
+  onAttempt?: (record: AttemptRecord) => void
+  /** Told of deliveries that ended without an attempt. */
+  onSkipped?: (jobs: readonly Job[]) => void
+}
+
+export type Deliverer = {
+  kind: BatchKind
+  /** Accepts no new attempts; running attempts finish. Called before the worker stops. */
+  close(): void
+}
+
+type Working = DeliverDeps & AttemptDeps & AttemptBatches & { slots: ReceiverSlots }
+
+/** Makes the attempts of deliveries that are due (spec: Retries and idempotency). */
+export function createDeliverer(deps: DeliverDeps): Deliverer {
+  const slots = createReceiverSlots()
+  const signers = createSigners(deps.cipher)
+  const openHeaders = createHeaderOpener(deps.cipher.decrypt)
+  const working: Working = { ...deps, ...createAttemptBatches(deps.db, deps.clock), signers, openHeaders, slots }
+  return {
+    kind: {
+      kind: DELIVER,
+      table: DELIVERIES,
+      batch: BATCH,
+      narrow: { ...NARROW, wideLanes: slots.quick },
+      laneCap: LANE_CAP,
+      concurrency: CONCURRENCY,
+      maxLeaseExpiries: MAX_LEASE_EXPIRIES,
+      ...(deps.onSkipped && { onDone: deps.onSkipped }),
+      handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
+    },
+    close: slots.close,
+  }
+}
+
+/**
+ * One attempt at one delivery. Never throws: after a fault of the service the delivery is tried again, without using up one
+ * of the five attempts.
+ */
+async function deliver(working: Working, job: Job, signal: AbortSignal): Promise<Outcome> {
+  try {
+    const record = await attempt(working, job, signal)
+    if (record === 'not now') return released
+    if (record === 'nothing to do') return done
+    if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
+    // A database that is away must not lead to a second request of the same attempt.
+    const made = { claim: job, record }
+    const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
+    const shouldRetry = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
+    await retryUntilAvailable(() => working.complete(made), { everyMs: COMPLETE_RETRY_MS, shouldRetry })
+    logAttempt(working, record)
+    return selfCompleted
+  } catch (error) {
+    if (signal.aborted) return released
+    working.log.error({ companyId: job.companyId, deliveryId: job.subjectId, err: error }, 'delivery.failed')
+    const afterMs = backoffMs(DEFAULT_BACKOFF, job.attempts + 1, working.random())
+    return retryAfter(afterMs, { error: String(error) })
+  }
+}
+
+async function attempt(
+  working: Working,
+  job: Job,
+  signal: AbortSignal,
+): Promise<AttemptRecord | 'nothing to do' | 'not now' | 'waits'> {
+  const slot = await working.slots.take(job.lane)
+  if (slot === undefined) return 'not now'
+  let how: SlotResult | undefined
+  try {
+    if (signal.aborted) return 'not now'
+    const started = await working.start(toHeld(job))
+    if (started === undefined) return 'nothing to do'
+    if (started.waits) return 'waits'
+    slot.hold(Buffer.byteLength(started.body))
+    const record = await makeAttempt(working, started)
+    how = { succeeded: record.next === 'delivered', durationMs: record.durationMs }
+    return record
+  } finally {
+    slot.end(how)
+  }
+}
+
+function toHeld({ companyId, id, claimId }: Job): HeldDelivery {
+  if (companyId === undefined) throw new Error('A delivery belongs to a company')
+  return { companyId, deliveryId: id, claimId }
+}
+
+function logAttempt({ log, onAttempt }: Working, record: AttemptRecord): void {
+  const { companyId, registrationId, deliveryId, round, attempt, statusCode, errorMessage, durationMs, next } = record
+  const ids = { companyId, registrationId, deliveryId }
+  log.info({ ...ids, round, attempt, statusCode, errorMessage, durationMs, next }, 'delivery.attempted')
+  onAttempt?.(record)
+}

@@ -1,0 +1,187 @@
+import { Agent, type Dispatcher } from 'undici'
+import { type Clock, monotonicMs, systemClock } from '../../clock.ts'
+import { isPublicHost } from '../registrations/receiver-url.ts'
+import { AddressNotPublic, guardedConnector, type Resolve } from './address-guard.ts'
+import {
+  answerText,
+  appendChunk,
+  describeRefusal,
+  emptyAnswer,
+  parseRetryAfter,
+  type ReceiverAnswer,
+} from './answer.ts'
+import { AnswerCut, attemptFailure, DeadlinePassed, TooManyInterimAnswers } from './attempt-failure.ts'
+
+/** One total deadline per attempt: name, connection, TLS, headers and body. */
+export const ATTEMPT_TIMEOUT_MS = 10_000
+const MAX_HEADER_BYTES = 32_768
+const MAX_INTERIM_ANSWERS = 20
+const IDLE_MS = 4_000
+const LONGEST_IDLE_MS = 30_000
+/** A connection is not used longer than this, so that a receiver that moves is found where it is. */
+const CONNECTION_LIFE_MS = 60_000
+
+export type ReceiverTarget = {
+  url: string
+  method: 'POST' | 'GET'
+  headers: Record<string, string>
+  body: Buffer
+  timeoutMs: number
+}
+
+/**
+ * What came of one attempt. `delivered`: a whole 2xx answer; `refused`: another whole answer; `unreachable`: no whole
+ * answer; `blocked`: not tried, because the address is not public. `response` is the body as text, null without answer.
+ */
+export type AttemptOutcome = {
+  kind: 'delivered' | 'refused' | 'unreachable' | 'blocked'
+  statusCode: number | null
+  response: string | null
+  errorMessage: string | null
+  /** The wait that a 429 or 503 asked for, unbounded. */
+  retryAfterSeconds: number | null
+  durationMs: number
+}
+
+export type ReceiverClientOptions = {
+  allowPrivate: boolean
+  clock?: Clock
+  /** Longest that opening one socket may take. */
+  connectTimeoutMs?: number
+  resolve?: Resolve
+  ca?: string
+}
+
+export type ReceiverClient = {
+  /** Makes one attempt. Never throws and never follows a redirect. */
+  post(target: ReceiverTarget): Promise<AttemptOutcome>
+  /** Ends all connections; attempts still running fail. */
+  close(): Promise<void>
+}
+
+/**
+ * The one way out to receivers: connections are kept per receiver while it is in use and guarded when they open.
+ * The number in flight is not bounded here, or one receiver's slow paths would hold up its neighbours: lanes do that.
+ */
+export function createReceiverClient(options: ReceiverClientOptions): ReceiverClient {
+  const agent = new Agent({
+    connect: guardedConnector({ connectTimeoutMs: ATTEMPT_TIMEOUT_MS, ...options }),
+    allowH2: false,
+    pipelining: 1,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: LONGEST_IDLE_MS,
+    clientTtl: CONNECTION_LIFE_MS,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  })
+  const clock = options.clock ?? systemClock
+  return {
+    post: (target) => post(agent, clock, options.allowPrivate, target),
+    close: () => agent.destroy(),
+  }
+}
+
+async function post(
+  agent: Agent,
+  clock: Clock,
+  allowPrivate: boolean,
+  target: ReceiverTarget,
+): Promise<AttemptOutcome> {
+  const startedAt = monotonicMs()
+  const answer = emptyAnswer()
+  try {
+    await sendRequest(agent, checkedUrl(target.url, allowPrivate), target, answer)
+    return { ...answered(answer, clock.now()), durationMs: elapsed(startedAt) }
+  } catch (error) {
+    const failure = attemptFailure(error, answer.statusCode, target.timeoutMs)
+    const response = answer.statusCode === null ? null : answerText(answer)
+    const { statusCode } = answer
+    return { ...failure, statusCode, response, retryAfterSeconds: null, durationMs: elapsed(startedAt) }
+  }
+}
+
+/** A registration may be older than the rule: plain http and private literals are refused here again. */
+function checkedUrl(text: string, allowPrivate: boolean): URL {
+  const url = new URL(text)
+  if (!allowPrivate && (url.protocol !== 'https:' || !isPublicHost(url.hostname))) throw new AddressNotPublic()
+  return url
+}
+
+/**
+ * Sends the request and reads what comes into `answer`, so that what has come is there also when it breaks off: at the
+ * deadline, at too many interim answers, and, as a success, where the answer is as long as it may get. Breaking off
+ * ends the connection: an endless answer costs 64 KiB.
+ */
+function sendRequest(agent: Agent, url: URL, target: ReceiverTarget, answer: ReceiverAnswer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let request: Dispatcher.DispatchController | undefined
+    let broken: Error | undefined
+    let interimAnswers = 0
+    const end = (error?: unknown) => {
+      clearTimeout(deadline)
+      if (error === undefined) resolve()
+      else reject(error)
+    }
+    const breakOff = (reason: Error) => {
+      broken = reason
+      request?.abort(reason)
+    }
+    const fail = (reason: Error) => {
+      end(reason)
+      breakOff(reason)
+    }
+    const deadline = setTimeout(() => fail(new DeadlinePassed()), target.timeoutMs)
+
+    const handler: Dispatcher.DispatchHandler = {
+      // A connection that stands only after the deadline is not used.
+      onRequestStart: (controller) => {
+        request = controller
+        if (broken !== undefined) controller.abort(broken)
+      },
+      onResponseStart: (_, statusCode, headers) => {
+        if (statusCode < 200) {
+          interimAnswers += 1
+          if (interimAnswers > MAX_INTERIM_ANSWERS) fail(new TooManyInterimAnswers())
+          return
+        }
+        answer.statusCode = statusCode
+        answer.retryAfter = firstOf(headers['retry-after'])
+      },
+      onResponseData: (_, chunk) => {
+        if (broken !== undefined || appendChunk(answer, chunk)) return
+        end()
+        breakOff(new AnswerCut())
+      },
+      onResponseEnd: () => end(),
+      onResponseError: (_, error) => end(error),
+    }
+    const { method, headers, body } = target
+    try {
+      agent.dispatch(
+        { origin: url.origin, path: url.pathname + url.search, method, headers, body, reset: false },
+        handler,
+      )
+    } catch (error) {
+      end(error)
+    }
+  })
+}
+
+function answered(answer: ReceiverAnswer, now: Date): Omit<AttemptOutcome, 'durationMs'> {
+  const statusCode = answer.statusCode ?? 0
+  const errorMessage = describeRefusal(statusCode)
+  const mayAsk = statusCode === 429 || statusCode === 503
+  return {
+    kind: errorMessage === null ? 'delivered' : 'refused',
+    statusCode,
+    response: answerText(answer),
+    errorMessage,
+    retryAfterSeconds: mayAsk ? parseRetryAfter(answer.retryAfter, now) : null,
+  }
+}
+
+const firstOf = (value: string | string[] | undefined): string | null =>
+  (Array.isArray(value) ? value[0] : value) ?? null
+
+const elapsed = (startedAt: number): number => Math.round(monotonicMs() - startedAt)

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/connect.ts'
+import type { ChangeOf, RecordChange, RecordEventName, RecordEvents } from '../../record-change.ts'
+import { enqueueDeliveries, type NewEnvelope } from '../deliveries/delivery-store.ts'
+import type { WantedEvents } from '../registrations/wanted-events.ts'
+import { type BuiltEvent, type EventDeps, recordEventBody } from './event-kind.ts'
+import { RECORD_EVENTS } from './event-kinds.ts'
+
+export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
+  clock: Clock
+  wanted: Pick<WantedEvents, 'has'>
+}
+
+/** Events about records of the API: built and enqueued in the transaction that changed the records. */
+export function createRecordEvents({ clock, wanted, mediaAddress }: RecordEventsDeps): RecordEvents {
+  const deps: EventDeps = { mediaAddress, now: () => clock.now(), newId: randomUUID }
+  return {
+    areWanted: (event, companyIds) => [...companyIds].some((companyId) => wanted.has(companyId, event)),
+    publish: async (tx, changes) => {
+      const envelopes: NewEnvelope[] = []
+      const relevant = changes.filter(({ companyId, event }) => wanted.has(companyId, event))
+      for (const [companyId, own] of Map.groupBy(relevant, (change) => change.companyId)) {
+        for (const [event, alike] of Map.groupBy(own, (change) => change.event)) {
+          const built = await build(tx, deps, companyId, event, alike)
+          envelopes.push(...built.map((one) => toEnvelope(companyId, event, deps.now(), one)))
+        }
+      }
+      await enqueueDeliveries(tx, envelopes)
+    },
+  }
+}
+
+function build<Name extends RecordEventName>(
+  tx: Db,
+  deps: EventDeps,
+  companyId: number,
+  event: Name,
+  changes: readonly RecordChange[],
+): Promise<BuiltEvent[]> {
+  const isOfEvent = (change: RecordChange): change is ChangeOf<Name> => change.event === event
+  return RECORD_EVENTS[event].build(tx, deps, companyId, changes.filter(isOfEvent))
+}
+
+const toEnvelope = (companyId: number, event: RecordEventName, at: Date, built: BuiltEvent): NewEnvelope => ({
+  companyId,
+  event,
+  eventId: built.eventId,
+  messageId: built.messageId,
+  conversationId: built.conversationId,
+  channelIds: built.channelIds,
+  body: recordEventBody(event, companyId, at, built),
+})

@@ -1,0 +1,157 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import type { Pool } from '../../db/connect.ts'
+import { validationError } from '../../errors.ts'
+import { answerOnce } from '../../http/idempotency/idempotency.ts'
+import { pathId, Success } from '../../http/shapes.ts'
+import { parseId } from '../../ids.ts'
+import {
+  createRegistration,
+  getRegistration,
+  listCompanyRegistrations,
+  type RegistrationDeps,
+  type RegistrationRules,
+  registrationFaults,
+  removeRegistration,
+  updateRegistration,
+} from './registration.ts'
+import { readHealth } from './registration-health-store.ts'
+import {
+  createShape,
+  RegistrationReply,
+  RegistrationWithHealth,
+  toRegistrationReply,
+  toRegistrationWithHealth,
+  updateShape,
+} from './registration-shape.ts'
+
+export type RegistrationRoutesDeps = RegistrationDeps & {
+  db: Pool
+  rules: RegistrationRules
+  /** Told of the company whose registrations have changed; the answer waits for it. */
+  onChanged(companyId: number): Promise<void>
+}
+
+const PATH = '/public/v1/webhooks/registrations'
+const ById = Type.Object({ id: pathId('RegistrationId', 'The id of the registration.') })
+const tags = ['Webhook registrations']
+
+/** Where a company says which addresses its events go to (spec: Webhook registrations). */
+export function registrationRoutes(deps: RegistrationRoutesDeps): FastifyPluginAsyncTypebox {
+  const config = { permissions: ['WhatsApp'], roles: ['developer'] } as const
+  const checked = { ...config, valueFaults: (body: object) => registrationFaults(body, deps.rules) }
+  const Create = createShape(deps.rules)
+  const Update = updateShape(deps.rules)
+
+  return async (app) => {
+    app.post(
+      PATH,
+      {
+        config: checked,
+        schema: {
+          tags,
+          operationId: 'createRegistration',
+          summary: 'Register a receiver',
+          description: 'The registration is active at once. Its secret is never returned.',
+          body: Create,
+          response: { 201: RegistrationReply },
+        },
+      },
+      async (request, reply) => {
+        checkRules(request.body, deps.rules)
+        const { companyId } = request.caller
+        const created = await answerOnce(deps.db, request, reply, 201, async (tx) =>
+          toRegistrationReply(await createRegistration({ ...deps, db: tx }, companyId, request.body)),
+        )
+        await deps.onChanged(companyId)
+        return created
+      },
+    )
+
+    app.get(
+      PATH,
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listRegistrations',
+          summary: 'List the receivers',
+          description: 'Returns all registrations with their health, ordered by id.',
+          response: { 200: Type.Array(RegistrationWithHealth, { description: 'All registrations.' }) },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        const registrations = await listCompanyRegistrations(deps, companyId)
+        const health = await readHealth(deps.db, companyId)
+        return registrations.map((one) => toRegistrationWithHealth(one, health.get(one.id)))
+      },
+    )
+
+    app.get(
+      `${PATH}/:id`,
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getRegistration',
+          summary: 'Read a receiver',
+          description: 'Returns one registration.',
+          params: ById,
+          response: { 200: RegistrationReply },
+        },
+      },
+      async (request) =>
+        toRegistrationReply(await getRegistration(deps, request.caller.companyId, parseId(request.params.id))),
+    )
+
+    app.put(
+      `${PATH}/:id`,
+      {
+        config: checked,
+        schema: {
+          tags,
+          operationId: 'updateRegistration',
+          summary: 'Change a receiver',
+          description: 'Changes only the members that are sent. After `inactive` no delivery attempt starts.',
+          params: ById,
+          body: Update,
+          response: { 200: RegistrationReply },
+        },
+      },
+      async (request) => {
+        checkRules(request.body, deps.rules)
+        const { companyId } = request.caller
+        const updated = await updateRegistration(deps, companyId, parseId(request.params.id), request.body)
+        await deps.onChanged(companyId)
+        return toRegistrationReply(updated)
+      },
+    )
+
+    app.delete(
+      `${PATH}/:id`,
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'removeRegistration',
+          summary: 'Remove a receiver',
+          description: 'Deliveries stop at once.',
+          params: ById,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const { companyId } = request.caller
+        await removeRegistration(deps, companyId, parseId(request.params.id))
+        await deps.onChanged(companyId)
+        return { success: true as const }
+      },
+    )
+  }
+}
+
+function checkRules(body: unknown, rules: RegistrationRules): void {
+  const faults = registrationFaults(body, rules)
+  if (faults.length > 0) throw validationError(faults)
+}

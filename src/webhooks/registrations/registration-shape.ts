@@ -1,0 +1,212 @@
+import { Type } from 'typebox'
+import { nullableText, nullableTime } from '../../http/shapes.ts'
+import { EVENT_NAMES } from '../events/event-kinds.ts'
+import { MAX_URL_LENGTH, type ReceiverRules } from './receiver-url.ts'
+import { MAX_NAME_LENGTH, MAX_SECRET_LENGTH, MIN_SECRET_LENGTH, type Registration } from './registration.ts'
+import type { RegistrationHealth } from './registration-health-store.ts'
+import {
+  HEADER_NAME_PATTERN,
+  hideValues,
+  KEPT_OR_VALUE_PATTERN,
+  MAX_HEADER_NAME_LENGTH,
+  MAX_HEADER_VALUE_LENGTH,
+  MAX_STATIC_HEADERS,
+} from './static-header.ts'
+
+/** Bounds the list; a company with more numbers leaves it out. */
+const MAX_CHANNELS = 1_000
+
+const Method = Type.Enum(['POST', 'GET'])
+const Status = Type.Enum(['active', 'inactive'])
+
+/** The members of create and update. Rules that Ajv cannot check are in `registrationFaults`. */
+function members({ allowPrivate }: ReceiverRules) {
+  return {
+    name: Type.String({ minLength: 1, maxLength: MAX_NAME_LENGTH, pattern: '^[^\\u0000]*$', description: 'The name.' }),
+    url: Type.String({
+      maxLength: MAX_URL_LENGTH,
+      title: 'ReceiverUrl',
+      description: 'The HTTPS address of the receiver: a public host, without user name, password or fragment.',
+      pattern: allowPrivate ? '^[hH][tT][tT][pP][sS]?://' : '^[hH][tT][tT][pP][sS]://',
+    }),
+    events: Type.Array(Type.Enum([...EVENT_NAMES]), {
+      minItems: 1,
+      description: 'The events to deliver; an event named twice counts once.',
+    }),
+    channelIds: Type.Unsafe<number[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
+      minItems: 1,
+      maxItems: MAX_CHANNELS,
+      description:
+        'The connected numbers (`channelId`) whose events are delivered; null delivers those of all. Events that are about no number, such as `contact.changed`, are delivered in any case.',
+    }),
+    secret: Type.Unsafe<string | null>({
+      type: ['string', 'null'],
+      minLength: MIN_SECRET_LENGTH,
+      maxLength: MAX_SECRET_LENGTH,
+      title: 'SigningSecret',
+      description:
+        'The key that signs the bodies; it is never returned. A new one replaces the old at once, and null removes it.',
+    }),
+    method: Method,
+    ordered: Type.Boolean({
+      description:
+        'Deliveries about one conversation go one after the other: a later one waits until the earlier one is delivered or dead-lettered. By default false.',
+    }),
+    headers: Type.Array(
+      Type.Object({
+        key: Type.String({ minLength: 1, maxLength: MAX_HEADER_NAME_LENGTH, pattern: HEADER_NAME_PATTERN }),
+        value: Type.String({ maxLength: MAX_HEADER_VALUE_LENGTH, pattern: KEPT_OR_VALUE_PATTERN }),
+      }),
+      {
+        maxItems: MAX_STATIC_HEADERS,
+        title: 'StaticHeaders',
+        description:
+          'Static headers of every delivery. Their values are never returned: answers show `…`. An update replaces all headers; the value `…` keeps the stored one.',
+      },
+    ),
+  }
+}
+
+/** The body that creates a registration. The rules say which URLs and headers this installation admits. */
+export function createShape(rules: ReceiverRules) {
+  const { name, url, events, channelIds, secret, method, ordered, headers } = members(rules)
+  return Type.Object(
+    {
+      name,
+      url,
+      events,
+      channelIds: Type.Optional(channelIds),
+      secret: Type.Optional(secret),
+      method: Type.Optional(method),
+      ordered: Type.Optional(ordered),
+      headers: Type.Optional(headers),
+    },
+    {
+      title: 'NewRegistration',
+      example: {
+        name: 'Order desk',
+        url: 'https://shop.example.com/hooks/whatsapp',
+        events: ['whatsapp.message.received'],
+        secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
+      },
+    },
+  )
+}
+
+/** The body that changes a registration: each member is optional; `status` may be set too. */
+export const updateShape = (rules: ReceiverRules) =>
+  Type.Partial(Type.Object({ ...members(rules), status: Status }), {
+    title: 'RegistrationChange',
+    example: { status: 'inactive' },
+  })
+
+const EXAMPLE = {
+  id: 31,
+  name: 'Order desk',
+  url: 'https://shop.example.com/hooks/whatsapp',
+  events: ['whatsapp.message.received'],
+  channelIds: null,
+  status: 'active',
+  method: 'POST',
+  ordered: false,
+  headers: {},
+  hasSecret: true,
+  pausedReason: null,
+  pausedAt: null,
+  created: '2026-02-20T10:15:00.000Z',
+}
+
+export const RegistrationReply = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    url: Type.String(),
+    events: Type.Array(Type.Unsafe<string>({ type: 'string', enum: [...EVENT_NAMES] })),
+    channelIds: Type.Unsafe<number[] | null>({
+      type: ['array', 'null'],
+      items: { type: 'integer' },
+      description: 'The connected numbers whose events are delivered; null for all.',
+    }),
+    status: Status,
+    method: Method,
+    ordered: Type.Boolean({ description: 'Whether deliveries about one conversation go one after the other.' }),
+    headers: Type.Record(Type.String(), Type.String(), {
+      description: 'The names of the static headers, each with `…`..',
+    }),
+    hasSecret: Type.Boolean({ description: 'Whether deliveries are signed.' }),
+    pausedReason: nullableText(
+      'Why the service set the registration inactive: `no_success` after five days without a 2xx and 100 dead letters. Null when it did not.',
+    ),
+    pausedAt: nullableTime('When the service set the registration inactive; setting it `active` resumes.'),
+    created: Type.String({ format: 'date-time' }),
+  },
+  {
+    title: 'Registration',
+    description: 'A receiver of events.',
+    example: EXAMPLE,
+  },
+)
+
+const HEALTH_EXAMPLE = {
+  lastSuccessAt: '2026-03-02T09:30:01.204Z',
+  lastFailureAt: null,
+  consecutiveFailures: 0,
+  waiting: 0,
+  deadLettered24h: 0,
+}
+
+const Health = Type.Object(
+  {
+    lastSuccessAt: nullableTime('The time of the last attempt that the receiver answered with 2xx.'),
+    lastFailureAt: nullableTime('The time of the last failed attempt.'),
+    consecutiveFailures: Type.Integer({
+      description: 'Failed attempts since the last success, of the last seven days, counted up to 1,000.',
+    }),
+    waiting: Type.Integer({ description: 'Deliveries that have not finished, counted up to 10,000.' }),
+    deadLettered24h: Type.Integer({ description: 'Dead letters of the last 24 hours, counted up to 10,000.' }),
+  },
+  {
+    title: 'RegistrationHealth',
+    description: 'How the receiver has answered lately.',
+    example: HEALTH_EXAMPLE,
+  },
+)
+
+export const RegistrationWithHealth = Type.Object(
+  { ...RegistrationReply.properties, health: Health },
+  {
+    title: 'RegistrationWithHealth',
+    description: 'A receiver of events and its health.',
+    example: { ...EXAMPLE, health: HEALTH_EXAMPLE },
+  },
+)
+
+/** A registration without its secret and the values of its headers: both are only ever written. */
+export const toRegistrationReply = (row: Registration) => ({
+  id: row.id,
+  name: row.name,
+  url: row.url,
+  events: row.events,
+  channelIds: row.channelIds,
+  status: row.status,
+  method: row.method,
+  ordered: row.ordered,
+  headers: Object.fromEntries(hideValues(row.headers).map(({ key, value }) => [key, value])),
+  hasSecret: row.secret !== null,
+  pausedReason: row.pausedReason,
+  pausedAt: row.pausedAt?.toISOString() ?? null,
+  created: row.createdAt.toISOString(),
+})
+
+export const toRegistrationWithHealth = (row: Registration, health: RegistrationHealth | undefined) => ({
+  ...toRegistrationReply(row),
+  health: {
+    lastSuccessAt: health?.lastSuccessAt?.toISOString() ?? null,
+    lastFailureAt: health?.lastFailureAt?.toISOString() ?? null,
+    consecutiveFailures: health?.consecutiveFailures ?? 0,
+    waiting: health?.waiting ?? 0,
+    deadLettered24h: health?.deadLettered24h ?? 0,
+  },
+})

@@ -1,0 +1,146 @@
+import type { Db } from '../../db/connect.ts'
+
+export type RegistrationStatus = 'active' | 'inactive'
+export type DeliveryMethod = 'POST' | 'GET'
+
+/** A registration as it is stored: its credentials are encrypted. */
+export type RegistrationRow = {
+  id: number
+  name: string
+  url: string
+  events: string[]
+  /** The connected numbers that it is limited to; null: all. */
+  channelIds: number[] | null
+  status: RegistrationStatus
+  method: DeliveryMethod
+  /** Deliveries about one conversation go one after the other. */
+  ordered: boolean
+  /** Encrypted; null: none. */
+  staticHeaders: string | null
+  /** Encrypted; null: deliveries are not signed. */
+  secret: string | null
+  /** Why and when the service set it inactive; null: it did not. */
+  pausedReason: 'no_success' | null
+  pausedAt: Date | null
+  createdAt: Date
+}
+
+export type NewRegistration = Pick<
+  RegistrationRow,
+  'name' | 'url' | 'events' | 'channelIds' | 'method' | 'staticHeaders' | 'secret'
+> & { ordered?: boolean }
+export type RegistrationChanges = Partial<NewRegistration & Pick<RegistrationRow, 'status'>>
+
+const columns = (db: Db) => db`
+  id, name, url, events, channel_ids, status, method, ordered, static_headers, secret, paused_reason, paused_at, created_at
+`
+
+/** Which of these are no connected numbers of the company. */
+export async function findUnknownChannels(db: Db, companyId: number, channelIds: readonly number[]): Promise<number[]> {
+  const rows = await db<{ id: number }[]>`
+    select channel.id
+    from unnest(${[...channelIds]}::bigint[]) as channel (id)
+    where not exists (
+      select
+      from senders sender
+      where (sender.company_id, sender.id) = (${companyId}, channel.id) and sender.deleted_at is null
+    )
+  `
+  return rows.map(({ id }) => id)
+}
+
+/** The events beside messages that active registrations name, by company. */
+export const listWantedEvents = (db: Db): Promise<{ companyId: number; events: string[] }[]> =>
+  db<{ companyId: number; events: string[] }[]>`
+    select registration.company_id, array_agg(distinct named.event) as events
+    from registrations registration
+    cross join lateral unnest(registration.events) as named (event)
+    where registration.status = 'active' and registration.deleted_at is null
+      and registration.events <> '{whatsapp.message.received}'
+    group by registration.company_id
+  `
+
+/** Adds an active registration. Secret and credentials are encrypted before they come here. */
+export async function insertRegistration(db: Db, companyId: number, fresh: NewRegistration): Promise<RegistrationRow> {
+  const [row] = await db<[RegistrationRow]>`
+    insert into registrations (company_id, name, url, events, channel_ids, method, ordered, static_headers, secret)
+    values (
+      ${companyId}, ${fresh.name}, ${fresh.url}, ${fresh.events}, ${fresh.channelIds},
+      ${fresh.method}, ${fresh.ordered ?? false}, ${fresh.staticHeaders}, ${fresh.secret}
+    )
+    returning ${columns(db)}
+  `
+  return row
+}
+
+/** The registration with this id; undefined when the company has none, or has deleted it. */
+export async function findRegistration(
+  db: Db,
+  companyId: number,
+  id: number,
+  lock?: 'for update',
+): Promise<RegistrationRow | undefined> {
+  const [row] = await db<RegistrationRow[]>`
+    select ${columns(db)}
+    from registrations
+    where company_id = ${companyId} and id = ${id} and deleted_at is null
+    ${lock === undefined ? db`` : db`for update`}
+  `
+  return row
+}
+
+/** The company's registrations that are not deleted, oldest first. */
+export async function listRegistrations(db: Db, companyId: number): Promise<RegistrationRow[]> {
+  return await db<RegistrationRow[]>`
+    select ${columns(db)}
+    from registrations
+    where company_id = ${companyId} and deleted_at is null
+    order by id
+  `
+}
+
+/**
+ * Changes the members of the input; `secret: null` removes the secret. Its row lock waits for attempts that are just
+ * beginning (`startAttempts`), so that none begins once this has committed.
+ */
+export async function updateRegistrationRow(
+  db: Db,
+  companyId: number,
+  id: number,
+  changes: RegistrationChanges,
+): Promise<RegistrationRow | undefined> {
+  const [row] = await db<RegistrationRow[]>`
+    update registrations
+    set
+      name = coalesce(${changes.name ?? null}, name),
+      url = coalesce(${changes.url ?? null}, url),
+      events = coalesce(${changes.events ?? null}, events),
+      channel_ids = case
+        when ${changes.channelIds !== undefined} then ${changes.channelIds ?? null}::bigint[] else channel_ids
+      end,
+      status = coalesce(${changes.status ?? null}, status),
+      active_since = case when ${changes.status ?? null} = 'active' and status <> 'active' then now() else active_since end,
+      paused_reason = case when ${changes.status === undefined} then paused_reason end,
+      paused_at = case when ${changes.status === undefined} then paused_at end,
+      method = coalesce(${changes.method ?? null}, method),
+      ordered = coalesce(${changes.ordered ?? null}, ordered),
+      static_headers = case
+        when ${changes.staticHeaders !== undefined} then ${changes.staticHeaders ?? null} else static_headers
+      end,
+      secret = case when ${changes.secret !== undefined} then ${changes.secret ?? null} else secret end,
+      updated_at = now()
+    where company_id = ${companyId} and id = ${id} and deleted_at is null
+    returning ${columns(db)}
+  `
+  return row
+}
+
+/** Deletes a registration softly: its log stays, the receiver's credentials do not. False when the company has no such one. */
+export async function markRegistrationDeleted(db: Db, companyId: number, id: number): Promise<boolean> {
+  const { count } = await db`
+    update registrations
+    set deleted_at = now(), updated_at = now(), secret = null, static_headers = null
+    where company_id = ${companyId} and id = ${id} and deleted_at is null
+  `
+  return count > 0
+}

@@ -1,0 +1,174 @@
+import type { Db, Pool } from '../../db/connect.ts'
+import { type FieldFault, registrationNotFound, validationError } from '../../errors.ts'
+import { type ReceiverRules, receiverUrlFault } from './receiver-url.ts'
+import {
+  type DeliveryMethod,
+  findRegistration,
+  findUnknownChannels,
+  insertRegistration,
+  listRegistrations,
+  markRegistrationDeleted,
+  type RegistrationRow,
+  type RegistrationStatus,
+  updateRegistrationRow,
+} from './registration-store.ts'
+import { openHeaders, sealHeaders } from './sealed-headers.ts'
+import { keepsValue, keepValues, type StaticHeader, staticHeaderFaults } from './static-header.ts'
+
+export const MAX_NAME_LENGTH = 200
+export const MIN_SECRET_LENGTH = 16
+export const MAX_SECRET_LENGTH = 256
+
+/** Keeps secrets unreadable at rest; `decrypt` undoes `encrypt`, for older keys too. */
+export type SecretCipher = { encrypt(clear: string): string; decrypt(stored: string): string }
+
+export type RegistrationRules = ReceiverRules & { serviceName: string }
+/** With its static headers in clear; the secret stays encrypted. */
+export type Registration = Omit<RegistrationRow, 'staticHeaders'> & { headers: StaticHeader[] }
+
+export type RegistrationDeps = { db: Db; cipher: SecretCipher }
+
+export type RegistrationRequest = {
+  name: string
+  url: string
+  events: string[]
+  /** Null as well as absent: all numbers. */
+  channelIds?: number[] | null
+  /** Null as well as absent: deliveries are not signed. */
+  secret?: string | null
+  method?: DeliveryMethod
+  ordered?: boolean
+  headers?: StaticHeader[]
+}
+
+export type RegistrationUpdate = Partial<RegistrationRequest> & { status?: RegistrationStatus }
+
+/**
+ * What is wrong with a request beyond its shape: the receiver's address, reserved or repeated headers. Takes a body
+ * that may be misshapen, so that these faults are reported together with those of the shape.
+ */
+export function registrationFaults(body: unknown, rules: RegistrationRules): FieldFault[] {
+  if (typeof body !== 'object' || body === null) return []
+  const url = 'url' in body && typeof body.url === 'string' ? receiverUrlFault(body.url, rules) : undefined
+  const headers = 'headers' in body && Array.isArray(body.headers) ? body.headers : []
+  return [
+    ...(url === undefined ? [] : [{ path: 'url', message: url }]),
+    ...staticHeaderFaults(headers, rules.serviceName),
+  ]
+}
+
+/** Registers a receiver, active at once (spec: Webhook registrations). The request has been checked. */
+export async function createRegistration(
+  deps: RegistrationDeps,
+  companyId: number,
+  request: RegistrationRequest,
+): Promise<Registration> {
+  const { name, url, secret = null } = request
+  const channelIds = await checkChannels(deps.db, companyId, request.channelIds ?? null)
+  const row = await insertRegistration(deps.db, companyId, {
+    name,
+    url,
+    events: distinct(request.events),
+    channelIds,
+    method: request.method ?? 'POST',
+    ordered: request.ordered ?? false,
+    staticHeaders: sealHeaders(keepValues(request.headers ?? [], []), deps.cipher.encrypt),
+    secret: secret === null ? null : deps.cipher.encrypt(secret),
+  })
+  return toRegistration(deps, row)
+}
+
+/** The company's registrations, oldest first, with the values of their headers decrypted. */
+export const listCompanyRegistrations = async (deps: RegistrationDeps, companyId: number): Promise<Registration[]> =>
+  (await listRegistrations(deps.db, companyId)).map((row) => toRegistration(deps, row))
+
+/** A company's living registration; another company's is missing like one that never was. */
+export const getRegistration = async (
+  deps: RegistrationDeps,
+  companyId: number,
+  id: number | undefined,
+): Promise<Registration> => toRegistration(deps, await getRegistrationRow(deps, companyId, id))
+
+/** The same as it is stored, for what needs none of its credentials. */
+export async function getRegistrationRow(
+  deps: Pick<RegistrationDeps, 'db'>,
+  companyId: number,
+  id: number | undefined,
+): Promise<RegistrationRow> {
+  const found = id === undefined ? undefined : await findRegistration(deps.db, companyId, id)
+  if (found === undefined) throw registrationNotFound()
+  return found
+}
+
+/**
+ * Changes only what the request carries; a new secret replaces the old at once, null removes it; a header with the value `…`
+ * keeps its value. Once this has
+ * answered with `inactive`, no attempt starts any more.
+ */
+export async function updateRegistration(
+  deps: RegistrationDeps & { db: Pool },
+  companyId: number,
+  id: number | undefined,
+  request: RegistrationUpdate,
+): Promise<Registration> {
+  if (!request.headers?.some(keepsValue)) return change(deps, companyId, id, request)
+  const { headers: requested } = request
+  // The lock: a value that another request stores meanwhile is kept, and not the one before it.
+  return deps.db.begin(async (tx) => {
+    const stored = id === undefined ? undefined : await findRegistration(tx, companyId, id, 'for update')
+    if (stored === undefined) throw registrationNotFound()
+    const headers = keepValues(requested, openHeaders(stored.staticHeaders, deps.cipher.decrypt))
+    return change({ ...deps, db: tx }, companyId, id, { ...request, headers })
+  })
+}
+
+async function change(
+  deps: RegistrationDeps,
+  companyId: number,
+  id: number | undefined,
+  request: RegistrationUpdate,
+): Promise<Registration> {
+  const { secret, events, channelIds, headers, ...same } = request
+  const changes = {
+    ...same,
+    ...(events !== undefined && { events: distinct(events) }),
+    ...(channelIds !== undefined && { channelIds: await checkChannels(deps.db, companyId, channelIds) }),
+    ...(headers !== undefined && { staticHeaders: sealHeaders(headers, deps.cipher.encrypt) }),
+    ...(secret !== undefined && { secret: secret === null ? null : deps.cipher.encrypt(secret) }),
+  }
+  const updated = id === undefined ? undefined : await updateRegistrationRow(deps.db, companyId, id, changes)
+  if (updated === undefined) throw registrationNotFound()
+  return toRegistration(deps, updated)
+}
+
+/** Soft-deletes; once this has answered, no attempt starts any more. */
+export async function removeRegistration(
+  deps: Pick<RegistrationDeps, 'db'>,
+  companyId: number,
+  id: number | undefined,
+): Promise<void> {
+  const removed = id !== undefined && (await markRegistrationDeleted(deps.db, companyId, id))
+  if (!removed) throw registrationNotFound()
+}
+
+const toRegistration = (deps: RegistrationDeps, { staticHeaders, ...row }: RegistrationRow): Registration => ({
+  ...row,
+  headers: openHeaders(staticHeaders, deps.cipher.decrypt),
+})
+
+const distinct = <T>(values: readonly T[]): T[] => [...new Set(values)]
+
+/** @throws {AppError} 422 `validation_error` for what is no connected number of the company */
+async function checkChannels(
+  db: Db,
+  companyId: number,
+  channelIds: readonly number[] | null,
+): Promise<number[] | null> {
+  if (channelIds === null) return null
+  const unknown = new Set(await findUnknownChannels(db, companyId, channelIds))
+  const faults = channelIds.flatMap((id, index) =>
+    unknown.has(id) ? [{ path: `channelIds[${index}]`, message: 'is no connected number of the company' }] : [],
+  )
+  if (faults.length > 0) throw validationError(faults)
+  return distinct(channelIds)
+}

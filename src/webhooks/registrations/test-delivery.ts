@@ -1,0 +1,91 @@
+import { randomBytes } from 'node:crypto'
+import type { Clock } from '../../clock.ts'
+import type { Db } from '../../db/connect.ts'
+import { DEFAULT_PROVIDER } from '../../providers/provider-name.ts'
+import { deliveryHeaders } from '../attempts/delivery-headers.ts'
+import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type ReceiverClient } from '../attempts/post.ts'
+import { createSigner } from '../attempts/sign.ts'
+import { findEventKind } from '../events/event-kinds.ts'
+import { MESSAGE_RECEIVED } from '../events/message-received.ts'
+import { getRegistration, type SecretCipher } from './registration.ts'
+
+export type TestDeliveryDeps = {
+  db: Db
+  cipher: SecretCipher
+  clock: Clock
+  receiver: Pick<ReceiverClient, 'post'>
+  serviceName: string
+}
+
+/**
+ * Sends one sample envelope now, signed and with all headers like a real one, and returns what came of it. Works on
+ * inactive registrations too: one tries before one switches on. It is neither logged nor repeated.
+ */
+export async function testRegistration(
+  deps: TestDeliveryDeps,
+  companyId: number,
+  registrationId: number | undefined,
+  beforePost: () => Promise<void> = async () => {},
+): Promise<AttemptOutcome> {
+  const registration = await getRegistration(deps, companyId, registrationId)
+  const now = deps.clock.now()
+  const [event = MESSAGE_RECEIVED] = registration.events
+  const { eventId, envelope } = sampleOf(event, companyId, now)
+  const body = Buffer.from(JSON.stringify(envelope))
+  const { headers, url, method } = registration
+  const signer = registration.secret === null ? null : createSigner(deps.cipher.decrypt(registration.secret))
+  const signed = { registrationId: registration.id, event, eventId, body, headers, signer }
+  await beforePost()
+  return await deps.receiver.post({
+    url,
+    method,
+    headers: deliveryHeaders(deps.serviceName, signed, now),
+    body,
+    timeoutMs: ATTEMPT_TIMEOUT_MS,
+  })
+}
+
+/** A sample of an event: of a received message one of its own, else the example of the reference. */
+function sampleOf(event: string, companyId: number, at: Date): { eventId: string; envelope: object } {
+  const suffix = randomBytes(16).toString('hex')
+  if (event === MESSAGE_RECEIVED) {
+    const wamid = `wamid.TEST${suffix.toUpperCase()}`
+    return { eventId: wamid, envelope: sampleMessage(companyId, wamid, at) }
+  }
+  const id = `test_${suffix}`
+  return { eventId: id, envelope: { ...findEventKind(event)?.example, id, companyId, createdAt: at.toISOString() } }
+}
+
+/** An envelope as receivers get it (spec: Envelope), about a customer who does not exist. */
+function sampleMessage(companyId: number, wamid: string, at: Date) {
+  const timestamp = Math.floor(at.getTime() / 1000)
+  const text = 'This is a test delivery'
+  const message = { from: '15550100', id: wamid, timestamp: String(timestamp), type: 'text', text: { body: text } }
+  return {
+    version: '1',
+    event: MESSAGE_RECEIVED,
+    companyId,
+    channel: { provider: DEFAULT_PROVIDER, phoneNumber: null, channelId: null },
+    contact: { phone: '15550100', name: 'Test Customer', userId: null },
+    message: {
+      wamid,
+      type: 'text',
+      text,
+      isEcho: false,
+      timestamp,
+      timestampIso: new Date(timestamp * 1000).toISOString(),
+      reply: null,
+      quotedWamid: null,
+      originalWamid: null,
+      groupId: null,
+      referral: null,
+      location: null,
+      contacts: null,
+      order: null,
+    },
+    raw: {
+      object: 'whatsapp_business_account',
+      entry: [{ id: '0', changes: [{ field: 'messages', value: { messages: [message] } }] }],
+    },
+  }
+}
