@@ -1,13 +1,13 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { accountEventRoutes } from './account-event-routes.ts'
-import { apiKeyRoutes } from './api-key-routes.ts'
-import { companyRoutes } from './company-routes.ts'
-import { emailAdminRoutes } from './email-admin-routes.ts'
-import { eventRoutes } from './event-routes.ts'
-import { jobRoutes } from './job-routes.ts'
+import { accountEventRoutes } from './companies/account-event-routes.ts'
+import { apiKeyRoutes } from './companies/api-key-routes.ts'
+import { companyRoutes } from './companies/company-routes.ts'
+import { emailAdminRoutes } from './emails/email-admin-routes.ts'
+import { suppressionRoutes } from './emails/suppression-routes.ts'
 import type { OperatorDeps } from './operator.ts'
-import { senderAdminRoutes } from './sender-admin-routes.ts'
-import { suppressionRoutes } from './suppression-routes.ts'
+import { eventRoutes } from './queues/event-routes.ts'
+import { jobRoutes } from './queues/job-routes.ts'
+import { senderAdminRoutes } from './senders/sender-admin-routes.ts'
 
 /** The operator's API, /admin/v1: companies, their keys, their connected numbers, their email, and the events and jobs that failed. */
 export function operatorRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {

@@ -20,7 +20,7 @@ import type { Cipher } from '../secrets/secrets.ts'
 import type { SenderRecord } from '../senders/sender.ts'
 import { removeAllSenders, type SenderAdminDeps } from '../senders/sender-admin.ts'
 import { DELIVERIES } from '../webhooks/deliveries/delivery-table.ts'
-import type { WebhookGuide } from './sender-shape.ts'
+import type { WebhookGuide } from './senders/sender-shape.ts'
 
 /** Lists of contacts, taken in and worked off. */
 export type ImportVerbs = {

@@ -1,0 +1,89 @@
+import type { Command } from 'commander'
+import { createCompany, listCompanies } from '../../companies/company.ts'
+import { exportCompany, importCompany, releaseCompany, reopenCompany } from '../../moves/move-company.ts'
+import { CompanyChangeBody, NewCompanyBody, toCompanyReply } from '../companies/company-shape.ts'
+import { changeCompany, closeCompany, companyNamed } from '../operator.ts'
+import { commandGroup, type Group, type OpenOperator, parseOptions, readPassphrase, toNumber } from './command.ts'
+
+const RATE_LIMIT = '--rate-limit-per-minute <number>'
+const RATE_LIMIT_MEANS = 'requests per minute that all its keys may make together'
+
+/** `parley company …` */
+export function companyCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'company', 'companies: create, list, show, update, remove, move', open)
+
+  add('create <name>', 'create a company')
+    .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
+    .action((name: string, options: object, command: Command) =>
+      run(command, async ({ db }) =>
+        toCompanyReply(await createCompany(db, parseOptions(NewCompanyBody, { ...options, name }))),
+      ),
+    )
+
+  add('list', 'list the companies').action((_options: object, command: Command) =>
+    run(command, async ({ db }) => (await listCompanies(db)).map(toCompanyReply)),
+  )
+
+  add('show <company>', 'show a company').action((company: string, _options: object, command: Command) =>
+    run(command, async ({ db }) => toCompanyReply(await companyNamed(db, company))),
+  )
+
+  add('update <company>', 'change a company')
+    .option('--name <name>', 'its name')
+    .option(RATE_LIMIT, RATE_LIMIT_MEANS, toNumber)
+    .action((company: string, options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        return toCompanyReply(await changeCompany(deps, id, parseOptions(CompanyChangeBody, options)))
+      }),
+    )
+
+  add('remove <company>', 'remove a company: its keys stop working, its numbers are free, its data stays').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await closeCompany(deps, id)
+        return { success: true }
+      }),
+  )
+
+  moveCommands({ add, run })
+}
+
+/** `parley company export|import|release|reopen`: a passphrase of at least 12 characters is read from standard input. */
+function moveCommands({ add, run }: Pick<Group, 'add' | 'run'>): void {
+  add(
+    'export <company> <file>',
+    'close a company and write all of it to a file; reads a passphrase from standard input',
+  ).action((company: string, file: string, _options: object, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      return exportCompany(deps.move, id, { file, passphrase: await readPassphrase(process.stdin) })
+    }),
+  )
+
+  add(
+    'import <file>',
+    'read an exported company into this installation; reads its passphrase from standard input',
+  ).action((file: string, _options: object, command: Command) =>
+    run(command, async (deps) => importCompany(deps.move, { file, passphrase: await readPassphrase(process.stdin) })),
+  )
+
+  add('release <company>', 'delete a company that was exported, with its files').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await releaseCompany(deps.move, id)
+        return { success: true }
+      }),
+  )
+
+  add('reopen <company>', 'open a company again that was exported').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await reopenCompany(deps.move, id)
+        return { success: true }
+      }),
+  )
+}

@@ -1,0 +1,80 @@
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Command } from 'commander'
+import type { ListFormat } from '../../contacts/export/contact-export.ts'
+import { rowsRead } from '../../contacts/import/contact-import-reply.ts'
+import type { ContactImport } from '../../contacts/import/contact-import-store.ts'
+import { badRequest } from '../../errors.ts'
+import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { commandGroup, type OpenOperator } from './command.ts'
+import type { Row } from './command-output.ts'
+
+const LOOK_EVERY_MS = 100
+const BAR_WIDTH = 30
+
+/** `parley contacts …` */
+export function contactCommands(program: Command, open: OpenOperator, isTerminal: boolean): void {
+  const { add, run } = commandGroup(program, 'contacts', 'contacts: import a list', open)
+
+  add('import <company> <file>', 'import a list of contacts: .csv, or .ndjson and .jsonl with an object on each line')
+    .option('--format <format>', 'csv or ndjson, where the name of the file does not say')
+    .action((company: string, file: string, options: { format?: string }, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        const format = formatOf(options.format ?? file)
+        const write = command.configureOutput().writeErr ?? (() => {})
+        return importFile(deps, id, file, format, isTerminal ? write : () => {})
+      }),
+    )
+}
+
+function formatOf(text: string): ListFormat {
+  if (/(^|\.)csv$/i.test(text)) return 'csv'
+  if (/(^|\.)(ndjson|jsonl)$/i.test(text)) return 'ndjson'
+  throw badRequest('--format must be csv or ndjson')
+}
+
+/** Takes the file in and works it off here; when this ends too soon, a running service goes on with it. */
+async function importFile(
+  { imports }: OperatorDeps,
+  companyId: number,
+  file: string,
+  format: ListFormat,
+  showBar: (text: string) => void,
+): Promise<Row> {
+  if (!(await stat(file)).isFile()) throw badRequest(`${file} is not a file`)
+  const { started, ignored } = await imports.take(companyId, format, createReadStream(file))
+  const worker = imports.work()
+  try {
+    for (;;) {
+      const now = await imports.read(companyId, started.id)
+      showBar(`\r${barOf(now)}`)
+      if (now.endedAt !== null) return toRow(now, ignored)
+      await sleep(LOOK_EVERY_MS)
+    }
+  } finally {
+    showBar('\n')
+    await worker.stop()
+  }
+}
+
+function barOf(now: ContactImport): string {
+  const share = now.rows === 0 ? 1 : rowsRead(now) / now.rows
+  const bar = '█'.repeat(Math.floor(share * BAR_WIDTH)).padEnd(BAR_WIDTH, '░')
+  const percent = String(Math.floor(share * 100)).padStart(3)
+  return `${bar} ${percent}%  ${rowsRead(now)} of ${now.rows} rows, ${now.refused} refused`
+}
+
+const toRow = (now: ContactImport, ignored: readonly string[]): Row => ({
+  id: now.id,
+  status: now.status,
+  failure: now.failure,
+  rows: now.rows,
+  rowsRead: rowsRead(now),
+  created: now.created,
+  updated: now.updated,
+  unchanged: now.unchanged,
+  refused: now.refused,
+  ignoredColumns: ignored,
+})

@@ -1,0 +1,126 @@
+import { readFile } from 'node:fs/promises'
+import { text as readAll } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { getEmailSettings, setEmailSettings } from '../../emails/email-settings.ts'
+import {
+  createEmailTemplate,
+  getEmailTemplate,
+  listEmailTemplates,
+  removeEmailTemplate,
+  updateEmailTemplate,
+} from '../../emails/email-template.ts'
+import { badRequest } from '../../errors.ts'
+import {
+  EmailSettingsBody,
+  EmailTemplateChangeBody,
+  NewEmailTemplateBody,
+  toEmailSettingsReply,
+  toEmailTemplateReply,
+} from '../emails/email-admin-shape.ts'
+import { companyNamed } from '../operator.ts'
+import { commandGroup, type OpenOperator, type Options, parseOptions, withNone, withSecrets } from './command.ts'
+
+/** `parley email-template …` */
+export function emailTemplateCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
+  const about = 'templates of email: create, list, show, update, remove'
+  const { add, run } = commandGroup(program, 'email-template', about, open)
+
+  const create = add('create <company>', 'create an email template')
+    .requiredOption('--name <name>', 'its name')
+    .requiredOption('--subject <text>', 'the subject, Liquid')
+    .requiredOption('--html-file <path>', 'file with the HTML, Liquid; - reads standard input')
+  withOptional(create).action((company: string, options: Options, command: Command) =>
+    run(command, async ({ db }) => {
+      const { id } = await companyNamed(db, company)
+      const body = parseOptions(NewEmailTemplateBody, await toBody(options, stdin))
+      return toEmailTemplateReply(await createEmailTemplate(db, id, body))
+    }),
+  )
+
+  add('list <company>', 'list the email templates of a company').action(
+    (company: string, _options: Options, command: Command) =>
+      run(command, async ({ db }) => {
+        const { id } = await companyNamed(db, company)
+        const templates = await listEmailTemplates(db, id)
+        return templates.map(toEmailTemplateReply).map(({ html: _html, text: _text, ...shown }) => shown)
+      }),
+  )
+
+  add('show <company> <template>', 'show an email template').action(
+    (company: string, template: string, _options: Options, command: Command) =>
+      run(command, async ({ db }) => {
+        const { id } = await companyNamed(db, company)
+        return toEmailTemplateReply(await getEmailTemplate(db, id, template))
+      }),
+  )
+
+  const update = add('update <company> <template>', 'change an email template; none takes the text part away')
+    .option('--name <name>', 'its name')
+    .option('--subject <text>', 'the subject, Liquid')
+    .option('--html-file <path>', 'file with the HTML, Liquid; - reads standard input')
+  withOptional(update).action((company: string, template: string, options: Options, command: Command) =>
+    run(command, async ({ db }) => {
+      const { id } = await companyNamed(db, company)
+      const body = parseOptions(EmailTemplateChangeBody, await toBody(options, stdin))
+      return toEmailTemplateReply(await updateEmailTemplate(db, id, template, body))
+    }),
+  )
+
+  add('remove <company> <template>', 'remove an email template').action(
+    (company: string, template: string, _options: Options, command: Command) =>
+      run(command, async ({ db }) => {
+        const { id } = await companyNamed(db, company)
+        await removeEmailTemplate(db, id, template)
+        return { success: true }
+      }),
+  )
+}
+
+const withOptional = (command: Command): Command =>
+  command
+    .option('--text-file <path>', 'file with the text part, Liquid; - reads standard input')
+    .option('--category <name>', 'MARKETING needs consent and offers the way out')
+
+async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {
+  const { htmlFile, textFile, ...given } = options
+  return {
+    ...given,
+    ...(typeof htmlFile === 'string' && { html: await readPart(htmlFile, stdin) }),
+    ...(typeof textFile === 'string' && { text: textFile === 'none' ? null : await readPart(textFile, stdin) }),
+  }
+}
+
+const readPart = (path: string, stdin: NodeJS.ReadableStream): Promise<string> =>
+  path === '-'
+    ? readAll(stdin)
+    : readFile(path, 'utf8').catch(() => {
+        throw badRequest(`The file ${path} cannot be read`)
+      })
+
+const NULLABLE = ['fromName', 'smtpUrl']
+
+/** `parley email-settings …` */
+export function emailSettingsCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
+  const { add, run } = commandGroup(program, 'email-settings', 'how a company sends email: show, set', open)
+
+  add('show <company>', 'show as whom and through which server it sends').action(
+    (company: string, _options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        return toEmailSettingsReply(await getEmailSettings(deps, id))
+      }),
+  )
+
+  add('set <company>', 'set all of it; what is left out is taken away')
+    .requiredOption('--from <address>', "the sender's address")
+    .option('--from-name <name>', "the sender's name")
+    .option('--smtp-url <address>', "the company's own mail server; - reads it from standard input")
+    .action((company: string, options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        const given = await withSecrets(withNone(options, NULLABLE), ['smtpUrl'], stdin)
+        const { from, fromName = null, smtpUrl = null } = parseOptions(EmailSettingsBody, given)
+        return toEmailSettingsReply(await setEmailSettings(deps, id, { from, fromName, smtpUrl }))
+      }),
+    )
+}

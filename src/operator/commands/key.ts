@@ -1,0 +1,63 @@
+import type { Command } from 'commander'
+import { changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../companies/api-key.ts'
+import { PERMISSIONS } from '../../http/admission/caller.ts'
+import { ApiKeyChangeBody, NewApiKeyBody, toApiKeyReply, toNewApiKeyReply } from '../companies/api-key-shape.ts'
+import { companyNamed } from '../operator.ts'
+import { commandGroup, type OpenOperator, type Options, parseOptions, toNumberOrNone, withNone } from './command.ts'
+
+/** `parley key …` */
+export function keyCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'key', 'API keys of a company: create, list, update, revoke', open)
+
+  const create = add('create <company>', 'make an API key; its token is shown this once')
+    .requiredOption('--name <name>', 'what the key is for')
+    .requiredOption('--permissions <names...>', `what it may do: ${PERMISSIONS.join(', ')}`)
+    .option('--allowed-origins <origins...>', 'origins of web pages that may use it')
+    .option('--expires-at <date>', 'when it stops working: an ISO 8601 date or time')
+    .option('--identity-secret', 'for browsers: make a secret for proofs of identity, which is shown this once')
+  withBrowserSettings(create).action((company: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      return toNewApiKeyReply(await createApiKey(deps, id, parseOptions(NewApiKeyBody, toSettings(options))))
+    }),
+  )
+
+  add('list <company>', 'list the API keys that are not revoked').action(
+    (company: string, _options: object, command: Command) =>
+      run(command, async ({ db }) => {
+        const { id } = await companyNamed(db, company)
+        return (await listApiKeys(db, id)).map(toApiKeyReply)
+      }),
+  )
+
+  const update = add('update <company> <clientId>', 'change a key for browsers; none sets the default')
+  withBrowserSettings(update).action((company: string, clientId: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      const change = parseOptions(ApiKeyChangeBody, toSettings(options))
+      return toApiKeyReply(await changeApiKey(deps, id, clientId, change))
+    }),
+  )
+
+  add('revoke <company> <clientId>', 'end an API key for good').action(
+    (company: string, clientId: string, _options: object, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await revokeApiKey(deps, id, clientId)
+        return { success: true }
+      }),
+  )
+}
+
+const withBrowserSettings = (command: Command): Command =>
+  command
+    .option('--rate-limit-per-minute <number>', 'for browsers: requests of the key in 60 seconds', toNumberOrNone)
+    .option('--rate-limit-per-address <number>', 'for browsers: those of one client address', toNumberOrNone)
+    .option('--writable-fields <names...>', 'for browsers: members of contacts that it may write')
+
+const toSettings = ({ writableFields, ...options }: Options): Options => ({
+  ...withNone(options, ['rateLimitPerMinute', 'rateLimitPerAddress']),
+  ...(writableFields !== undefined && { writableFields: isNone(writableFields) ? null : writableFields }),
+})
+
+const isNone = (names: unknown): boolean => Array.isArray(names) && names.length === 1 && names[0] === 'none'

@@ -1,0 +1,125 @@
+import type { Command } from 'commander'
+import { PROVIDER_NAMES } from '../../providers/provider-name.ts'
+import type { SenderRecord } from '../../senders/sender.ts'
+import { listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
+import { connectWithChecks } from '../connect-with-checks.ts'
+import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
+import { NewSenderBody, SenderChangeBody, toSenderReply } from '../senders/sender-shape.ts'
+import {
+  commandGroup,
+  type OpenOperator,
+  type Options,
+  parseOptions,
+  toNumberOrNone,
+  withNone,
+  withSecrets,
+} from './command.ts'
+import type { Row } from './command-output.ts'
+
+/** The options of every connection; `update` may change each of them. */
+const REQUIRED = [
+  ['--provider <name>', `one of ${PROVIDER_NAMES.join(', ')}`],
+  ['--phone-number-id <id>', "the provider's id of the number"],
+  ['--waba-account-id <id>', "the provider's id of the business account"],
+  ['--access-token <token>', "the provider's credential; - reads it from standard input"],
+] as const
+
+const SECRETS = ['accessToken', 'appSecret', 'webhookSecret']
+const NULLABLE = [
+  'appSecret',
+  'webhookSecret',
+  'apiBaseUrl',
+  'appId',
+  'appName',
+  'portfolioId',
+  'tier',
+  'dailyLimit',
+  'throughputPerSecond',
+]
+
+/** `parley sender …` */
+export function senderCommands(program: Command, open: OpenOperator, stdin: NodeJS.ReadableStream): void {
+  const { add, run } = commandGroup(program, 'sender', 'connected numbers: connect, list, update, remove', open)
+
+  const connect = add('connect <company>', 'connect a WhatsApp number')
+  for (const [flags, means] of REQUIRED) connect.requiredOption(flags, means)
+  withOptional(connect).action((company: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      const body = parseOptions(NewSenderBody, await toBody(options, stdin))
+      const { connected, checks } = await connectWithChecks(deps, id, body)
+      const say = command.configureOutput().writeErr
+      for (const check of checks) say?.(`${check}\n`)
+      return toReply(deps, connected)
+    }),
+  )
+
+  add('list <company>', 'list the connected numbers of a company').action(
+    (company: string, _options: Options, command: Command) =>
+      run(
+        command,
+        async (deps) => {
+          const { id } = await companyNamed(deps.db, company)
+          return (await listSenders(deps.db, id)).map((sender) => toReply(deps, sender))
+        },
+        withoutGuide,
+      ),
+  )
+
+  const update = add('update <company> <channelId>', 'change a connected number; none takes an optional value away')
+  for (const [flags, means] of REQUIRED) update.option(flags, means)
+  withOptional(update).action((company: string, channelId: string, options: Options, command: Command) =>
+    run(command, async (deps) => {
+      const { id } = await companyNamed(deps.db, company)
+      const body = parseOptions(SenderChangeBody, await toBody(options, stdin))
+      return toReply(deps, await updateSender(deps, id, senderIdNamed(channelId), body))
+    }),
+  )
+
+  add('remove <company> <channelId>', 'disconnect a number').action(
+    (company: string, channelId: string, _options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        await removeSender(deps, id, senderIdNamed(channelId))
+        return { success: true }
+      }),
+  )
+}
+
+const toReply = (deps: OperatorDeps, sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
+
+/** A row without the values to enter at the provider, for which tables are too narrow. */
+const withoutGuide = ({ webhookUrl: _url, webhookVerifyToken: _token, webhookSteps: _steps, ...row }: Row): Row => row
+
+const withOptional = (command: Command): Command =>
+  command
+    .option('--app-secret <secret>', 'refuse events that it did not sign; - reads it from standard input')
+    .option('--phone-number <number>', 'telephone number with country code; asked of the provider unless given')
+    .option('--phone-name <name>', 'display name of the business; asked of the provider unless given')
+    .option('--webhook-secret <secret>', 'refuse events that do not bring it; - reads it from standard input')
+    .option('--app-id <id>', 'the app that holds the number, for providers with apps')
+    .option('--app-name <name>', "the app's name, by which its template events call it")
+    .option('--throughput-per-second <number>', 'messages a second; 80 or 20 unless set', toNumberOrNone)
+    .option('--api-base-url <address>', "address to which the provider's paths are added")
+    .option('--preferred', 'sends that name no sender use it')
+    .option('--tier <number>', "the provider's tier, 1 to 4", toNumberOrNone)
+    .option('--daily-limit <number>', 'customers to be written to first within 24 hours', toNumberOrNone)
+
+async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {
+  const { preferred, ...values } = options
+  const body = await withSecrets(withNone(values, NULLABLE), SECRETS, stdin)
+  return preferred === true ? { ...body, isPreferred: true } : body
+}
+
+/** `parley templates …` */
+export function templateCommands(program: Command, open: OpenOperator): void {
+  const { add, run } = commandGroup(program, 'templates', 'WhatsApp templates of a company: sync', open)
+
+  add('sync <company>', 'read the templates from the providers now').action(
+    (company: string, _options: Options, command: Command) =>
+      run(command, async (deps) => {
+        const { id } = await companyNamed(deps.db, company)
+        return { synced: await deps.syncTemplates(id) }
+      }),
+  )
+}

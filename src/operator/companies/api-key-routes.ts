@@ -1,0 +1,111 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { apiKeyFaults, changeApiKey, createApiKey, listApiKeys, revokeApiKey } from '../../companies/api-key.ts'
+import { writableFieldFaults } from '../../companies/browser-key.ts'
+import { Success } from '../../http/shapes.ts'
+import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { InCompany } from '../shape.ts'
+import {
+  ApiKeyChangeBody,
+  ApiKeyReply,
+  NewApiKeyBody,
+  NewApiKeyReply,
+  toApiKeyReply,
+  toNewApiKeyReply,
+} from './api-key-shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+const OneKey = Type.Object({
+  id: InCompany.properties.id,
+  clientId: Type.String({ description: 'The public half of the key.' }),
+})
+
+/** A company's API keys (decisions: The operator's side). */
+export function apiKeyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/admin/v1/companies/:id/api-keys',
+      {
+        config: { ...config, valueFaults: (body: object) => apiKeyFaults(body, deps.clock) },
+        schema: {
+          tags,
+          operationId: 'createApiKey',
+          summary: 'Create an API key',
+          description: 'The token is returned only once.',
+          params: InCompany,
+          body: NewApiKeyBody,
+          response: { 201: NewApiKeyReply },
+        },
+      },
+      async (request, reply) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        reply.code(201)
+        return toNewApiKeyReply(await createApiKey(deps, company.id, request.body))
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/api-keys',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listApiKeys',
+          summary: 'List the API keys that are not revoked',
+          description: 'Returns the keys without their secrets.',
+          params: InCompany,
+          response: { 200: Type.Array(ApiKeyReply, { description: 'All of them.' }) },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return (await listApiKeys(deps.db, company.id)).map(toApiKeyReply)
+      },
+    )
+
+    app.patch(
+      '/admin/v1/companies/:id/api-keys/:clientId',
+      {
+        config: {
+          ...config,
+          valueFaults: (body: { writableFields?: unknown }) => writableFieldFaults(body.writableFields),
+        },
+        schema: {
+          tags,
+          operationId: 'changeApiKey',
+          summary: 'Change an API key for browsers',
+          description: 'The change holds within 5 seconds on every node.',
+          params: OneKey,
+          body: ApiKeyChangeBody,
+          response: { 200: ApiKeyReply },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return toApiKeyReply(await changeApiKey(deps, company.id, request.params.clientId, request.body))
+      },
+    )
+
+    app.delete(
+      '/admin/v1/companies/:id/api-keys/:clientId',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'revokeApiKey',
+          summary: 'Revoke an API key',
+          description: 'The key stops working within 5 seconds on every node.',
+          params: OneKey,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await revokeApiKey(deps, company.id, request.params.clientId)
+        return { success: true as const }
+      },
+    )
+  }
+}

@@ -1,0 +1,106 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { companyFaults, createCompany, listCompanies } from '../../companies/company.ts'
+import { Success } from '../../http/shapes.ts'
+import { changeCompany, closeCompany, companyNamed, type OperatorDeps } from '../operator.ts'
+import { InCompany } from '../shape.ts'
+import { CompanyChangeBody, CompanyReply, NewCompanyBody, toCompanyReply } from './company-shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+/** Companies (decisions: The operator's side). */
+export function companyRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.post(
+      '/admin/v1/companies',
+      {
+        config: { ...config, valueFaults: companyFaults },
+        schema: {
+          tags,
+          operationId: 'createCompany',
+          summary: 'Create a company',
+          description: 'Creates a company without keys and numbers.',
+          body: NewCompanyBody,
+          response: { 201: CompanyReply },
+        },
+      },
+      async (request, reply) => {
+        reply.code(201)
+        return toCompanyReply(await createCompany(deps.db, request.body))
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listCompanies',
+          summary: 'List the companies',
+          description: 'Returns all companies, ordered by id.',
+          response: { 200: Type.Array(CompanyReply, { description: 'All of them.' }) },
+        },
+      },
+      async () => (await listCompanies(deps.db)).map(toCompanyReply),
+    )
+
+    app.get(
+      '/admin/v1/companies/:id',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getCompany',
+          summary: 'Read a company',
+          description: 'Returns one company.',
+          params: InCompany,
+          response: { 200: CompanyReply },
+        },
+      },
+      async (request) => toCompanyReply(await companyNamed(deps.db, request.params.id)),
+    )
+
+    app.patch(
+      '/admin/v1/companies/:id',
+      {
+        config: { ...config, valueFaults: companyFaults },
+        schema: {
+          tags,
+          operationId: 'updateCompany',
+          summary: 'Change a company',
+          description: 'Changes only the members that are sent.',
+          params: InCompany,
+          body: CompanyChangeBody,
+          response: { 200: CompanyReply },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return toCompanyReply(await changeCompany(deps, company.id, request.body))
+      },
+    )
+
+    app.delete(
+      '/admin/v1/companies/:id',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'removeCompany',
+          summary: 'Remove a company',
+          description:
+            'The keys of the company stop working, and other companies can connect its numbers. Its data stays.',
+          params: InCompany,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await closeCompany(deps, company.id)
+        return { success: true as const }
+      },
+    )
+  }
+}

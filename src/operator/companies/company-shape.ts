@@ -1,0 +1,41 @@
+import { Type } from 'typebox'
+import type { Company } from '../../companies/company-store.ts'
+import { plainText } from '../shape.ts'
+
+const Name = plainText({ maxLength: 200, description: 'The name, without blanks at its ends.' })
+const RateLimit = Type.Integer({
+  minimum: 1,
+  maximum: 1_000_000,
+  description: 'The number of requests per minute that all keys of the company may make together, by default 100.',
+})
+
+export const NewCompanyBody = Type.Object(
+  { name: Name, rateLimitPerMinute: Type.Optional(RateLimit) },
+  { title: 'CompanyRequest', example: { name: 'Rossi Shoes' } },
+)
+export const CompanyChangeBody = Type.Partial(NewCompanyBody, {
+  title: 'CompanyChange',
+  example: { rateLimitPerMinute: 600 },
+})
+
+export const CompanyReply = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    rateLimitPerMinute: RateLimit,
+    createdAt: Type.String({ format: 'date-time' }),
+  },
+  {
+    title: 'Company',
+    description: 'A company of this installation.',
+    example: { id: 1, name: 'Rossi Shoes', rateLimitPerMinute: 100, createdAt: '2026-02-20T10:15:00.000Z' },
+  },
+)
+
+/** A company as the operator's API returns it. */
+export const toCompanyReply = (company: Company) => ({
+  id: company.id,
+  name: company.name,
+  rateLimitPerMinute: company.rateLimitPerMinute,
+  createdAt: company.createdAt.toISOString(),
+})

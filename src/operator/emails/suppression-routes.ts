@@ -1,0 +1,68 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { endSuppression } from '../../emails/suppression/suppression.ts'
+import { listSuppressions } from '../../emails/suppression/suppression-store.ts'
+import { Success } from '../../http/shapes.ts'
+import { companyNamed, type OperatorDeps } from '../operator.ts'
+import { InCompany } from '../shape.ts'
+import { MOST_SUPPRESSIONS, SuppressionReply, toSuppressionReply } from './suppression-shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+const PATH = '/admin/v1/companies/:id/email-suppressions'
+
+const OneAddress = Type.Object({
+  id: InCompany.properties.id,
+  address: Type.String({ maxLength: 300, description: 'The email address, URL-encoded.' }),
+})
+
+/** The addresses that get no marketing email of a company. */
+export function suppressionRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      PATH,
+      {
+        config: { ...config, errors: ['validation_error'] },
+        schema: {
+          tags,
+          operationId: 'listEmailSuppressions',
+          summary: 'List suppressed email addresses',
+          description: 'Returns the addresses that get no marketing email, in alphabetical order.',
+          params: InCompany,
+          querystring: Type.Object({
+            after: Type.Optional(Type.String({ maxLength: 300, description: 'The last address of the page before.' })),
+            limit: Type.Optional(
+              Type.Integer({ minimum: 1, maximum: MOST_SUPPRESSIONS, description: 'By default 25.' }),
+            ),
+          }),
+          response: { 200: Type.Array(SuppressionReply, { description: 'A page of them.' }) },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        const { after = '', limit = 25 } = request.query
+        return (await listSuppressions(deps.db, company.id, { after, limit })).map(toSuppressionReply)
+      },
+    )
+
+    app.delete(
+      `${PATH}/:address`,
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'endEmailSuppression',
+          summary: 'End the suppression of an email address',
+          description: 'Marketing email is sent to the address again. A consent that was withdrawn stays withdrawn.',
+          params: OneAddress,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await endSuppression(deps, company.id, request.params.address)
+        return { success: true as const }
+      },
+    )
+  }
+}

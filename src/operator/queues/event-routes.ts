@@ -1,0 +1,100 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { pathId, Success } from '../../http/shapes.ts'
+import { type OperatorDeps, retryEvent } from '../operator.ts'
+import { getEvent, listEvents } from './event.ts'
+import { EventQuery, EventReply } from './event-shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+const params = Type.Object({ id: pathId('EventId', 'The id of the event.') })
+
+/** Inbound items that could not be routed or processed (decisions: The operator's side). */
+export function eventRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/admin/v1/unroutable-events',
+      {
+        config: { ...config, errors: ['validation_error'] },
+        schema: {
+          tags,
+          operationId: 'listUnroutableEvents',
+          summary: 'List events without a connected number',
+          description:
+            'Returns the newest events first. An event is handled when its number is connected within seven days. `unverified` events do not prove the secret of their number and are checked again when it changes.',
+          querystring: EventQuery,
+          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
+        },
+      },
+      (request) => listEvents(deps, 'unroutable', request.query),
+    )
+
+    app.get(
+      '/admin/v1/unroutable-events/:id',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getUnroutableEvent',
+          summary: 'Read an event without a connected number',
+          description: 'Returns the event with its whole body.',
+          params,
+          response: { 200: EventReply },
+        },
+      },
+      (request) => getEvent(deps, 'unroutable', request.params.id),
+    )
+
+    app.get(
+      '/admin/v1/failed-events',
+      {
+        config: { ...config, errors: ['validation_error'] },
+        schema: {
+          tags,
+          operationId: 'listFailedEvents',
+          summary: 'List failed events',
+          description: 'Returns the newest events first, each with its reason. They are kept for seven days.',
+          querystring: EventQuery,
+          response: { 200: Type.Array(EventReply, { description: 'One page of events.' }) },
+        },
+      },
+      (request) => listEvents(deps, 'failed', request.query),
+    )
+
+    app.get(
+      '/admin/v1/failed-events/:id',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getFailedEvent',
+          summary: 'Read a failed event',
+          description: 'Returns the event with its whole body.',
+          params,
+          response: { 200: EventReply },
+        },
+      },
+      (request) => getEvent(deps, 'failed', request.params.id),
+    )
+
+    app.post(
+      '/admin/v1/failed-events/:id/retry',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'retryFailedEvent',
+          summary: 'Process a failed event once more',
+          description: 'The event leaves the list at once, and returns under a new id if it fails again.',
+          params,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        await retryEvent(deps, request.params.id)
+        return { success: true as const }
+      },
+    )
+  }
+}

@@ -1,0 +1,52 @@
+import { Type } from 'typebox'
+import { beforeQuery } from '../../http/paging/paging.ts'
+import { nullableText } from '../../http/shapes.ts'
+import type { DeadLetterRow } from '../../inbound/handling/dead-letter-store.ts'
+
+export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
+export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))
+
+/** An inbound item that could not be routed or processed, as the operator sees it. */
+export const EventReply = Type.Object(
+  {
+    id: Type.Integer(),
+    state: Type.String({
+      description: '`unroutable`, `unverified` (the secret of its number is not proved), `failed` or `unreadable`..',
+    }),
+    reason: Type.String({ description: 'Why the event is in this list.' }),
+    phoneNumberId: nullableText('The id of the number at the provider.'),
+    wabaAccountId: nullableText('The id of the business account.'),
+    app: nullableText('The app of the provider.'),
+    receivedAt: Type.String({ format: 'date-time' }),
+    body: Type.String({ description: 'The text of the provider for this item; a list returns its first 4 KiB.' }),
+    bodyBytes: Type.Integer({ description: 'The length of the whole text in bytes.' }),
+  },
+  {
+    title: 'FailedEvent',
+    description: 'An inbound event that was not processed.',
+    example: {
+      id: 77,
+      state: 'unroutable',
+      reason: 'No connected number has this phone_number_id',
+      phoneNumberId: '106540352242922',
+      wabaAccountId: '102290129340398',
+      app: null,
+      receivedAt: '2026-03-02T09:30:00.000Z',
+      body: '{"object":"whatsapp_business_account","entry":[]}',
+      bodyBytes: 49,
+    },
+  },
+)
+
+export const toEventReply = (row: DeadLetterRow) => ({
+  id: row.id,
+  state: row.state,
+  reason: row.reason,
+  phoneNumberId: row.phoneNumberId,
+  wabaAccountId: row.wabaAccountId,
+  app: row.app,
+  receivedAt: row.receivedAt.toISOString(),
+  // As a stream: a character that is split at the end is left out.
+  body: new TextDecoder('utf-8', { ignoreBOM: true }).decode(row.body, { stream: row.body.length < row.bodyBytes }),
+  bodyBytes: row.bodyBytes,
+})

@@ -1,0 +1,48 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { pathId, Success } from '../../http/shapes.ts'
+import { failedJobs, MOST_JOBS_LISTED, type OperatorDeps, retryFailedJob } from '../operator.ts'
+import { JobReply, toJobReply } from './job-shape.ts'
+
+const config = { surface: 'operator' } as const
+const tags = ['Operator']
+
+/** Discarded jobs: those that failed too often, or with which several processes ended. */
+export function jobRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  return async (app) => {
+    app.get(
+      '/admin/v1/failed-jobs',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listFailedJobs',
+          summary: 'List failed jobs',
+          description: `Returns the newest ${MOST_JOBS_LISTED} jobs, each with its last error.`,
+          response: { 200: Type.Array(JobReply, { description: 'All of them.' }) },
+        },
+      },
+      async () => (await failedJobs(deps.db)).map(toJobReply),
+    )
+
+    app.post(
+      '/admin/v1/failed-jobs/:id/retry',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'retryFailedJob',
+          summary: 'Retry a failed job',
+          description: 'It starts again with all its attempts.',
+          params: Type.Object({ id: pathId('JobId', 'The id of the job.') }),
+          querystring: Type.Object({ companyId: Type.Optional(Type.String()) }),
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        await retryFailedJob(deps, request.params.id, request.query.companyId)
+        return { success: true as const }
+      },
+    )
+  }
+}

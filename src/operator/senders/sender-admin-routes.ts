@@ -1,0 +1,158 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from 'typebox'
+import { pathId, Success } from '../../http/shapes.ts'
+import type { SenderRecord } from '../../senders/sender.ts'
+import { connectSender, getSender, listSenders, removeSender, updateSender } from '../../senders/sender-admin.ts'
+import { senderFaults } from '../../senders/sender-values.ts'
+import { companyNamed, type OperatorDeps, senderIdNamed } from '../operator.ts'
+import { InCompany } from '../shape.ts'
+import { NewSenderBody, SenderChangeBody, SenderReply, toSenderReply } from './sender-shape.ts'
+
+const config = { surface: 'operator' } as const
+/** The provider is asked for the templates before the answer. */
+const asking = { ...config, takesLong: true } as const
+const tags = ['Operator']
+
+const OneSender = Type.Object({
+  id: InCompany.properties.id,
+  channelId: pathId('ChannelId', 'The `channelId` of the number.'),
+})
+
+/** A company's connected numbers and their templates (decisions: The operator's side). */
+export function senderAdminRoutes(deps: OperatorDeps): FastifyPluginAsyncTypebox {
+  const toReply = (sender: SenderRecord) => toSenderReply(sender, deps.webhookGuide(sender))
+  const valueFaults = (body: object) => senderFaults(body, deps.cipher)
+  return async (app) => {
+    app.post(
+      '/admin/v1/companies/:id/senders',
+      {
+        config: { ...asking, errors: ['duplicate_resource'], valueFaults },
+        schema: {
+          tags,
+          operationId: 'connectSender',
+          summary: 'Connect a WhatsApp number',
+          description:
+            'The credential is tried at the provider, which is asked for name and number unless both are given. When the provider refuses the credential, the answer is 422 and names `accessToken`. A number whose name and number are given is connected even when the provider cannot be reached. The answer contains the address for its events.',
+          params: InCompany,
+          body: NewSenderBody,
+          response: {
+            201: SenderReply,
+          },
+        },
+      },
+      async (request, reply) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        reply.code(201)
+        const sender = await connectSender(deps, company.id, request.body)
+        return toReply(sender)
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/senders',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'listCompanySenders',
+          summary: 'List the connected numbers of a company',
+          description: 'Returns all connected numbers of the company.',
+          params: InCompany,
+          response: { 200: Type.Array(SenderReply, { description: 'All of them.' }) },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return (await listSenders(deps.db, company.id)).map(toReply)
+      },
+    )
+
+    app.get(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'getSender',
+          summary: 'Read a connected number',
+          description: 'Returns one connected number.',
+          params: OneSender,
+          response: { 200: SenderReply },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return toReply(await getSender(deps.db, company.id, senderIdNamed(request.params.channelId)))
+      },
+    )
+
+    app.patch(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config: { ...asking, errors: ['duplicate_resource'], valueFaults },
+        schema: {
+          tags,
+          operationId: 'updateSender',
+          summary: 'Change a connected number',
+          description:
+            'Changes only the members that are sent; null removes an optional value. To make a number not preferred, prefer another one.',
+          params: OneSender,
+          body: SenderChangeBody,
+          response: {
+            200: SenderReply,
+          },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        const senderId = senderIdNamed(request.params.channelId)
+        return toReply(await updateSender(deps, company.id, senderId, request.body))
+      },
+    )
+
+    app.delete(
+      '/admin/v1/companies/:id/senders/:channelId',
+      {
+        config,
+        schema: {
+          tags,
+          operationId: 'removeSender',
+          summary: 'Disconnect a number',
+          description:
+            'The number can be connected again by any company. When it was preferred, the oldest remaining number is.',
+          params: OneSender,
+          response: { 200: Success },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        await removeSender(deps, company.id, senderIdNamed(request.params.channelId))
+        return { success: true as const }
+      },
+    )
+
+    app.post(
+      '/admin/v1/companies/:id/templates/sync',
+      {
+        config: asking,
+        schema: {
+          tags,
+          operationId: 'syncTemplates',
+          summary: 'Synchronize the WhatsApp templates with the providers now',
+          description: 'Reads all templates of the connected accounts from the providers.',
+          params: InCompany,
+          response: {
+            200: Type.Object(
+              { synced: Type.Integer({ description: 'The number of templates.' }) },
+              { title: 'TemplateSync', description: 'The templates were read.', example: { synced: 14 } },
+            ),
+          },
+        },
+      },
+      async (request) => {
+        const company = await companyNamed(deps.db, request.params.id)
+        return { synced: await deps.syncTemplates(company.id) }
+      },
+    )
+  }
+}
