@@ -1,6 +1,10 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { ConversationFilter } from '../src/conversations/conversation-filter.ts'
-import { findLookedAtEnd, listConversationsFrom, listFiltered } from '../src/conversations/conversation-list-store.ts'
+import type { ConversationFilter } from '../src/conversations/list/conversation-filter.ts'
+import {
+  findLookedAtEnd,
+  listConversationsFrom,
+  listFiltered,
+} from '../src/conversations/list/conversation-list-store.ts'
 import { connect } from '../src/db/connect.ts'
 import { inboxOf, providerOf, textFrom } from './provider-webhook.ts'
 import { startTestService, type TestService, uniquePhone } from './service.ts'

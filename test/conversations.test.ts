@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { listConversations } from '../src/conversations/conversation-list-store.ts'
 import { findSeq, listMessages } from '../src/conversations/conversation-store.ts'
+import { listConversations } from '../src/conversations/list/conversation-list-store.ts'
 import { connect, type Db } from '../src/db/connect.ts'
 import { writeUnmirrored } from './mirrors.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { storeWaitingStatuses } from '../src/conversations/waiting-status-store.ts'
+import { storeWaitingStatuses } from '../src/conversations/recording/waiting-status-store.ts'
 import { openKeyStream } from './live-stream.ts'
 import { bodyOf, changeOf, inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { DEMO_ACCOUNT, startTestService, type TestService, uniquePhone } from './service.ts'

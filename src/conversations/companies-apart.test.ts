@@ -8,12 +8,12 @@ import {
   listConversationIdsOf,
   listMessagesByIds,
 } from './conversation-store.ts'
-import { findKnownWamids, writeConversations } from './inbound-store.ts'
-import { findTargets } from './message-change-store.ts'
 import { findExpiredMessages } from './message-expiry-store.ts'
-import { findUnknownRecipients } from './recipient-store.ts'
-import { recordStatuses } from './status-store.ts'
-import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
+import { findKnownWamids, writeConversations } from './recording/inbound-store.ts'
+import { findTargets } from './recording/message-change-store.ts'
+import { findUnknownRecipients } from './recording/recipient-store.ts'
+import { recordStatuses } from './recording/status-store.ts'
+import { claimWaiting, type StatusRecord, storeWaitingStatuses } from './recording/waiting-status-store.ts'
 
 const { db } = await createTestDatabase()
 const AT = new Date('2026-01-03T00:00:00Z')

@@ -1,9 +1,9 @@
 import { type Static, Type } from 'typebox'
 import { nullableInteger, nullableText, nullableTime, Pagination, pathId, Timestamp } from '../http/shapes.ts'
-import type { Conversation } from './conversation-list-store.ts'
 import type { Message } from './conversation-store.ts'
+import type { Conversation } from './list/conversation-list-store.ts'
 import type { StoredMessageDetails } from './message-details-store.ts'
-import { MessagePrice } from './usage-shape.ts'
+import { MessagePrice } from './usage/usage-shape.ts'
 
 export const ChatId = Type.Object({ chatId: pathId('ChatId', 'The id of the conversation.') })
 

@@ -18,7 +18,6 @@ import { Pagination, pathId } from '../http/shapes.ts'
 import { parseId } from '../ids.ts'
 import type { Publish } from '../live-change.ts'
 import { getConversation } from './conversation.ts'
-import { ConversationQuery, type MatchContacts, readConversationPage } from './conversation-list.ts'
 import {
   ChatId,
   ConversationPagination,
@@ -31,6 +30,7 @@ import {
   toMessageRecord,
 } from './conversation-reply.ts'
 import { type ConversationChange, findSeq, listMessages, updateConversation } from './conversation-store.ts'
+import { ConversationQuery, type MatchContacts, readConversationPage } from './list/conversation-list.ts'
 import { findMessageDetails } from './message-details-store.ts'
 
 const MESSAGES = { defaultSize: 30, maxSize: 100 }

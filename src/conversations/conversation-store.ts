@@ -1,7 +1,7 @@
 import type { Db } from '../db/connect.ts'
-import type { ConversationStatus } from './conversation-filter.ts'
-import { type Conversation, listConversationsByIds } from './conversation-list-store.ts'
-import type { MessagePricing } from './usage.ts'
+import type { ConversationStatus } from './list/conversation-filter.ts'
+import { type Conversation, listConversationsByIds } from './list/conversation-list-store.ts'
+import type { MessagePricing } from './usage/usage.ts'
 
 /** The conversation with this id; undefined when the company has none. */
 export async function findConversation(db: Db, companyId: number, id: number): Promise<Conversation | undefined> {

@@ -1,8 +1,8 @@
 import type { Db } from '../db/connect.ts'
 import { conversationNotFound } from '../errors.ts'
 import { parseId } from '../ids.ts'
-import type { Conversation } from './conversation-list-store.ts'
 import { findConversation } from './conversation-store.ts'
+import type { Conversation } from './list/conversation-list-store.ts'
 
 /** The conversation that a path names; 404 when the company has none of this id. */
 export async function getConversation(db: Db, companyId: number, chatId: string): Promise<Conversation> {

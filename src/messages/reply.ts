@@ -1,4 +1,4 @@
-import type { Conversation } from '../conversations/conversation-list-store.ts'
+import type { Conversation } from '../conversations/list/conversation-list-store.ts'
 import { badRequest } from '../errors.ts'
 import { CONTACT_SOURCE, parseContent, type SendRequest } from './send-request.ts'
 import type { ContentBody } from './send-shape.ts'

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { createBatcher } from '../batching/batch.ts'
 import { type Clock, monotonicMs } from '../clock.ts'
-import { watchStatuses } from '../conversations/status-store.ts'
+import { watchStatuses } from '../conversations/recording/status-store.ts'
 import type { Db, Pool } from '../db/connect.ts'
 import { pinPlans } from '../db/pin-plans.ts'
 import { NO_EVENTS, type RecordEvents } from '../record-change.ts'

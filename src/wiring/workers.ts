@@ -1,7 +1,7 @@
 import type { AccountEvent } from '../accounts/account-event-store.ts'
 import { sweepLists } from '../contacts/import/contact-import.ts'
 import { addUpChanges } from '../contacts/search/contact-count-store.ts'
-import { applyWaitingStatuses } from '../conversations/waiting-status.ts'
+import { applyWaitingStatuses } from '../conversations/recording/waiting-status.ts'
 import { endStuckSessions } from '../db/pool/stuck-session-store.ts'
 import { analyzeGrownTables } from '../db/statistics-store.ts'
 import { EMAIL_SEND, emailSendKind } from '../emails/delivery/email-delivery.ts'

@@ -14,7 +14,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'an answer goes to the phone of the contact',
     model: 'people',
-    file: 'src/conversations/conversation-list-store.ts',
+    file: 'src/conversations/list/conversation-list-store.ts',
     find: 'customer.contact_id, customer.phone, contact.first_name',
     replace: 'customer.contact_id, contact.phone, contact.first_name',
   },

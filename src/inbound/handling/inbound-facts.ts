@@ -1,5 +1,5 @@
 import { listErased, listErasing } from '../../contacts/erased-key-store.ts'
-import { findKnownWamids } from '../../conversations/inbound-store.ts'
+import { findKnownWamids } from '../../conversations/recording/inbound-store.ts'
 import type { IdentityKey, LockedIdentity } from '../../customers/customer-lock-store.ts'
 import { takeIds } from '../../customers/customer-store.ts'
 import { isPhone } from '../../customers/people.ts'

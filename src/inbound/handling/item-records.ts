@@ -1,6 +1,6 @@
 import type { Handover } from '../../conversations/control-store.ts'
-import type { MessageChange } from '../../conversations/message-change-store.ts'
-import type { StatusRecord } from '../../conversations/waiting-status-store.ts'
+import type { MessageChange } from '../../conversations/recording/message-change-store.ts'
+import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
 import type {
   ChangeItem,
   EventCustomer,

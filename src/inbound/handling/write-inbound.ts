@@ -6,7 +6,7 @@ import {
   insertMessages,
   insertReactions,
   writeConversations,
-} from '../../conversations/inbound-store.ts'
+} from '../../conversations/recording/inbound-store.ts'
 import {
   deleteIdentities,
   insertCustomers,

@@ -1,5 +1,4 @@
 import { Type } from 'typebox'
-import { listConversationsByIds } from '../../conversations/conversation-list-store.ts'
 import {
   CONVERSATION_EXAMPLE,
   ConversationRecord,
@@ -9,6 +8,7 @@ import {
   toMessageRecord,
 } from '../../conversations/conversation-reply.ts'
 import { listMessagesByIds } from '../../conversations/conversation-store.ts'
+import { listConversationsByIds } from '../../conversations/list/conversation-list-store.ts'
 import { type ChangeOf, REPORTED_STATUSES } from '../../record-change.ts'
 import { type RecordEventKind, recordEvent } from './event-kind.ts'
 

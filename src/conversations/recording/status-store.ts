@@ -1,7 +1,7 @@
-import { type Db, jsonRows } from '../db/connect.ts'
-import type { RecordChange } from '../record-change.ts'
-import { type CountedChange, countChanges, countersOf } from './usage.ts'
-import { addUsage } from './usage-store.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
+import type { RecordChange } from '../../record-change.ts'
+import { type CountedChange, countChanges, countersOf } from '../usage/usage.ts'
+import { addUsage } from '../usage/usage-store.ts'
 import { type StatusRecord, storeWaitingStatuses } from './waiting-status-store.ts'
 
 /** A message whose status or wamid changed. */

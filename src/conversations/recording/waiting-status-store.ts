@@ -1,5 +1,5 @@
-import { type Db, jsonRows } from '../db/connect.ts'
-import type { MessagePricing } from './usage.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
+import type { MessagePricing } from '../usage/usage.ts'
 
 export type StatusRecord = {
   companyId: number

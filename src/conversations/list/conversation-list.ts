@@ -1,7 +1,8 @@
 import { type Static, Type } from 'typebox'
-import type { Db } from '../db/connect.ts'
-import { validationError } from '../errors.ts'
-import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../http/paging/paging.ts'
+import type { Db } from '../../db/connect.ts'
+import { validationError } from '../../errors.ts'
+import { pageQuery, parsePage, toPagination, toUncountedPagination, withoutPages } from '../../http/paging/paging.ts'
+import { findConversation } from '../conversation-store.ts'
 import {
   type ActivityPlace,
   type ConversationCursor,
@@ -19,7 +20,6 @@ import {
   listFiltered,
   readConversationTotal,
 } from './conversation-list-store.ts'
-import { findConversation } from './conversation-store.ts'
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
 const MAX_ASSIGNEE = 100

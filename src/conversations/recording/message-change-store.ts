@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 
 /** An edit or a revoke of a message, by the customer or by the business in its phone app. */
 export type MessageChange = {

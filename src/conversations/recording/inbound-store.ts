@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 
 /** A conversation that a batch creates or changes. */
 export type ConversationWrite = {

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Usage, UsageKey } from './usage.ts'
 
 /** Adds to the usage. Each session writes rows of its own, see `conversation_counts`. */

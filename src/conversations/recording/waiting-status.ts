@@ -1,5 +1,5 @@
-import type { Pool } from '../db/connect.ts'
-import type { RecordEvents } from '../record-change.ts'
+import type { Pool } from '../../db/connect.ts'
+import type { RecordEvents } from '../../record-change.ts'
 import { recordStatuses, toStatusChange } from './status-store.ts'
 import { claimWaiting } from './waiting-status-store.ts'
 

@@ -1,4 +1,4 @@
-import type { Db, Fragment } from '../db/connect.ts'
+import type { Db, Fragment } from '../../db/connect.ts'
 import type { ActivityPlace, ConversationCursor } from './conversation-cursor.ts'
 import {
   type ConversationFilter,

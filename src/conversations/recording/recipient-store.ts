@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 
 /** A status that names the user id of its recipient. */
 export type ReportedRecipient = { companyId: number; wamid: string | null; userId: string }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createTestDatabase } from '../../test/database.ts'
-import { createCompany, createSender, messageFrom, record } from '../../test/world.ts'
-import { jsonRows } from '../db/connect.ts'
+import { createTestDatabase } from '../../../test/database.ts'
+import { createCompany, createSender, messageFrom, record } from '../../../test/world.ts'
+import { jsonRows } from '../../db/connect.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
 

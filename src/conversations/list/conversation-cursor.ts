@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { validationError } from '../errors.ts'
-import { parseId } from '../ids.ts'
+import { validationError } from '../../errors.ts'
+import { parseId } from '../../ids.ts'
 
 /** A place in the list: the last activity, in microseconds since 1970, and the id that decides among equal ones. */
 export type ActivityPlace = { readonly activityUs: number; readonly id: number }
@@ -23,7 +23,7 @@ export const conversationCursorQuery = {
   before: cursor(
     'Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means its present place. Anything else is answered 422.',
   ),
-  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`.'),
+  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`..'),
 }
 
 /** A cursor for the outside: it holds the place itself. */
