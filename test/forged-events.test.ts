@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { requeueMissedEvents } from '../src/inbound/handling/requeue.ts'
+import { requeueMissedEvents } from '../src/inbound/handling/unhandled/requeue.ts'
 import { acceptBodies } from '../src/inbound/ingest/accept.ts'
 import { createProof } from '../src/inbound/ingest/signature.ts'
 import { eventReader } from '../src/wiring/adapters.ts'

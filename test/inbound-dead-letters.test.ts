@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { expireDeadLetters } from '../src/inbound/handling/dead-letter-store.ts'
-import { requeueMissedEvents } from '../src/inbound/handling/requeue.ts'
+import { expireDeadLetters } from '../src/inbound/handling/unhandled/dead-letter-store.ts'
+import { requeueMissedEvents } from '../src/inbound/handling/unhandled/requeue.ts'
 import { eventReader } from '../src/wiring/adapters.ts'
 import { startInbound } from './inbound-world.ts'
 import { bodyOf, changeOf, inboxOf, newWamid, secondsNow, textFrom } from './provider-webhook.ts'

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins, keepsRows } from '../../test/twins.ts'
 import { record } from '../../test/world.ts'
-import { listAwaitedSenders, storeDeadLetters } from './handling/dead-letter-store.ts'
-import { eraseItems, readItems } from './handling/item-erasure-store.ts'
 import { findSecretsOf, findSendersByNumber } from './handling/routing-store.ts'
+import { listAwaitedSenders, storeDeadLetters } from './handling/unhandled/dead-letter-store.ts'
+import { eraseItems, readItems } from './handling/unhandled/item-erasure-store.ts'
 import { findClosedIds } from './ingest/closed-number-store.ts'
 
 // Companies whose senders, contacts and conversations have the same ids.

@@ -9,7 +9,7 @@ import {
 import type { Db } from '../db/connect.ts'
 import { findSuppression } from '../emails/suppression/suppression-store.ts'
 import { contactNotFound } from '../errors.ts'
-import { readItems } from '../inbound/handling/item-erasure-store.ts'
+import { readItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import {
   readArchivedContact,
   readConsentRows,

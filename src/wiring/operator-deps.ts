@@ -1,6 +1,6 @@
 import { type ConsoleSessions, SESSION_PERMISSIONS } from '../console/session.ts'
 import { createSignInLink } from '../console/sign-in-link.ts'
-import { requeueEvents } from '../inbound/handling/requeue.ts'
+import { requeueEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { eventReader } from './adapters.ts'

@@ -1,5 +1,5 @@
 import { withTimeout } from '../http/errors/database-timeout.ts'
-import { recordAnswers } from '../inbound/handling/record-answers.ts'
+import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import type { Publish } from '../live-change.ts'
 import { recordMedia } from '../media/copy-media.ts'
 import type { CompletedSend } from '../messages/complete-store.ts'

@@ -185,10 +185,10 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'a repeated reaction counts as a new one',
-    file: 'src/inbound/handling/decide-inbound.ts',
+    file: 'src/inbound/handling/recording/decide-inbound.ts',
     find: "kind === 'reaction' ? 'reaction' : 'message'} ${wamid}`",
     replace: "kind === 'reaction' ? 'again' : 'message'} ${Math.random()}`",
-    tests: ['src/inbound/handling/record-inbound.test.ts'],
+    tests: ['src/inbound/handling/recording/record-inbound.test.ts'],
   },
   {
     title: 'the secret of a removed sender is still demanded',

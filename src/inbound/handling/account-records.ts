@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { AccountEvent } from '../../accounts/account-event-store.ts'
 import type { InboundItem } from '../../providers/events/event-item.ts'
 import { isHandledBy } from './item-handlers.ts'
-import { toDate } from './item-records.ts'
+import { toDate } from './recording/item-records.ts'
 import type { Routed } from './route-items.ts'
 
 /** Details that are longer are cut: the journal is for reading. */

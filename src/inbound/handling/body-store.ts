@@ -1,7 +1,7 @@
 import { type Db, jsonRows } from '../../db/connect.ts'
 import { joinBodies, type StoredEvent } from '../event-store.ts'
 import type { Proof } from '../ingest/signature.ts'
-import { type Waited, waitsFor } from './dead-letter-store.ts'
+import { type Waited, waitsFor } from './unhandled/dead-letter-store.ts'
 
 /** Bytes of whole bodies that one statement reads: above it, the next body is left to the next statement. */
 const BYTES_AT_ONCE = 4 * 1024 * 1024

@@ -5,8 +5,8 @@ import { claimEvents, releaseEvents, requeueOldest, type StoredEvent } from '../
 import { isIsolated, isolatedLane } from '../lane.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
-import { storeUnhandled, type Unhandled } from './keep-unhandled.ts'
 import { type BodyReader, type ItemBounds, leaveFrom, type Owned, openEvents } from './open-event.ts'
+import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 
 /** Bounds of one transaction. With the body that exceeds `bytes`, it takes at most 8 MiB. */
 export type Bounds = ItemBounds & { limit: number; bytes: number }

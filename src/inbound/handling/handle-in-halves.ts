@@ -2,9 +2,9 @@ import type { Db } from '../../db/connect.ts'
 import { isTemporary } from '../../db/pool/failure.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { type AfterCommit, type HandleDeps, handleItems } from './handle-items.ts'
-import type { Unhandled } from './keep-unhandled.ts'
 import { leaveFrom, type Owned } from './open-event.ts'
 import { savepoint } from './savepoint.ts'
+import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
 /** Failed attempts after which the rest of the items is left to a later transaction. */
 const MAX_FAILURES = 40

@@ -12,7 +12,7 @@ import type { RecordChange, RecordEvents } from '../../record-change.ts'
 import { applyNumberLimits } from '../../senders/sender-event-store.ts'
 import { applyTemplateEvents } from '../../templates/template-event-store.ts'
 import { toAccountEvent } from './account-records.ts'
-import type { InboundEntry } from './decide-inbound.ts'
+import type { InboundEntry } from './recording/decide-inbound.ts'
 import {
   namesCustomer,
   type PlacedItem,
@@ -29,8 +29,9 @@ import {
   toRecord,
   toStatusRecord,
   toTemplateEvent,
-} from './item-records.ts'
-import { recordInbound } from './record-inbound.ts'
+} from './recording/item-records.ts'
+import { recordInbound } from './recording/record-inbound.ts'
+import { type Recorded, toContactChanges } from './recording/write-inbound.ts'
 import {
   type Arrived,
   type Conversing,
@@ -44,7 +45,6 @@ import {
   type WrittenItem,
 } from './route-items.ts'
 import { verifyEarly } from './verify-early.ts'
-import { type Recorded, toContactChanges } from './write-inbound.ts'
 
 /** Work to do after the transaction has committed. */
 export type AfterCommit = () => void

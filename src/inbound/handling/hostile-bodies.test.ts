@@ -11,7 +11,7 @@ import { UNPROVEN } from '../ingest/signature.ts'
 import { eventLaneOf, isIsolated, isolatedLane } from '../lane.ts'
 import { type HandleEventsDeps, handleApart, handleLanes } from './handle-events.ts'
 import { startInboundWorker } from './inbound-worker.ts'
-import type { Unhandled } from './keep-unhandled.ts'
+import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
 let db: TestDatabase['db']
 let deps: HandleEventsDeps

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import type { ParsedInbound } from '../../providers/events/event-item.ts'
 import type { StoredEvent } from '../event-store.ts'
 import { belongsToPart } from '../ingest/accept.ts'
-import type { Unhandled } from './keep-unhandled.ts'
 import type { Arrived } from './route-items.ts'
+import type { Unhandled } from './unhandled/keep-unhandled.ts'
 
 /** An item of a stored event, and its index among the items of that row. */
 export type Owned = Arrived & { index: number }

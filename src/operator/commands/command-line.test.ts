@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { createOperatorApi, operatorDeps } from '../../../test/operator-deps.ts'
 import type { Pool } from '../../db/connect.ts'
-import { type DeadLetterState, storeDeadLetters } from '../../inbound/handling/dead-letter-store.ts'
+import { type DeadLetterState, storeDeadLetters } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { createSenderCache } from '../../senders/sender-cache.ts'
 import { operatorCommands } from './command-line.ts'
 

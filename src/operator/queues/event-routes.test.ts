@@ -2,7 +2,11 @@ import { afterAll, beforeEach, expect, test } from 'vitest'
 import { ADMIN_TOKEN, createTestApi } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
 import { operatorDeps } from '../../../test/operator-deps.ts'
-import { type DeadLetterState, expireDeadLetters, storeDeadLetters } from '../../inbound/handling/dead-letter-store.ts'
+import {
+  type DeadLetterState,
+  expireDeadLetters,
+  storeDeadLetters,
+} from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { eventRoutes } from './event-routes.ts'
 
 const { db } = await createTestDatabase()

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { beforeQuery } from '../../http/paging/paging.ts'
 import { nullableText } from '../../http/shapes.ts'
-import type { DeadLetterRow } from '../../inbound/handling/dead-letter-store.ts'
+import type { DeadLetterRow } from '../../inbound/handling/unhandled/dead-letter-store.ts'
 
 export const EVENT_PAGE = { defaultSize: 25, maxSize: 100 }
 export const EventQuery = Type.Object(beforeQuery(EVENT_PAGE))

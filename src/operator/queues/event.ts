@@ -3,7 +3,11 @@ import type { Pool } from '../../db/connect.ts'
 import { eventNotFound } from '../../errors.ts'
 import { parseBefore } from '../../http/paging/paging.ts'
 import { parseId } from '../../ids.ts'
-import { type DeadLetterState, findDeadLetter, listDeadLetters } from '../../inbound/handling/dead-letter-store.ts'
+import {
+  type DeadLetterState,
+  findDeadLetter,
+  listDeadLetters,
+} from '../../inbound/handling/unhandled/dead-letter-store.ts'
 import { EVENT_PAGE, type EventReply, toEventReply } from './event-shape.ts'
 
 /** A list of the operator, and the states of the events in it. */

@@ -1,7 +1,7 @@
-import type { RecipientReport } from '../../customers/recipient.ts'
-import { findUnlinked } from '../../customers/unlinked-store.ts'
-import type { Pool } from '../../db/connect.ts'
-import type { RecordEvents } from '../../record-change.ts'
+import type { RecipientReport } from '../../../customers/recipient.ts'
+import { findUnlinked } from '../../../customers/unlinked-store.ts'
+import type { Pool } from '../../../db/connect.ts'
+import type { RecordEvents } from '../../../record-change.ts'
 import { recordInbound } from './record-inbound.ts'
 import { toContactChanges } from './write-inbound.ts'
 

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, jsonRows } from '../../../db/connect.ts'
 
 export type DeadLetterState = 'unroutable' | 'unverified' | 'failed' | 'unreadable'
 

@@ -1,4 +1,4 @@
-import type { Db } from '../../db/connect.ts'
+import type { Db } from '../../../db/connect.ts'
 
 /**
  * Among the next `limit` failed, unreadable, unroutable and unverified items: those that hold one of the texts and name a

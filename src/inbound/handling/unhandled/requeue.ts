@@ -1,9 +1,10 @@
-import type { Db } from '../../db/connect.ts'
-import type { EventReader } from '../../providers/events/event-reader.ts'
-import { acceptBodies } from '../ingest/accept.ts'
-import { openSecrets } from '../ingest/secret-cache.ts'
-import { isProven, type RequiredSecrets } from '../ingest/signature.ts'
-import { listWaitingBodies } from './body-store.ts'
+import type { Db } from '../../../db/connect.ts'
+import type { EventReader } from '../../../providers/events/event-reader.ts'
+import { acceptBodies } from '../../ingest/accept.ts'
+import { openSecrets } from '../../ingest/secret-cache.ts'
+import { isProven, type RequiredSecrets } from '../../ingest/signature.ts'
+import { listWaitingBodies } from '../body-store.ts'
+import { findSecretsOf } from '../routing-store.ts'
 import {
   listAwaitedSenders,
   markUnverified,
@@ -13,7 +14,6 @@ import {
   removeVerified,
   type Waited,
 } from './dead-letter-store.ts'
-import { findSecretsOf } from './routing-store.ts'
 
 export type RequeueDeps = { decrypt: (sealed: string) => string; events: Pick<EventReader, 'routeKeys'> }
 

@@ -1,5 +1,5 @@
-import { identify, identifyGroup, type NamedCustomer } from '../../customers/identify.ts'
-import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../customers/identity-change.ts'
+import { identify, identifyGroup, type NamedCustomer } from '../../../customers/identify.ts'
+import { changeNumber, changeUserId, type NumberChange, type UserIdChange } from '../../../customers/identity-change.ts'
 import {
   attachContact,
   type Customer,
@@ -7,8 +7,8 @@ import {
   nextId,
   type People,
   type PersonConversation,
-} from '../../customers/people.ts'
-import { learnAnswer, learnRecipient, type RecipientReport } from '../../customers/recipient.ts'
+} from '../../../customers/people.ts'
+import { learnAnswer, learnRecipient, type RecipientReport } from '../../../customers/recipient.ts'
 
 /** Something that a customer, or the business in its phone app, wrote. */
 export type InboundRecord = {

@@ -1,23 +1,23 @@
-import { refreshConsents, showEarlierConsents } from '../../contacts/consent/shown-consent.ts'
-import { insertCustomerContacts, releasePhones, setContactPhones } from '../../contacts/customer-contact-store.ts'
+import { refreshConsents, showEarlierConsents } from '../../../contacts/consent/shown-consent.ts'
+import { insertCustomerContacts, releasePhones, setContactPhones } from '../../../contacts/customer-contact-store.ts'
 import {
   applyMessageChanges,
   type ConversationWrite,
   insertMessages,
   insertReactions,
   writeConversations,
-} from '../../conversations/recording/inbound-store.ts'
+} from '../../../conversations/recording/inbound-store.ts'
 import {
   deleteIdentities,
   insertCustomers,
   insertIdentities,
   takeIds,
   updateCustomers,
-} from '../../customers/customer-store.ts'
-import { isPhone, type People, type PersonConversation } from '../../customers/people.ts'
-import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../customers/people-plan.ts'
-import type { Db } from '../../db/connect.ts'
-import type { RecordChange } from '../../record-change.ts'
+} from '../../../customers/customer-store.ts'
+import { isPhone, type People, type PersonConversation } from '../../../customers/people.ts'
+import { contactsOf, currentIdentities, type PeoplePlan, planPeople } from '../../../customers/people-plan.ts'
+import type { Db } from '../../../db/connect.ts'
+import type { RecordChange } from '../../../record-change.ts'
 import { type ChangedConversation, type InboundDecisions, type InboundRecord, recordKey } from './decide-inbound.ts'
 import type { InboundFactRows } from './inbound-facts.ts'
 

@@ -1,11 +1,11 @@
-import type { Db } from '../../db/connect.ts'
-import { isTemporary } from '../../db/pool/failure.ts'
-import type { InboundItem, Route } from '../../providers/events/event-item.ts'
-import type { StoredEvent } from '../event-store.ts'
-import { countUnhandled, type UnhandledCount } from '../ingest/unhandled-store.ts'
-import { storeBodies } from './body-store.ts'
+import type { Db } from '../../../db/connect.ts'
+import { isTemporary } from '../../../db/pool/failure.ts'
+import type { InboundItem, Route } from '../../../providers/events/event-item.ts'
+import type { StoredEvent } from '../../event-store.ts'
+import { countUnhandled, type UnhandledCount } from '../../ingest/unhandled-store.ts'
+import { storeBodies } from '../body-store.ts'
+import { savepoint } from '../savepoint.ts'
 import { type DeadLetter, type DeadLetterState, storeDeadLetters } from './dead-letter-store.ts'
-import { savepoint } from './savepoint.ts'
 
 /** An item that could not be routed or processed; null: the whole body. */
 export type Unhandled = {

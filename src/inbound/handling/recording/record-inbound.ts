@@ -3,10 +3,10 @@ import {
   type LockedIdentity,
   lockCustomers,
   tryLockCustomers,
-} from '../../customers/customer-lock-store.ts'
-import { toPeople } from '../../customers/people-store.ts'
-import type { Db } from '../../db/connect.ts'
-import { ContentionError } from '../../db/pool/failure.ts'
+} from '../../../customers/customer-lock-store.ts'
+import { toPeople } from '../../../customers/people-store.ts'
+import type { Db } from '../../../db/connect.ts'
+import { ContentionError } from '../../../db/pool/failure.ts'
 import { decideInbound, type InboundEntry } from './decide-inbound.ts'
 import { identityKeys, readInboundFacts } from './inbound-facts.ts'
 import { type RecordedBatch, writeInbound } from './write-inbound.ts'

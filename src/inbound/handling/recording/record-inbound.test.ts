@@ -1,8 +1,8 @@
 import { afterAll, expect, test } from 'vitest'
-import { createTestDatabase } from '../../../test/database.ts'
-import { createCompany, createSender, messageFrom, record } from '../../../test/world.ts'
-import { readConversationTotal } from '../../conversations/list/conversation-list-store.ts'
-import { connect } from '../../db/connect.ts'
+import { createTestDatabase } from '../../../../test/database.ts'
+import { createCompany, createSender, messageFrom, record } from '../../../../test/world.ts'
+import { readConversationTotal } from '../../../conversations/list/conversation-list-store.ts'
+import { connect } from '../../../db/connect.ts'
 
 const { db, url } = await createTestDatabase({ mirrors: true })
 const connections = Array.from({ length: 3 }, () => connect(url, { max: 1 }))

@@ -1,6 +1,6 @@
-import type { Handover } from '../../conversations/control-store.ts'
-import type { MessageChange } from '../../conversations/recording/message-change-store.ts'
-import type { StatusRecord } from '../../conversations/recording/waiting-status-store.ts'
+import type { Handover } from '../../../conversations/control-store.ts'
+import type { MessageChange } from '../../../conversations/recording/message-change-store.ts'
+import type { StatusRecord } from '../../../conversations/recording/waiting-status-store.ts'
 import type {
   ChangeItem,
   EventCustomer,
@@ -9,14 +9,14 @@ import type {
   ReactionItem,
   StatusItem,
   TemplateComponentsItem,
-} from '../../providers/events/event-item.ts'
-import type { RecordChange } from '../../record-change.ts'
-import type { NumberLimit } from '../../senders/sender-event-store.ts'
-import type { ChangedComponents, TemplateEvent } from '../../templates/template-event-store.ts'
-import { phoneIdentity } from '../../text/phone.ts'
-import { buildEnvelope, type Forwardable, isForwardable } from '../../webhooks/events/message-received.ts'
+} from '../../../providers/events/event-item.ts'
+import type { RecordChange } from '../../../record-change.ts'
+import type { NumberLimit } from '../../../senders/sender-event-store.ts'
+import type { ChangedComponents, TemplateEvent } from '../../../templates/template-event-store.ts'
+import { phoneIdentity } from '../../../text/phone.ts'
+import { buildEnvelope, type Forwardable, isForwardable } from '../../../webhooks/events/message-received.ts'
+import type { Conversing, Renaming, Routed, WrittenItem } from '../route-items.ts'
 import type { IdentityEvent, InboundRecord } from './decide-inbound.ts'
-import type { Conversing, Renaming, Routed, WrittenItem } from './route-items.ts'
 
 /** The edit or revoke of a message, as its store takes it. */
 export const toChange = ({ item, sender, receivedAt }: Routed<ChangeItem>): MessageChange => ({
