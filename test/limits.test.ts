@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { PAIR_BURST, PAIR_SECONDS } from '../src/messages/throttle.ts'
+import { PAIR_BURST, PAIR_SECONDS } from '../src/messages/batch/throttle.ts'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 const openapi = JSON.parse(read('openapi.json'))

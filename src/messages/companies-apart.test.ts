@@ -4,11 +4,11 @@ import { createTwins, keepsRows } from '../../test/twins.ts'
 import type { Db } from '../db/connect.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import { NO_EVENTS } from '../record-change.ts'
-import { completeSends } from './complete-store.ts'
-import { eraseDailyLimitEntries, expireDailyLimitEntries } from './daily-limit-store.ts'
-import type { Send } from './decide-sends.ts'
+import { completeSends } from './batch/complete-store.ts'
+import { eraseDailyLimitEntries, expireDailyLimitEntries } from './batch/daily-limit-store.ts'
+import type { Send } from './batch/decide-sends.ts'
+import { prepareSends } from './batch/prepare-sends.ts'
 import { findSentMessage } from './message-store.ts'
-import { prepareSends } from './prepare-sends.ts'
 
 // Companies whose senders, contacts, conversations and messages have the same ids.
 const { db } = await createTestDatabase()

@@ -10,11 +10,11 @@ import { isLockTimeout } from '../db/pool/failure.ts'
 import { releaseKey, reserveKey } from '../http/idempotency/idempotency-store.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import { NO_EVENTS } from '../record-change.ts'
-import { type CompletedSend, completeSends } from './complete-store.ts'
-import type { Send } from './decide-sends.ts'
+import { type CompletedSend, completeSends } from './batch/complete-store.ts'
+import type { Send } from './batch/decide-sends.ts'
+import { type PreparedSend, prepareSends } from './batch/prepare-sends.ts'
+import { createSendBatches } from './batch/send-batches.ts'
 import { completeAbandoned } from './message-store.ts'
-import { type PreparedSend, prepareSends } from './prepare-sends.ts'
-import { createSendBatches } from './send-batches.ts'
 
 let db: Pool
 let url: string

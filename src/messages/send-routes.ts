@@ -5,12 +5,12 @@ import type { Db } from '../db/connect.ts'
 import { sendFailed, sendOutcomeUnknown } from '../errors.ts'
 import type { StoredAnswer } from '../http/idempotency/idempotency.ts'
 import { nullableText } from '../http/shapes.ts'
+import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './batch/throttle.ts'
 import { findSentMessage } from './message-store.ts'
 import { type SendDeps, type SendReply, sendMessage, toReply } from './send.ts'
 import { refuseSend } from './send-faults.ts'
 import { parseSend, type SendRequest, sendFaults } from './send-request.ts'
 import { SendBody } from './send-shape.ts'
-import { LONGEST_WAIT_SECONDS, PAIR_BURST, PAIR_SECONDS } from './throttle.ts'
 
 export const SendReplyShape = Type.Object(
   {

@@ -26,10 +26,10 @@ import { limitScopeOf, resolveSender, slotSecondsOf } from '../senders/sender.ts
 import { chooseVersion, type Template } from '../templates/template.ts'
 import type { TemplateCache } from '../templates/template-cache.ts'
 import { customerIdentity, digitsOf, USER_ID } from '../text/phone.ts'
-import type { CompletedSend, Recipient } from './complete-store.ts'
-import { type Send, WINDOW_MS } from './decide-sends.ts'
+import type { CompletedSend, Recipient } from './batch/complete-store.ts'
+import { type Send, WINDOW_MS } from './batch/decide-sends.ts'
+import type { PreparedSend } from './batch/prepare-sends.ts'
 import { composePlain, composeTemplate, type Outbound, type OutboundMedia } from './outbound.ts'
-import type { PreparedSend } from './prepare-sends.ts'
 import type { SendRequest } from './send-request.ts'
 
 export type SendDeps = {

@@ -17,7 +17,7 @@ import { eraseAnswers } from '../http/idempotency/idempotency-store.ts'
 import { eraseBodies, eraseItems } from '../inbound/handling/unhandled/item-erasure-store.ts'
 import type { BlobStore } from '../media/blob-store.ts'
 import { listStorageKeys, markErased } from '../media/media-erasure-store.ts'
-import { eraseDailyLimitEntries } from '../messages/daily-limit-store.ts'
+import { eraseDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { eraseDeliveries, eraseRecordEvents } from '../webhooks/deliveries/delivery-erasure-store.ts'
 import { type Subject, textsOf, writersOf } from './subject.ts'
 

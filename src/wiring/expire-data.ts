@@ -6,7 +6,7 @@ import { removeExpiredKeys } from '../http/idempotency/idempotency-store.ts'
 import { expireBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/unhandled/dead-letter-store.ts'
 import { expireCounts } from '../inbound/ingest/unhandled-store.ts'
-import { expireDailyLimitEntries } from '../messages/daily-limit-store.ts'
+import { expireDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { removeLeftFiles } from '../moves/moving-file-store.ts'
 import type { Deps } from './deps.ts'
 

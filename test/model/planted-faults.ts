@@ -7,8 +7,8 @@ const IDENTIFY = 'src/customers/identify.ts'
 const CHANGES = 'src/customers/identity-change.ts'
 const CONSENT = 'src/contacts/consent/consent.ts'
 const LEDGER = 'src/contacts/consent/consent-ledger.ts'
-const SENDS = 'src/messages/decide-sends.ts'
-const OUTCOMES = 'src/messages/complete-store.ts'
+const SENDS = 'src/messages/batch/decide-sends.ts'
+const OUTCOMES = 'src/messages/batch/complete-store.ts'
 
 export const PLANTED: Planted[] = [
   {
@@ -63,7 +63,7 @@ export const PLANTED: Planted[] = [
   {
     title: 'the ids that the answer to a send names are discarded',
     model: 'people',
-    file: 'src/messages/send-batches.ts',
+    file: 'src/messages/batch/send-batches.ts',
     find: 'await learnRecipients(sends.flatMap(({ recipient }) => (recipient === null ? [] : [recipient])))',
     replace: 'await learnRecipients(sends.flatMap(() => []))',
   },

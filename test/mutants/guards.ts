@@ -25,13 +25,13 @@ export const GUARDS: Mutant[] = [
   },
   {
     title: 'the daily limit forgets a customer after an hour',
-    file: 'src/messages/send-fact-store.ts',
+    file: 'src/messages/batch/send-fact-store.ts',
     find: "place.counted_at > ${at}::timestamptz - interval '24 hours'",
     replace: "place.counted_at > ${at}::timestamptz - interval '1 hour'",
   },
   {
     title: 'customers inside the window count against the daily limit',
-    file: 'src/messages/decide-sends.ts',
+    file: 'src/messages/batch/decide-sends.ts',
     find: 'send.dailyLimit !== null && !isOpen &&',
     replace: 'send.dailyLimit !== null &&',
   },

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { createBatcher } from '../batching/batch.ts'
-import { type Clock, monotonicMs } from '../clock.ts'
-import { watchStatuses } from '../conversations/recording/status-store.ts'
-import type { Db, Pool } from '../db/connect.ts'
-import { pinPlans } from '../db/pin-plans.ts'
-import { NO_EVENTS, type RecordEvents } from '../record-change.ts'
+import { createBatcher } from '../../batching/batch.ts'
+import { type Clock, monotonicMs } from '../../clock.ts'
+import { watchStatuses } from '../../conversations/recording/status-store.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { pinPlans } from '../../db/pin-plans.ts'
+import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
+import type { SendDeps } from '../send.ts'
 import { type CompletedSend, completeSends, type Recipient } from './complete-store.ts'
 import type { Send } from './decide-sends.ts'
 import { type PreparedSend, prepareSends } from './prepare-sends.ts'
-import type { SendDeps } from './send.ts'
 
 const MAX_ITEMS = 200
 /** Sends that wait to be decided; more are refused at once. Ten batches at most. */

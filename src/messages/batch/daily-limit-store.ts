@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import type { SendPlan } from './plan-sends.ts'
 
 /** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */

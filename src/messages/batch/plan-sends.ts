@@ -1,4 +1,4 @@
-import type { Ids } from '../customers/customer-store.ts'
+import type { Ids } from '../../customers/customer-store.ts'
 import type { Send, SendDecision } from './decide-sends.ts'
 import type { SendRow } from './send-fact-store.ts'
 

@@ -1,6 +1,6 @@
-import { readUpTo } from '../conversations/unread-store.ts'
-import type { RecipientReport } from '../customers/recipient.ts'
-import { type Db, jsonRows } from '../db/connect.ts'
+import { readUpTo } from '../../conversations/unread-store.ts'
+import type { RecipientReport } from '../../customers/recipient.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import { giveBackPlaces } from './daily-limit-store.ts'
 
 /** The recipient of a send: the identity that it named, and those that the provider answered. */

@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import type { SendPlan } from './plan-sends.ts'
 
 /** Attaches customers to other contacts: those that they had were deleted. */

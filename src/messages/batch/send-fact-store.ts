@@ -1,5 +1,5 @@
-import type { IdentityKey } from '../customers/customer-lock-store.ts'
-import { type Db, jsonRows } from '../db/connect.ts'
+import type { IdentityKey } from '../../customers/customer-lock-store.ts'
+import { type Db, jsonRows } from '../../db/connect.ts'
 import type { Send } from './decide-sends.ts'
 
 /** A send's customer, conversation, slots and places, as the database knows them. */
