@@ -1,5 +1,5 @@
 import type { ContactWrite } from '../src/contacts/contact-record.ts'
-import { upsertContacts } from '../src/contacts/contact-upsert.ts'
+import { upsertContacts } from '../src/contacts/write/contact-upsert.ts'
 import { connect, type Pool } from '../src/db/connect.ts'
 import type { BenchContext } from './bench.ts'
 import { figure } from './figure.ts'

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { Readable } from 'node:stream'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { upsertContacts } from '../src/contacts/contact-upsert.ts'
+import { upsertContacts } from '../src/contacts/write/contact-upsert.ts'
 import { eventually, startTestService, type TestService } from './service.ts'
 
 type Company = Awaited<ReturnType<TestService['createCompany']>>

@@ -14,11 +14,11 @@ import { getContact, getContactByEmail, removeContact, updateContact } from './c
 import { formToWriteBody } from './contact-form.ts'
 import type { ChangedBy, Contact } from './contact-record.ts'
 import { CONTACT_EXAMPLE, ContactReplyShape, OwnFieldsShape, toContactReply, toOwnFields } from './contact-reply.ts'
-import { UPSERT_MAX_CONTACTS, upsertContacts } from './contact-upsert.ts'
-import { ContactWriteShape, parseContactWrite } from './contact-write.ts'
-import { BROWSER_MAX_CONTACTS, readUpserts } from './read-upserts.ts'
 import { listContacts } from './search/contact-list.ts'
 import { ListQuery, ListReply, readListRequest, toListReply } from './search/contact-list-shape.ts'
+import { UPSERT_MAX_CONTACTS, upsertContacts } from './write/contact-upsert.ts'
+import { ContactWriteShape, parseContactWrite } from './write/contact-write.ts'
+import { BROWSER_MAX_CONTACTS, readUpserts } from './write/read-upserts.ts'
 
 /** Largest body of a contact write. */
 const CONTACT_BODY_LIMIT_BYTES = 8 * 1024 * 1024

@@ -6,13 +6,13 @@ import { phoneIdentity } from '../text/phone.ts'
 import { appendConsents } from './consent/consent-store.ts'
 import { lastSayings } from './consent/contact-sayings.ts'
 import { readLedgers } from './consent/shown-consent.ts'
-import { writeChanges } from './contact-change.ts'
 import type { ChangedBy, Contact, ContactWrite, ShownContact } from './contact-record.ts'
 import { endContact, findContact, findContactByEmail } from './contact-store.ts'
 import { applyLocked } from './matching/apply-locked.ts'
 import { applyUpdate, changesOf, type ItemResult } from './matching/contact-batch.ts'
 import { lockAlso, withMatchesLocked } from './matching/identity-lock.ts'
 import { hasTwinWithoutEmail, type Match } from './matching/identity-store.ts'
+import { writeChanges } from './write/contact-change.ts'
 
 /** The living contact with this id; 404 `Contact not found`. */
 export async function getContact(db: Db, companyId: number, id: number): Promise<ShownContact> {

@@ -3,7 +3,7 @@ import { createTestDatabase } from '../../test/database.ts'
 import { countIndexReads } from '../../test/index-reads.ts'
 import { connect, type Pool } from '../db/connect.ts'
 import type { ContactWrite } from './contact-record.ts'
-import { upsertContacts } from './contact-upsert.ts'
+import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { validationError } from '../errors.ts'
-import type { BrowserRights } from './browser-write.ts'
 import type { ContactWrite } from './contact-record.ts'
+import type { BrowserRights } from './write/browser-write.ts'
 
 /**
  * Which identity of each write its `identityProof` proves: the HMAC-SHA256 in hex of the email in lower case, or of the

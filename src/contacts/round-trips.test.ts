@@ -6,7 +6,7 @@ import { createCompany } from '../../test/world.ts'
 import { connect } from '../db/connect.ts'
 import { updateContact } from './contact.ts'
 import type { ContactWrite } from './contact-record.ts'
-import { upsertContacts } from './contact-upsert.ts'
+import { upsertContacts } from './write/contact-upsert.ts'
 
 const BY = { clientId: null, source: 'api' }
 

@@ -1,7 +1,7 @@
 import { createBatcher } from '../batching/batch.ts'
 import { hasRefusedEmail } from '../contacts/consent/shown-consent.ts'
 import { findContactByEmail } from '../contacts/contact-store.ts'
-import { upsertContacts } from '../contacts/contact-upsert.ts'
+import { upsertContacts } from '../contacts/write/contact-upsert.ts'
 import { onBehalfOf } from '../db/pool/fair-pool.ts'
 import type { DeliveryDeps } from '../emails/delivery/email-delivery.ts'
 import type { EmailDeps } from '../emails/email.ts'

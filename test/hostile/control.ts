@@ -116,7 +116,7 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     raises: 'rights beyond a browser key',
-    file: 'src/contacts/browser-write.ts',
+    file: 'src/contacts/write/browser-write.ts',
     text: 'const isProven = provenIdentities(write, proven).some((identity) => own.includes(identity))',
     replacement: 'const isProven = own.length > 0',
   },

@@ -4,10 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 import type { Db, Pool } from '../../db/connect.ts'
 import type { BlobStore } from '../../media/blob-store.ts'
 import type { RecordEvents } from '../../record-change.ts'
-import { createRowReader, lineToBody, type RowBody } from '../contact-columns.ts'
 import type { ContactWrite } from '../contact-record.ts'
-import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../contact-upsert.ts'
-import { readContactRow } from '../contact-write.ts'
+import { createRowReader, lineToBody, type RowBody } from '../write/contact-columns.ts'
+import { type PreparedRows, prepareRows, type RowOutcome, upsertRows } from '../write/contact-upsert.ts'
+import { readContactRow } from '../write/contact-write.ts'
 import {
   type ContactImport,
   endImport,

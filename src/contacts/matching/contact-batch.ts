@@ -1,5 +1,4 @@
 import { emailKey } from '../../text/email-address.ts'
-import { type BrowserRights, browserWrite, optOutOf } from '../browser-write.ts'
 import { latestConsent } from '../consent/consent.ts'
 import {
   type ConsentFacts,
@@ -12,9 +11,10 @@ import {
 } from '../consent/consent-ledger.ts'
 import { CHANNELS, type Saying, sayByWrite, toLedgerContact, withoutReplaced } from '../consent/contact-sayings.ts'
 import { shownConsents } from '../consent/shown-consent.ts'
-import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../contact-change.ts'
 import type { ContactWrite } from '../contact-record.ts'
 import type { ContactState } from '../contact-store.ts'
+import { type BrowserRights, browserWrite, optOutOf } from '../write/browser-write.ts'
+import { applyWrite, type ContactChanges, customFieldsFault, isSame } from '../write/contact-change.ts'
 import type { Match, Named } from './identity-store.ts'
 
 /**

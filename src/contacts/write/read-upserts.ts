@@ -1,9 +1,9 @@
-import type { Caller } from '../http/admission/caller.ts'
-import type { Cipher } from '../secrets/secrets.ts'
+import type { Caller } from '../../http/admission/caller.ts'
+import type { Cipher } from '../../secrets/secrets.ts'
+import type { ContactWrite } from '../contact-record.ts'
+import { readProofs } from '../identity-proof.ts'
 import type { BrowserRights } from './browser-write.ts'
-import type { ContactWrite } from './contact-record.ts'
 import { parseContactUpserts } from './contact-write.ts'
-import { readProofs } from './identity-proof.ts'
 
 /** Most contacts in one call with a key for browsers. */
 export const BROWSER_MAX_CONTACTS = 10

@@ -1,6 +1,6 @@
-import { emailKey } from '../text/email-address.ts'
-import { phoneIdentity } from '../text/phone.ts'
-import type { Channel, Contact, ContactWrite } from './contact-record.ts'
+import { emailKey } from '../../text/email-address.ts'
+import { phoneIdentity } from '../../text/phone.ts'
+import type { Channel, Contact, ContactWrite } from '../contact-record.ts'
 
 /** The rights of a write by a key of a browser. */
 export type BrowserRights = {

@@ -1,13 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Db } from '../db/connect.ts'
-import { NO_EVENTS, type RecordChange, type RecordEvents } from '../record-change.ts'
-import { emailKey } from '../text/email-address.ts'
-import { phoneIdentity } from '../text/phone.ts'
-import { appendConsents, type NewConsent } from './consent/consent-store.ts'
-import type { Saying } from './consent/contact-sayings.ts'
-import { refreshContacts } from './consent/shown-consent.ts'
-import { STATE_MEMBERS } from './contact-members.ts'
-import type { ChangedBy, Contact, ContactWrite, CustomFields } from './contact-record.ts'
+import type { Db } from '../../db/connect.ts'
+import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../record-change.ts'
+import { emailKey } from '../../text/email-address.ts'
+import { phoneIdentity } from '../../text/phone.ts'
+import { appendConsents, type NewConsent } from '../consent/consent-store.ts'
+import type { Saying } from '../consent/contact-sayings.ts'
+import { refreshContacts } from '../consent/shown-consent.ts'
+import type { ChangedBy, Contact, ContactWrite, CustomFields } from '../contact-record.ts'
 import {
   type ContactRow,
   type ContactState,
@@ -15,7 +14,8 @@ import {
   releaseEmails,
   toContactRow,
   updateContacts,
-} from './contact-store.ts'
+} from '../contact-store.ts'
+import { STATE_MEMBERS } from './contact-members.ts'
 
 export const CUSTOM_FIELDS_MAX_KEYS = 200
 export const CUSTOM_FIELDS_MAX_BYTES = 64 * 1024

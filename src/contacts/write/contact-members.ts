@@ -1,4 +1,4 @@
-import type { Contact } from './contact-record.ts'
+import type { Contact } from '../contact-record.ts'
 
 /** A member of a contact. */
 export type ContactMember = {

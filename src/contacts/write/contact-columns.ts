@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
-import { parseId } from '../ids.ts'
-import { parseJsonText } from '../text/json-text.ts'
-import { formToWriteBody } from './contact-form.ts'
+import { parseId } from '../../ids.ts'
+import { parseJsonText } from '../../text/json-text.ts'
+import { formToWriteBody } from '../contact-form.ts'
+import type { Contact } from '../contact-record.ts'
 import { CONTACT_MEMBERS, LIST_COLUMNS } from './contact-members.ts'
-import type { Contact } from './contact-record.ts'
 
 /*
  * The columns of a list of contacts. A cell is text; `json:` before it makes any other value of it, so that a number, an
@@ -32,15 +32,15 @@ export function toColumn(text: string): string {
  * key of a custom field stays as it is.
  */
 function formName(column: string): string {
-  const [head = '', ...rest] = column.split('.')
+  const [head = '', ...rest] = column.split('..')
   const name = FORM_HEADS.get(head.toLowerCase()) ?? head
-  return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('.')
+  return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('..')
 }
 
 /** The first part of each column in lower case, with and without underscores, and its name in a form. */
 const FORM_HEADS = new Map(
   [...LIST_COLUMNS, CUSTOM_FIELD].flatMap((column) => {
-    const [head = ''] = column.split('.')
+    const [head = ''] = column.split('..')
     const name = BODY_NAMES.get(head) ?? head
     return [
       [head, name],

@@ -1,13 +1,11 @@
-import type { Db, Pool } from '../db/connect.ts'
-import { validationError } from '../errors.ts'
-import type { RecordEvents } from '../record-change.ts'
-import { emailKey } from '../text/email-address.ts'
-import { phoneIdentity } from '../text/phone.ts'
-import type { BrowserRights } from './browser-write.ts'
-import { rowsOf, writeChanges } from './contact-change.ts'
-import type { ChangedBy, Contact, ContactWrite } from './contact-record.ts'
-import { type ContactRow, takeContactIds } from './contact-store.ts'
-import { applyLocked } from './matching/apply-locked.ts'
+import type { Db, Pool } from '../../db/connect.ts'
+import { validationError } from '../../errors.ts'
+import type { RecordEvents } from '../../record-change.ts'
+import { emailKey } from '../../text/email-address.ts'
+import { phoneIdentity } from '../../text/phone.ts'
+import type { ChangedBy, Contact, ContactWrite } from '../contact-record.ts'
+import { type ContactRow, takeContactIds } from '../contact-store.ts'
+import { applyLocked } from '../matching/apply-locked.ts'
 import {
   applyItems,
   type Batch,
@@ -16,16 +14,18 @@ import {
   type ItemFault,
   type ItemResult,
   type WhenFull,
-} from './matching/contact-batch.ts'
-import { createGroups } from './matching/contact-group.ts'
-import { isFree } from './matching/contact-queue.ts'
+} from '../matching/contact-batch.ts'
+import { createGroups } from '../matching/contact-group.ts'
+import { isFree } from '../matching/contact-queue.ts'
 import {
   type Commit,
   identitiesOf,
   type LockedWork,
   tryWithMatchesLocked,
   withMatchesLocked,
-} from './matching/identity-lock.ts'
+} from '../matching/identity-lock.ts'
+import type { BrowserRights } from './browser-write.ts'
+import { rowsOf, writeChanges } from './contact-change.ts'
 
 /** Most contacts in one call. */
 export const UPSERT_MAX_CONTACTS = 1000
@@ -106,7 +106,7 @@ async function upsertAlone(
 }
 
 const faultOf = ({ path, message }: ItemFault, at = '') =>
-  validationError([{ path: [at, path].filter((part) => part !== '').join('.'), message }])
+  validationError([{ path: [at, path].filter((part) => part !== '').join('..'), message }])
 
 /** How a write of a group ends: with its contact, or with an error of its own. */
 type End = () => Contact[] | Promise<Contact[]>
