@@ -1,5 +1,5 @@
 import type { Pool } from '../src/db/connect.ts'
-import { claimJobs } from '../src/jobs/claim-store.ts'
+import { claimJobs } from '../src/jobs/claim/claim-store.ts'
 
 const KIND = 'bench.claim'
 const TIMES = 40

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, vi } from 'vitest'
+import { LEASE_MS } from '../src/jobs/claim/lease.ts'
 import { done, type Job, type NewJob } from '../src/jobs/job.ts'
 import type { JobKind } from '../src/jobs/job-kind.ts'
-import { LEASE_MS } from '../src/jobs/lease.ts'
 import { createWorker, type Worker } from '../src/jobs/worker.ts'
 import { createTestDatabase } from './database.ts'
 

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { claimJobs } from './claim-store.ts'
+import { claimJobs } from './claim/claim-store.ts'
 import type { NewJob } from './job.ts'
 import { registerJobGauges } from './job-metric.ts'
 import { jobStats } from './job-stat-store.ts'

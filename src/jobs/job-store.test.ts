@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
 import { createTestDatabase, readsOf } from '../../test/database.ts'
 import { connect } from '../db/connect.ts'
-import { type ClaimRequest, claimJobs } from './claim-store.ts'
+import { type ClaimRequest, claimJobs } from './claim/claim-store.ts'
 import type { Job, NewJob } from './job.ts'
 import {
   companiesOfFailedJob,

@@ -1,13 +1,13 @@
 import { monotonicMs } from '../clock.ts'
 import type { Db } from '../db/connect.ts'
-import { byClaim, type ClaimLoop, startClaimLoop } from './claim-loop.ts'
-import { acceptDirect, isTooLate } from './direct-dispatch.ts'
+import { byClaim, type ClaimLoop, startClaimLoop } from './claim/claim-loop.ts'
+import { acceptDirect, isTooLate } from './claim/direct-dispatch.ts'
+import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch, type Leases } from './claim/lease.ts'
+import { createRecovery } from './claim/recovery.ts'
 import type { Claim, DirectDispatch, Job } from './job.ts'
 import { type JobKind, tableOf } from './job-kind.ts'
 import { releaseJobs } from './job-store.ts'
-import { byTable, claimsOf, createLeases, LEASE_MS, type LeasedBatch, type Leases } from './lease.ts'
 import { createOutcomeWriter } from './outcome-writer.ts'
-import { createRecovery } from './recovery.ts'
 import { type RunDeps, runBatch } from './run.ts'
 
 const DRAIN_MS = 10_000

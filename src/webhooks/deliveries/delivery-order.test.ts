@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/property-runs.ts'
 import { createCompany, envelope, hold, register, statusOf } from '../../../test/webhook-fixture.ts'
-import { claimJobs } from '../../jobs/claim-store.ts'
+import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { recoverJobs, releaseJobs } from '../../jobs/job-store.ts'
 import { holdBack, releaseHeldBack } from './delivery-order-store.ts'
 import {

@@ -11,7 +11,7 @@ import {
   statusOf,
 } from '../../../test/webhook-fixture.ts'
 import { connect, type Db } from '../../db/connect.ts'
-import { claimJobs } from '../../jobs/claim-store.ts'
+import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { recoverJobs } from '../../jobs/job-store.ts'
 import { markRegistrationDeleted, updateRegistrationRow } from '../registrations/registration-store.ts'
 import { listLogs } from './delivery-log-store.ts'

@@ -1,8 +1,8 @@
-import type { Db } from '../db/connect.ts'
+import type { Db } from '../../db/connect.ts'
+import type { Job } from '../job.ts'
+import type { NarrowBounds } from '../job-kind.ts'
+import { JOBS, type JobTable, type PartitionRange } from '../job-table.ts'
 import { claimStatement, hasWaiting, LOCK_CLAIMS } from './claim-statement.ts'
-import type { Job } from './job.ts'
-import type { NarrowBounds } from './job-kind.ts'
-import { JOBS, type JobTable, type PartitionRange } from './job-table.ts'
 
 export type ClaimRequest = {
   kind: string

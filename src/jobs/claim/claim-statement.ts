@@ -1,5 +1,5 @@
-import { CLAIM_LOCK_SEED } from '../db/advisory-locks.ts'
-import { isLeased, isWaiting, type JobTable, NO_WORKER, perTable } from './job-table.ts'
+import { CLAIM_LOCK_SEED } from '../../db/advisory-locks.ts'
+import { isLeased, isWaiting, type JobTable, NO_WORKER, perTable } from '../job-table.ts'
 
 /**
  * $1: the kind. Claims of one kind wait for each other until the transaction ends; everything else passes. Jobs in

@@ -1,6 +1,6 @@
-import { monotonicMs } from '../clock.ts'
-import type { DirectDispatch } from './job.ts'
-import { type JobKind, limitsOf } from './job-kind.ts'
+import { monotonicMs } from '../../clock.ts'
+import type { DirectDispatch } from '../job.ts'
+import { type JobKind, limitsOf } from '../job-kind.ts'
 import { type LeasedBatch, renewalMs } from './lease.ts'
 
 /**
