@@ -1,4 +1,4 @@
-import type { ByteRange } from './blob-store.ts'
+import type { ByteRange } from './blobs/blob-store.ts'
 
 /**
  * The part of `size` bytes that a Range header asks for (RFC 9110, 14): `undefined` is the whole, which also answers

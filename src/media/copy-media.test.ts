@@ -13,8 +13,8 @@ import { createCompany } from '../../test/world.ts'
 import { fixedClock } from '../clock.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
 import { createMetaProvider } from '../providers/meta/meta.ts'
+import { openFolderBlobStore } from './blobs/folder-blob-store.ts'
 import { type CopyDeps, type CopyJob, copyMedia, MAX_MEDIA_BYTES, recordMedia } from './copy-media.ts'
-import { openFolderBlobStore } from './folder-blob-store.ts'
 import { findMedia } from './media-store.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type Readable, Transform, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Measured } from './blob-store.ts'
+import type { Measured } from './blobs/blob-store.ts'
 
 /** More bytes came than may be kept. */
 export class TooLarge extends Error {

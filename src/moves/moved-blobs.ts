@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
-import type { BlobStore } from '../media/blob-store.ts'
+import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { type Entry, MoveRefused } from './transfer-file.ts'
 
 const MAX_BLOB_BYTES = 1024 ** 3

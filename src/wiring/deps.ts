@@ -17,7 +17,7 @@ import { createSecretCache, type SecretCache } from '../inbound/ingest/secret-ca
 import { createPublish } from '../live/publish.ts'
 import type { Publish } from '../live-change.ts'
 import type { Mailer } from '../mailers/mailer.ts'
-import type { BlobStore } from '../media/blob-store.ts'
+import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { createMediaSigner } from '../media/media-signer.ts'
 import { createMetrics, type Metrics } from '../metrics.ts'
 import { type Breaker, createBreaker } from '../providers/breaker.ts'

@@ -5,8 +5,8 @@ import { Readable } from 'node:stream'
 import { afterAll, expect, test } from 'vitest'
 import { createTestCompany } from '../../../test/api.ts'
 import { createTestDatabase } from '../../../test/database.ts'
-import type { BlobStore } from '../../media/blob-store.ts'
-import { openFolderBlobStore } from '../../media/folder-blob-store.ts'
+import type { BlobStore } from '../../media/blobs/blob-store.ts'
+import { openFolderBlobStore } from '../../media/blobs/folder-blob-store.ts'
 import { discardList, receiveImport, sweepLists } from './contact-import.ts'
 
 const { db } = await createTestDatabase()

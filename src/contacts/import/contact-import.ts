@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Db, Pool } from '../../db/connect.ts'
 import { importNotFound, payloadTooLarge } from '../../errors.ts'
-import { type BlobStore, newStorageKey } from '../../media/blob-store.ts'
+import { type BlobStore, newStorageKey } from '../../media/blobs/blob-store.ts'
 import { TooLarge } from '../../media/measure.ts'
 import type { ListFormat } from '../export/contact-export.ts'
 import {

@@ -3,8 +3,8 @@ import { createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
+import { writeMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey } from './blob-store.ts'
-import { writeMeasured } from './measure.ts'
 
 /** An unfinished file of this age was abandoned: every copy is shorter. */
 const ABANDONED_AFTER_MS = 60 * 60 * 1_000

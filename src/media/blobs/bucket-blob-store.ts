@@ -12,10 +12,10 @@ import {
   S3Client,
   S3ServiceException,
 } from '@aws-sdk/client-s3'
-import { StartError } from '../start-error.ts'
+import { StartError } from '../../start-error.ts'
+import { writeMeasured } from '../measure.ts'
 import { type BlobStore, isStorageKey, type Measured } from './blob-store.ts'
 import { type BucketPlace, parseBucketUrl } from './bucket-url.ts'
-import { writeMeasured } from './measure.ts'
 
 const CONNECT_TIMEOUT_MS = 5_000
 const SILENCE_TIMEOUT_MS = 30_000
