@@ -32,15 +32,15 @@ export function toColumn(text: string): string {
  * key of a custom field stays as it is.
  */
 function formName(column: string): string {
-  const [head = '', ...rest] = column.split('..')
+  const [head = '', ...rest] = column.split('.')
   const name = FORM_HEADS.get(head.toLowerCase()) ?? head
-  return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('..')
+  return [name, ...(name === 'customFields' ? rest : rest.map((part) => part.toLowerCase()))].join('.')
 }
 
 /** The first part of each column in lower case, with and without underscores, and its name in a form. */
 const FORM_HEADS = new Map(
   [...LIST_COLUMNS, CUSTOM_FIELD].flatMap((column) => {
-    const [head = ''] = column.split('..')
+    const [head = ''] = column.split('.')
     const name = BODY_NAMES.get(head) ?? head
     return [
       [head, name],

@@ -14,7 +14,7 @@ const { db } = await createTestDatabase()
 const members = Object.entries(CONTACT_MEMBERS) as [keyof Contact, ContactMember][]
 const written = members.filter(([, { body }]) => body !== null)
 const at = (value: unknown, path: string): unknown =>
-  path.split('..').reduce<unknown>((object, name) => (object as Record<string, unknown> | undefined)?.[name], value)
+  path.split('.').reduce<unknown>((object, name) => (object as Record<string, unknown> | undefined)?.[name], value)
 
 /** A write that carries every member that a caller can write, each with a value of its own. */
 const WRITE = {
@@ -50,14 +50,14 @@ test('the record of the API has every member that is shown, and the body of a wr
   const [reply, own] = [toContactReply(companyId, contact), toOwnFields(WRITE)]
   for (const [name, { wire, body }] of members) {
     if (wire === null) continue
-    const path = wire.replaceAll('..', '.properties.')
+    const path = wire.replaceAll('.', '.properties.')
     expect([name, at(ContactReplyShape.properties, path)]).toEqual([name, expect.anything()])
     const value = contact[name]
     const expected = value instanceof Date ? value.toISOString() : name === 'phone' ? `+${value}` : value
     expect([name, at(reply, wire)]).toEqual([name, expected])
     if (body === null) continue
     expect([name, at(own, wire)]).toEqual([name, expected])
-    const written = at(ContactWriteShape.properties, body.replaceAll('..', '.properties.'))
+    const written = at(ContactWriteShape.properties, body.replaceAll('.', '.properties.'))
     expect([name, written]).toEqual([name, expect.anything()])
   }
 })

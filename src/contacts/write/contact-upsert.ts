@@ -106,7 +106,7 @@ async function upsertAlone(
 }
 
 const faultOf = ({ path, message }: ItemFault, at = '') =>
-  validationError([{ path: [at, path].filter((part) => part !== '').join('..'), message }])
+  validationError([{ path: [at, path].filter((part) => part !== '').join('.'), message }])
 
 /** How a write of a group ends: with its contact, or with an error of its own. */
 type End = () => Contact[] | Promise<Contact[]>

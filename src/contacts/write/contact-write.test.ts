@@ -17,7 +17,7 @@ const key = fc.oneof(
     'prototype',
     'toString',
     'a.b',
-    '..',
+    '.',
     '"',
     '\\',
     '\n',

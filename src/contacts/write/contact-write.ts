@@ -22,16 +22,16 @@ export const ContactWriteShape = Type.Object(
     firstName: nullable(200, 'Null and the empty text remove it.'),
     lastName: nullable(200, 'Null and the empty text remove it.'),
     status: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The status; a new contact has `active`..' }),
+      Type.String({ minLength: 1, maxLength: 64, description: 'The status; a new contact has `active`.' }),
     ),
     source: Type.Optional(
-      Type.String({ minLength: 1, maxLength: 64, description: 'The source; a new contact has `API`..' }),
+      Type.String({ minLength: 1, maxLength: 64, description: 'The source; a new contact has `API`.' }),
     ),
     source_type: Type.Optional(
       Type.Unsafe<'database' | 'third_party'>({
         type: 'string',
         enum: ['database', 'third_party'],
-        description: 'The kind of the source; a new contact has `database`..',
+        description: 'The kind of the source; a new contact has `database`.',
       }),
     ),
     tags: Type.Optional(
@@ -142,7 +142,7 @@ function throwFaults(faults: Faults): void {
 }
 
 function parseItem(item: unknown, kind: WriteKind, at: string, faults: Faults): ContactWrite | undefined {
-  const path = (member: string) => [at, member].filter((part) => part !== '').join('..')
+  const path = (member: string) => [at, member].filter((part) => part !== '').join('.')
   const found = shapeFaults(item, path)
   faults.shape.push(...found)
   if (found.length > 0 || !shape.Check(item)) {
@@ -201,7 +201,7 @@ const toDotted = (pointer: string): string =>
     .split('/')
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .join('..')
+    .join('.')
 
 function toWrite(body: WriteBody, kind: WriteKind): ContactWrite {
   const { marketingConsent: consent } = body

@@ -23,7 +23,7 @@ export const conversationCursorQuery = {
   before: cursor(
     'Returns the conversations that follow this cursor in the list, instead of a page. A cursor of `pagination` keeps its place when conversations become active; the id of a conversation means its present place. Anything else is answered 422.',
   ),
-  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`..'),
+  after: cursor('Returns the conversations that precede this cursor, which is one as for `before`.'),
 }
 
 /** A cursor for the outside: it holds the place itself. */

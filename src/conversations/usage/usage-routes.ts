@@ -27,9 +27,9 @@ export function usageRoutes({ db }: { db: Db }): FastifyPluginAsyncTypebox {
           description:
             'Adds up the messages of the company by their day (UTC), as far as the provider reported them. A message counts once, however often a status is repeated, also after it was deleted.',
           querystring: Type.Object({
-            from: Type.String({ description: 'The first day, such as `2026-11-01`..' }),
+            from: Type.String({ description: 'The first day, such as `2026-11-01`.' }),
             to: Type.String({ description: `The last day; at most ${MAX_DAYS} days are added up.` }),
-            groupBy: Type.Optional(Type.String({ description: '`day`, `number`, `category` or `template`..' })),
+            groupBy: Type.Optional(Type.String({ description: '`day`, `number`, `category` or `template`.' })),
           }),
           response: { 200: Type.Object({ data: Type.Array(UsageRecord) }, { description: 'The groups, in order.' }) },
         },

@@ -5,8 +5,8 @@ export const MessagePrice = Type.Union(
   [
     Type.Object(
       {
-        category: nullableText('The category, such as `marketing`, `utility`, `authentication` or `service`..'),
-        type: nullableText('The type, such as `regular`, `free_customer_service` or `free_entry_point`..'),
+        category: nullableText('The category, such as `marketing`, `utility`, `authentication` or `service`.'),
+        type: nullableText('The type, such as `regular`, `free_customer_service` or `free_entry_point`.'),
         billable: Type.Unsafe<boolean | null>({
           type: ['boolean', 'null'],
           description: 'Whether the provider charges for the message.',

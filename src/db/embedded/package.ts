@@ -23,7 +23,7 @@ export async function findBinaries(): Promise<Binaries> {
       `No PostgreSQL for ${platform} comes with Parley, or its package is not installed: run npm ci without --omit=optional. ${OTHER_WAY}`,
     )
   }
-  await linkLibraries(join(dirname(found.postgres), '../../..'))
+  await linkLibraries(join(dirname(found.postgres), '../..'))
   await checkExecutable(found.postgres)
   return { initdb: found.initdb, postgres: found.postgres }
 }

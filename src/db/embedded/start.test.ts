@@ -268,7 +268,7 @@ test.skipIf(!isRoot)(
 
 /** The program as a clone in that folder has it, with PostgreSQL itself inside it too; answers its main.ts. */
 function cloneTo(folder: string): string {
-  const root = join(import.meta.dirname, '../..', '../..')
+  const root = join(import.meta.dirname, '../../..')
   for (const name of ['src', 'sandbox', 'migrations', 'package.json'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
   const packages = realpathSync(join(root, 'node_modules'))

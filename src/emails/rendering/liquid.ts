@@ -51,7 +51,7 @@ export function examinePart({ path, source }: { path: PartName; source: string }
     // Unknown filters and other templates come to light only when it is filled.
     engines[engine].renderSync(template, {})
     const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
-    const message = `asks for \`${unfillable?.join('..')}\`, which no value can fill: values are text without members`
+    const message = `asks for \`${unfillable?.join('.')}\`, which no value can fill: values are text without members`
     return {
       variables: engines[engine].globalVariablesSync(template),
       faults: unfillable ? [{ path, message }] : [],

@@ -39,7 +39,7 @@ describe('a JSON body', () => {
           (inner, step) => (step === 0 ? `["ok\\u0041",${inner}]` : `{"ok":1,"${step}_":${inner}}`),
           value,
         )
-        const named = path.map((step, place) => (step === 0 ? '[1]' : `${place === 0 ? '' : '..'}${step}_`)).join('')
+        const named = path.map((step, place) => (step === 0 ? '[1]' : `${place === 0 ? '' : '.'}${step}_`)).join('')
         expect(refusalOf(text)).toEqual({ status: 422, paths: [named === '' ? 'body' : named] })
       }),
     )

@@ -171,7 +171,7 @@ export async function recordKeyProgress(tx: Db, { idempotency }: FastifyRequest,
 
 /** The key, bare or as a quoted string; throws 422 when it is empty, too long, or badly quoted. */
 export function parseKey(header: string): string {
-  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(..)/g, '$1') : header
+  const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replace(/\\(.)/g, '$1') : header
   if (key !== undefined && key.length >= 1 && key.length <= MAX_KEY_LENGTH) return key
   throw validationError([
     { path: 'Idempotency-Key', message: `must be 1 to ${MAX_KEY_LENGTH} characters, bare or as a quoted string` },

@@ -23,7 +23,7 @@ const Fields = Type.Object(
   {
     fields: Type.Array(
       Type.Object({
-        path: Text('The place in the request, such as `template.components[0].type`..'),
+        path: Text('The place in the request, such as `template.components[0].type`.'),
         message: Text('The fault of the value.'),
       }),
       { description: 'Every field at fault, at most 100.' },

@@ -52,4 +52,4 @@ const isSigned = timingSafeEqual(
   expected, Buffer.from(signature, 'hex'))
 \`\`\`
 
-Every answer has the header \`X-Request-Id\`. An unknown \`Expect\` header is answered 417 \`expectation_failed\`..`
+Every answer has the header \`X-Request-Id\`. An unknown \`Expect\` header is answered 417 \`expectation_failed\`.`

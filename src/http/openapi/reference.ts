@@ -75,7 +75,7 @@ export async function describeApi(
           apiKey: {
             type: 'http',
             scheme: 'bearer',
-            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. It needs one of the permissions that an operation lists in \`x-permissions\`..`,
+            description: `An API key: \`${config.apiKeyPrefix}-<CLIENT_ID>-<KEY>\`. It needs one of the permissions that an operation lists in \`x-permissions\`.`,
           },
           adminToken: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
         },

@@ -29,7 +29,7 @@ const DESCRIPTIONS: Record<number, string> = {
   413: 'The body is too large.',
   415: 'The body has a Content-Encoding.',
   416: 'The range lies outside of the file.',
-  417: 'The request has an Expect header other than `100-continue`..',
+  417: 'The request has an Expect header other than `100-continue`.',
   422: 'A value is not allowed; `details` tells which, where there are any.',
   429: 'Too many requests were made; the header Retry-After tells when to try again.',
   500: 'The service failed, or the provider refused the message.',

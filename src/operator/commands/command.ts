@@ -65,7 +65,7 @@ export function parseOptions<Shape extends TSchema>(shape: Shape, options: unkno
         fault.instancePath
           .slice(1)
           .replaceAll(/\/([0-9]+)/g, '[$1]')
-          .replaceAll('/', '..') || 'options',
+          .replaceAll('/', '.') || 'options',
       message: fault.message,
     })),
   )

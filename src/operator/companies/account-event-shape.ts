@@ -14,9 +14,9 @@ export const AccountEventReply = Type.Object(
     wabaAccountId: Type.String({ description: 'The id of the business account.' }),
     channelId: nullableInteger('The id of the number that the event names; null when it is about the whole account.'),
     field: Type.String({
-      description: 'The name that the provider gives the kind of event, such as `account_update`..',
+      description: 'The name that the provider gives the kind of event, such as `account_update`.',
     }),
-    event: nullableText('The event as the provider names it, such as `ACCOUNT_RESTRICTION`..'),
+    event: nullableText('The event as the provider names it, such as `ACCOUNT_RESTRICTION`.'),
     severity: Type.Enum(['info', 'warning', 'critical'], {
       description: '`critical`: the account cannot send, or soon will not be able to.',
     }),

@@ -31,7 +31,7 @@ const SETTINGS = '/admin/v1/companies/:id/email-settings'
 
 const OneTemplate = Type.Object({
   id: InCompany.properties.id,
-  templateId: Type.String({ description: 'The id of the template, `tmpl_…`..' }),
+  templateId: Type.String({ description: 'The id of the template, `tmpl_…`.' }),
 })
 
 /** A company's email templates and how it sends (decisions: The operator's side). */

@@ -47,7 +47,7 @@ export const EmailTemplateChangeBody = Type.Partial(NewEmailTemplateBody, {
 
 export const EmailTemplateReply = Type.Object(
   {
-    id: Type.String({ description: 'The id that a send takes as `uid`..' }),
+    id: Type.String({ description: 'The id that a send takes as `uid`.' }),
     transactionalId: Type.Integer({ description: 'The id that the statistics take.' }),
     name: Type.String(),
     subject: Type.String(),

@@ -11,7 +11,7 @@ export const EventReply = Type.Object(
   {
     id: Type.Integer(),
     state: Type.String({
-      description: '`unroutable`, `unverified` (the secret of its number is not proved), `failed` or `unreadable`..',
+      description: '`unroutable`, `unverified` (the secret of its number is not proved), `failed` or `unreadable`.',
     }),
     reason: Type.String({ description: 'Why the event is in this list.' }),
     phoneNumberId: nullableText('The id of the number at the provider.'),

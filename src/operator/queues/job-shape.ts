@@ -6,7 +6,7 @@ import type { FailedJob } from '../../jobs/job-store.ts'
 export const JobReply = Type.Object(
   {
     id: Type.Integer(),
-    kind: Type.String({ description: 'Such as `webhook.deliver`..' }),
+    kind: Type.String({ description: 'Such as `webhook.deliver`.' }),
     companyId: nullableInteger('The id of the company.'),
     subjectId: Type.Integer({ description: 'The id of the record that the job is about.' }),
     attempts: Type.Integer({ description: 'The number of attempts.' }),

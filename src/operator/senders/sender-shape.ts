@@ -100,7 +100,7 @@ const settings = {
         maxLength: 128,
         title: 'AppId',
         description:
-          'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`..',
+          'The id of the app that has the number, for providers with apps, by default the last segment of `apiBaseUrl`.',
       }),
     ),
   ),

@@ -39,11 +39,11 @@ const hex = (number: number, width = 0) => number.toString(16).padStart(width, '
 
 /** One IPv4 address in every notation that some resolver or parser understands. */
 function notations(address: string): string[] {
-  const [a, b, c, d] = address.split('..').map(Number) as [number, number, number, number]
+  const [a, b, c, d] = address.split('.').map(Number) as [number, number, number, number]
   const number = ((a * 256 + b) * 256 + c) * 256 + d
   const high = hex(a * 256 + b)
   const low = hex(c * 256 + d)
-  const wide = [...address].map((one) => (one === '..' ? '。' : String.fromCodePoint(0xff10 + Number(one)))).join('')
+  const wide = [...address].map((one) => (one === '.' ? '。' : String.fromCodePoint(0xff10 + Number(one)))).join('')
   const encoded = [...address].map((one) => `%${hex(one.charCodeAt(0), 2)}`).join('')
   return [
     address,
@@ -52,8 +52,8 @@ function notations(address: string): string[] {
     `0x${hex(number, 8)}`,
     `0X${hex(number, 8).toUpperCase()}`,
     `0${number.toString(8)}`,
-    [a, b, c, d].map((one) => `0${one.toString(8)}`).join('..'),
-    [a, b, c, d].map((one) => `0x${hex(one)}`).join('..'),
+    [a, b, c, d].map((one) => `0${one.toString(8)}`).join('.'),
+    [a, b, c, d].map((one) => `0x${hex(one)}`).join('.'),
     `${a}.${b}.${c * 256 + d}`,
     `${a}.${(b * 256 + c) * 256 + d}`,
     `0x${hex(a)}.${b}.0${c.toString(8)}.${d}`,
@@ -111,7 +111,7 @@ describe('public addresses', () => {
     const inPrivate = fc
       .constantFrom([10, 8], [127, 8], [0, 8])
       .chain(([first]) =>
-        fc.tuple(fc.constant(first as number), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('..')),
+        fc.tuple(fc.constant(first as number), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('.')),
       )
     fc.assert(
       fc.property(inPrivate, (address) => {

@@ -52,7 +52,7 @@ function carriedAddresses(address: ipaddr.IPv6): ipaddr.IPv4[] | undefined {
 /** Whether a host name may be looked up at all. */
 export function isPublicName(host: string): boolean {
   const name = host.toLowerCase().replace(/\.$/, '')
-  const labels = name.split('..')
+  const labels = name.split('.')
   if (name === '' || name.length > 253 || labels.some((label) => label === '' || label.length > 63)) return false
   return !LOCAL_NAMES.some((local) => name === local || name.endsWith(`.${local}`))
 }

@@ -61,7 +61,7 @@ export async function eraseRecordEvents(
         select envelope.day, envelope.event, envelope.event_id, envelope.delivery_ids
         from envelopes envelope
         where envelope.company_id = ${companyId} and envelope.event = ${event}
-          and envelope.event_id >= prefix.id || '..' and envelope.event_id < prefix.id || '/' -- the next character
+          and envelope.event_id >= prefix.id || '.' and envelope.event_id < prefix.id || '/' -- the next character
         limit ${MAX_EVENTS}
       ) as existing
     `,

@@ -133,7 +133,7 @@ export const RegistrationReply = Type.Object(
     method: Method,
     ordered: Type.Boolean({ description: 'Whether deliveries about one conversation go one after the other.' }),
     headers: Type.Record(Type.String(), Type.String(), {
-      description: 'The names of the static headers, each with `…`..',
+      description: 'The names of the static headers, each with `…`.',
     }),
     hasSecret: Type.Boolean({ description: 'Whether deliveries are signed.' }),
     pausedReason: nullableText(
