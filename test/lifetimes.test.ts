@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { EXPIRING, expiry } from '../src/db/lifetime-store.ts'
-import { expireData } from '../src/wiring/expire-data.ts'
+import { expireData } from '../src/personal-data/expire-data.ts'
 import { MAIL, startMailing, uniqueAddress } from './email-world.ts'
 import { inboxOf, providerOf, secondsNow, textFrom } from './provider-webhook.ts'
 import { eventually, uniquePhone } from './service.ts'

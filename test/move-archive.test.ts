@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { newStorageKey } from '../src/media/blobs/blob-store.ts'
 import { exportCompany, importCompany, type MoveDeps } from '../src/moves/move-company.ts'
 import { lockImport, noteFile } from '../src/moves/moving-file-store.ts'
-import { expireData } from '../src/wiring/expire-data.ts'
+import { expireData } from '../src/personal-data/expire-data.ts'
 import { startTestService, type TestService } from './service.ts'
 import { createTestFolder } from './temporary-folder.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { ADMIN_TOKEN } from '../../test/api.ts'
 import { startConsole } from '../../test/console-client.ts'
 import { eventually } from '../../test/service.ts'
-import { expireData } from '../wiring/expire-data.ts'
+import { expireData } from '../personal-data/expire-data.ts'
 import { createSessions } from './session.ts'
 
 const lines: Record<string, unknown>[] = []

@@ -2,11 +2,11 @@ import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { type Database, openDatabase, openPool } from '../db/database.ts'
 import { checkSchema, migrate } from '../db/migration/migrate.ts'
+import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { makeDeliveryDays } from '../webhooks/deliveries/delivery-day-store.ts'
-import { prepareSecrets, readSecrets } from '../wiring/prepare-secrets.ts'
-import { type SandboxProcess, startSandboxProcess } from '../wiring/sandbox-process.ts'
 import type { Components, Log } from './components.ts'
+import { type SandboxProcess, startSandboxProcess } from './sandbox-process.ts'
 
 /** The result of the preparation that each serving process needs; it can be sent to them. */
 export type Shared = {

@@ -6,13 +6,13 @@ import { joinCell } from '../companies/cell-store.ts'
 import type { Config } from '../config.ts'
 import { joinDatabase, openPool } from '../db/database.ts'
 import type { OperatorDeps } from '../operator/operator.ts'
+import { prepareSecrets, readSecrets } from '../secrets/prepare-secrets.ts'
 import { createCipher } from '../secrets/secrets.ts'
 import { StartError } from '../start-error.ts'
 import { createMailer, createProviders } from './adapters.ts'
 import { createDeps } from './deps.ts'
 import { openBlobStore } from './open-blob-store.ts'
 import { createOperatorDeps } from './operator-deps.ts'
-import { prepareSecrets, readSecrets } from './prepare-secrets.ts'
 
 type ClosableOperator = OperatorDeps & { close(): Promise<void> }
 

@@ -2,11 +2,11 @@ import { type ConsoleSessions, SESSION_PERMISSIONS } from '../console/session.ts
 import { createSignInLink } from '../console/sign-in-link.ts'
 import { requeueEvents } from '../inbound/handling/unhandled/requeue.ts'
 import type { NewConsoleLink, OperatorDeps } from '../operator/operator.ts'
+import { enqueueRefresh } from '../templates/template-refresh.ts'
 import { syncTemplates } from '../templates/template-sync.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createImportVerbs } from './import-deps.ts'
-import { enqueueRefresh } from './templates-refresh.ts'
 
 /** A link that is printed is used soon, and stays in the log of a terminal. */
 const LINK_SECONDS = 60 * 60

@@ -1,6 +1,7 @@
 import { withTimeout } from '../http/errors/database-timeout.ts'
 import { recordAnswers } from '../inbound/handling/recording/record-answers.ts'
 import type { Publish } from '../live-change.ts'
+import { enqueueCopies } from '../media/copy-job.ts'
 import { recordMedia } from '../media/copy-media.ts'
 import type { CompletedSend } from '../messages/batch/complete-store.ts'
 import type { Send } from '../messages/batch/decide-sends.ts'
@@ -8,7 +9,6 @@ import type { PreparedSend } from '../messages/batch/prepare-sends.ts'
 import { createSendBatches, type SendConsequences } from '../messages/batch/send-batches.ts'
 import type { SendDeps } from '../messages/send.ts'
 import type { Deps } from './deps.ts'
-import { enqueueCopies } from './media-deps.ts'
 
 const NOT_SENT = { code: null, title: 'The database answered too late: nothing was sent', details: null }
 

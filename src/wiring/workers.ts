@@ -9,13 +9,16 @@ import { registerEventGauges } from '../inbound/event-metric.ts'
 import { startInboundWorker } from '../inbound/handling/inbound-worker.ts'
 import { describeUnhandled } from '../inbound/handling/unhandled/keep-unhandled.ts'
 import { requeueMissedEvents } from '../inbound/handling/unhandled/requeue.ts'
-import { done, type Job, retryAfter, retryAt } from '../jobs/job.ts'
 import type { JobKind } from '../jobs/job-kind.ts'
 import { registerJobGauges } from '../jobs/job-metric.ts'
 import { createWorker } from '../jobs/worker.ts'
 import type { LiveChange } from '../live-change.ts'
-import { copyMedia, recordMedia } from '../media/copy-media.ts'
+import { copyKind, enqueueCopies, MEDIA_COPY } from '../media/copy-job.ts'
+import { recordMedia } from '../media/copy-media.ts'
 import { completeAbandoned } from '../messages/message-store.ts'
+import { eraseKind } from '../personal-data/erase-job.ts'
+import { expireData } from '../personal-data/expire-data.ts'
+import { refreshKind } from '../templates/template-refresh.ts'
 import { maintainDeliveryDays } from '../webhooks/deliveries/delivery-days.ts'
 import { DELIVER } from '../webhooks/deliveries/delivery-table.ts'
 import { endDeliveries, registerPausedGauge } from '../webhooks/deliveries/end-deliveries.ts'
@@ -23,11 +26,9 @@ import { forwardMessages } from '../webhooks/events/forward-messages.ts'
 import { eventReader } from './adapters.ts'
 import type { Deps } from './deps.ts'
 import { createEmailDeps } from './email-deps.ts'
-import { eraseKind } from './erasure-deps.ts'
-import { expireData } from './expire-data.ts'
+import { createErasureDeps } from './erasure-deps.ts'
 import { importKind } from './import-deps.ts'
-import { createMediaDeps, enqueueCopies, MEDIA_COPY } from './media-deps.ts'
-import { refreshTemplates, TEMPLATES_REFRESH } from './templates-refresh.ts'
+import { createMediaDeps } from './media-deps.ts'
 import { createEndDeps, createMeasuredDeliverer, toLiveChange } from './webhook-deps.ts'
 
 const SWEEP_MS = 30_000
@@ -132,33 +133,13 @@ const publishMessages = ({ publish }: Deps, messages: readonly { companyId: numb
   publish(messages.map(({ companyId, id }) => ({ topic: 'message', companyId, id })))
 
 /** The other kinds of job, one entry each. */
-function jobKinds(deps: Deps): JobKind[] {
-  const media = createMediaDeps(deps)
-  return [
-    importKind(deps),
-    eraseKind(deps),
-    emailSendKind(createEmailDeps(deps)),
-    {
-      kind: MEDIA_COPY,
-      laneCap: 4,
-      companyCap: 8,
-      concurrency: 16,
-      handle: async ({ companyId = 0, subjectId }, signal) => {
-        const outcome = await copyMedia(media, companyId, subjectId, signal)
-        return outcome.kind === 'retry' ? retryAt(outcome.at) : done
-      },
-    },
-    {
-      kind: TEMPLATES_REFRESH,
-      laneCap: 1,
-      concurrency: 4,
-      handle: async ({ subjectId }: Job) => {
-        const next = await refreshTemplates(deps, subjectId)
-        return next === undefined ? done : retryAfter(next, { counts: false })
-      },
-    },
-  ]
-}
+const jobKinds = (deps: Deps): JobKind[] => [
+  importKind(deps),
+  eraseKind(createErasureDeps(deps)),
+  emailSendKind(createEmailDeps(deps)),
+  copyKind(createMediaDeps(deps)),
+  refreshKind(deps),
+]
 
 /** Work without a request: sends of dead processes, events whose number is connected by now, and expired data. */
 async function sweep(deps: Deps, stopping: AbortSignal): Promise<void> {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { join, resolve } from 'node:path'
 import type { Config } from '../config.ts'
 import { openPool } from '../db/database.ts'
-import { checkSecrets } from '../secrets/check-secrets.ts'
-import { ensureServiceSecret } from '../secrets/secret-store.ts'
-import { type Cipher, ensureDataSecret } from '../secrets/secrets.ts'
+import { checkSecrets } from './check-secrets.ts'
+import { ensureServiceSecret } from './secret-store.ts'
+import { type Cipher, ensureDataSecret } from './secrets.ts'
 
 /**
  * Checks that the stored secrets can be read. Returns the key of the hashes of opt-outs, which is a setting of sessions.

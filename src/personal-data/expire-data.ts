@@ -1,14 +1,17 @@
+import type { Clock } from '../clock.ts'
+import type { Config } from '../config.ts'
 import { expireImports } from '../contacts/import/contact-import-store.ts'
 import { deleteMessages, expireReactions, findExpiredMessages } from '../conversations/message-expiry-store.ts'
+import type { Pool } from '../db/connect.ts'
 import { EXPIRING, expireRows } from '../db/lifetime-store.ts'
 import { expireEmails } from '../emails/email-removal-store.ts'
 import { removeExpiredKeys } from '../http/idempotency/idempotency-store.ts'
 import { expireBodies } from '../inbound/handling/body-store.ts'
 import { expireDeadLetters } from '../inbound/handling/unhandled/dead-letter-store.ts'
 import { expireCounts } from '../inbound/ingest/unhandled-store.ts'
+import type { BlobStore } from '../media/blobs/blob-store.ts'
 import { expireDailyLimitEntries } from '../messages/batch/daily-limit-store.ts'
 import { removeLeftFiles } from '../moves/moving-file-store.ts'
-import type { Deps } from './deps.ts'
 
 /** Rows that one statement deletes: a statement lasts milliseconds, and delays no other. */
 const ROWS = 1_000
@@ -20,8 +23,11 @@ const MOST_STATEMENTS = 100
 const COMPANIES = 100
 const ROWS_OF_COMPANY = 100
 
-type ExpireDeps = Pick<Deps, 'db' | 'blobStore' | 'clock'> & {
-  config: Pick<Deps['config'], 'messageDays' | 'emailDays'>
+type ExpireDeps = {
+  db: Pool
+  blobStore: BlobStore
+  clock: Clock
+  config: Pick<Config, 'messageDays' | 'emailDays'>
 }
 
 /**

@@ -1,9 +1,9 @@
-import { type Config, isLoopbackHost } from '../config.ts'
-import { adviceOnHttps } from '../http/rules/https-rule.ts'
-import { messageOf } from '../start-error.ts'
-import { checkDatabase } from './doctor-database.ts'
-import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './doctor-environment.ts'
-import { type Finding, finding } from './doctor-finding.ts'
+import { type Config, isLoopbackHost } from '../../config.ts'
+import { adviceOnHttps } from '../../http/rules/https-rule.ts'
+import { messageOf } from '../../start-error.ts'
+import { checkDatabase } from './database.ts'
+import { checkBucket, checkDisk, checkMailServer, checkName, checkRedis, checkWebhook } from './environment.ts'
+import { type Finding, finding } from './finding.ts'
 
 /** Checks one thing. An error that it throws is a failure with its message. */
 export type Check = () => Promise<Finding[]>

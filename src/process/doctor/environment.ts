@@ -3,12 +3,12 @@ import { lookup } from 'node:dns/promises'
 import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import type { Config } from '../config.ts'
-import { verifyServer } from '../mailers/smtp/verify-server.ts'
-import { newStorageKey } from '../media/blobs/blob-store.ts'
-import { codeOf, messageOf } from '../start-error.ts'
-import { type Finding, finding } from './doctor-finding.ts'
-import { openBlobStore } from './open-blob-store.ts'
+import type { Config } from '../../config.ts'
+import { verifyServer } from '../../mailers/smtp/verify-server.ts'
+import { newStorageKey } from '../../media/blobs/blob-store.ts'
+import { codeOf, messageOf } from '../../start-error.ts'
+import { openBlobStore } from '../../wiring/open-blob-store.ts'
+import { type Finding, finding } from './finding.ts'
 
 const GIBIBYTE = 1024 ** 3
 const TIMEOUT_MS = 5_000

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { type Config, ConfigError } from '../config.ts'
-import type { Finding } from '../wiring/doctor-finding.ts'
+import { type Config, ConfigError } from '../../config.ts'
+import type { Finding } from './finding.ts'
 
 /**
  * `parley doctor`: looks at settings, database, disk, mail server, bucket, Redis, providers and webhook, and says what is

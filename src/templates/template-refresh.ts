@@ -1,0 +1,32 @@
+import type { Logger } from 'pino'
+import type { Db } from '../db/connect.ts'
+import { done, retryAfter } from '../jobs/job.ts'
+import type { SingleKind } from '../jobs/job-kind.ts'
+import { enqueueJobs } from '../jobs/job-store.ts'
+import { type SyncDeps, syncTemplates } from './template-sync.ts'
+
+const TEMPLATES_REFRESH = 'templates.refresh'
+
+const HOUR_MS = 60 * 60 * 1000
+
+/** From its first number on, a company's templates are read again every hour: one job that reschedules itself. */
+export async function enqueueRefresh(tx: Db, companyId: number): Promise<void> {
+  const lane = `company:${companyId}`
+  const job = { kind: TEMPLATES_REFRESH, lane, companyId, subjectId: companyId, once: true, dueInMs: HOUR_MS }
+  await enqueueJobs(tx, [job])
+}
+
+/** The job that reads a company's templates again. It ends when the company has no number any more. */
+export const refreshKind = (deps: SyncDeps & { log: Logger }): SingleKind => ({
+  kind: TEMPLATES_REFRESH,
+  laneCap: 1,
+  concurrency: 4,
+  handle: async ({ subjectId: companyId }) => {
+    const senders = await deps.senders.listFor(companyId)
+    if (senders.length === 0) return done
+    await syncTemplates(deps, companyId).catch((error) =>
+      deps.log.warn({ companyId, reason: String(error) }, 'templates.not_synced'),
+    )
+    return retryAfter(HOUR_MS, { counts: false })
+  },
+})
