@@ -24,7 +24,7 @@ export type PagesReport = {
 const [url = '', token = '', count = '100'] = process.argv.slice(2)
 const options = { headers: { authorization: `Bearer ${token}` }, dispatcher: new Agent({ bodyTimeout: 0 }) }
 const CONVERSATIONS = '/public/v1/whatsapp/conversations?status=open&pageSize=50'
-const SENDERS = '/public/v1/templates/whatsapp/senders?page=1&pageSize=100'
+const SENDERS = '/public/v1/templates/whatsapp/senders?pageSize=100'
 const LISTS = [CONVERSATIONS, `${CONVERSATIONS}&unread=true`, SENDERS]
 /** As in console/queries.ts. */
 const RETRIES = 2

@@ -130,7 +130,7 @@ describe('the senders list', () => {
           isPreferred: true,
         },
       ],
-      pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null },
+      pagination: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null, nextCursor: null },
     })
   })
 

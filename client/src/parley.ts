@@ -37,12 +37,13 @@ export class Parley extends Operations {
     this.#fetch = fetch ?? globalThis.fetch.bind(globalThis)
   }
 
-  /** All connected numbers, page by page. */
+  /** All connected numbers, each once, in the order in which they were connected. */
   async *allSenders(params: Params<'listSenders'> = {}, options?: RequestOptions): AsyncGenerator<Sender, void> {
-    for (let page: number | null = 1; page !== null; ) {
-      const { items, pagination } = await this.listSenders({ ...params, page }, options)
+    for (let after: string | null | undefined; after !== null; ) {
+      const cursor = after === undefined ? {} : { after }
+      const { items, pagination } = await this.listSenders({ ...params, ...cursor }, options)
       yield* items
-      page = pagination.nextPage
+      after = pagination.nextCursor ?? null
     }
   }
 
@@ -58,7 +59,7 @@ export class Parley extends Operations {
       const cursor = before === undefined ? {} : { before }
       const { data, pagination } = await this.listConversations({ ...params, ...cursor }, options)
       yield* data
-      before = pagination.nextCursor
+      before = pagination.nextCursor ?? null
     }
   }
 
@@ -88,7 +89,7 @@ export class Parley extends Operations {
         if (end !== undefined && contact.updated_at > end) return
         yield contact
       }
-      cursor = answer.pagination.nextCursor
+      cursor = answer.pagination.nextCursor ?? null
     }
   }
 

@@ -147,3 +147,13 @@ test('a path parameter stays one segment', async () => {
   expect(received[0]!.url).toBe('/public/v1/emails/eml_%2F..%2F%24%26/stats')
   expect(await codeOf(parley.getEmailStats({ id: '..' }))).toBeInstanceOf(TypeError)
 })
+
+test('a list ends after its page when the service sends no cursor', async () => {
+  const pagination = { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null }
+  const { parley, received } = await startServer(answer(200, { items: [{}], data: [{}], pagination }))
+  for (const list of [parley.allSenders(), parley.allConversations(), parley.allContacts()]) {
+    await list.next()
+    expect(await list.next()).toEqual({ done: true, value: undefined })
+  }
+  expect(received).toHaveLength(3)
+})

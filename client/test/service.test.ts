@@ -150,7 +150,7 @@ describe('lists are iterated to their end', () => {
     expect(await collect(shop.parley.allMessages({ chatId, pageSize: 2 }))).toHaveLength(3)
   })
 
-  test('senders, by pages', async () => {
+  test('senders, by the cursor', async () => {
     const { parley, companyId } = await createShop()
     await service.connectSender(companyId)
     await service.connectSender(companyId)

@@ -9,10 +9,11 @@ const numbersQuery = queryOptions({
   queryKey: ['numbers'],
   queryFn: async ({ signal }) => {
     const numbers: { channelId: number; phoneNumber: string }[] = []
-    for (let page: number | null = 1; page !== null; ) {
-      const answer: SenderPage = await api.listSenders({ page, pageSize: PAGE_ROWS }, { signal })
+    for (let after: string | null | undefined; after !== null; ) {
+      const cursor = after === undefined ? {} : { after }
+      const answer: SenderPage = await api.listSenders({ ...cursor, pageSize: PAGE_ROWS }, { signal })
       numbers.push(...answer.items)
-      page = answer.pagination.nextPage
+      after = answer.pagination.nextCursor
     }
     return numbers
   },

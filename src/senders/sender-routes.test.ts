@@ -52,7 +52,14 @@ it("lists the company's own connected numbers, oldest first, redacted", async ()
   })
   expect(status).toBe(200)
   expect(items).toEqual([shown(1, false), shown(2, true), shown(3, false)])
-  expect(pagination).toEqual({ totalRecords: 25, currentPage: 1, totalPages: 9, nextPage: 2, prevPage: null })
+  expect(pagination).toEqual({
+    totalRecords: 25,
+    currentPage: 1,
+    totalPages: 9,
+    nextPage: 2,
+    prevPage: null,
+    nextCursor: String(idOf.get(3)),
+  })
 })
 
 it.each([
@@ -74,6 +81,21 @@ it('is empty for a company without any number', async () => {
   expect(await list('', id)).toEqual({
     status: 200,
     items: [],
-    pagination: { totalRecords: 0, currentPage: 1, totalPages: 0, nextPage: null, prevPage: null },
+    pagination: { totalRecords: 0, currentPage: 1, totalPages: 0, nextPage: null, prevPage: null, nextCursor: null },
   })
+})
+
+it('misses no number by the cursor while numbers that were read are removed', async () => {
+  const { id } = await createCompany(db, { name: 'Busy' })
+  const ids: number[] = []
+  for (let index = 1; index <= 5; index += 1) ids.push((await connect(id, index)).id)
+  const first = await list('?pageSize=2', id)
+  await removeSender(operatorDeps(db), id, ids[0] ?? 0)
+  const second = await list(`?pageSize=2&after=${first.pagination.nextCursor}`, id)
+  const third = await list(`?pageSize=2&after=${second.pagination.nextCursor}`, id)
+  const read = [first, second, third].flatMap(({ items }) => items.map((one: { channelId: number }) => one.channelId))
+  expect(read).toEqual(ids)
+  expect(second.pagination).toMatchObject({ nextPage: null, prevPage: null })
+  expect(third.pagination.nextCursor).toBeNull()
+  expect((await list('?after=x', id)).status).toBe(422)
 })

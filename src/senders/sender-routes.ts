@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { ROLES } from '../http/admission/role.ts'
-import { pageQuery, parsePage, toPagination } from '../http/paging/paging.ts'
-import { Pagination } from '../http/shapes.ts'
+import { pageQuery, parseCursorId, parsePage, toPagination, withoutPages } from '../http/paging/paging.ts'
+import { nullableText, Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
 export type SenderRoutesDeps = { db: Db }
@@ -33,16 +33,36 @@ const SenderReply = Type.Object(
 
 const PAGES = { defaultSize: 20, maxSize: 100 }
 
+const SenderPagination = Type.Object(
+  {
+    ...Pagination.properties,
+    nextCursor: nullableText('The cursor of the next page, to pass as `after`; null on the last page.'),
+  },
+  {
+    title: 'SenderPagination',
+    example: { totalRecords: 1, currentPage: 1, totalPages: 1, nextPage: null, prevPage: null, nextCursor: null },
+  },
+)
+
 const ListSenders = {
   tags: ['WhatsApp'],
   operationId: 'listSenders',
   summary: 'List the connected numbers',
   description:
     'Returns the numbers in the order in which they were connected. Exactly one of them is preferred. The list is empty while no number is connected.',
-  querystring: Type.Object(pageQuery(PAGES)),
+  querystring: Type.Object({
+    ...pageQuery(PAGES),
+    after: Type.Optional(
+      Type.String({
+        title: 'AfterSender',
+        description:
+          'Returns the numbers that follow this `channelId`, instead of a page. A value that is no id is answered 422.',
+      }),
+    ),
+  }),
   response: {
     200: Type.Object(
-      { items: Type.Array(SenderReply), pagination: Pagination },
+      { items: Type.Array(SenderReply), pagination: SenderPagination },
       { description: 'One page of numbers.' },
     ),
   },
@@ -53,11 +73,30 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
   return async (app) => {
     app.get(
       '/public/v1/templates/whatsapp/senders',
-      { config: { surface: 'api-key', permissions: ['WhatsApp', 'Transactional'], roles: ROLES }, schema: ListSenders },
+      {
+        config: {
+          surface: 'api-key',
+          permissions: ['WhatsApp', 'Transactional'],
+          roles: ROLES,
+          errors: ['validation_error'],
+        },
+        schema: ListSenders,
+      },
       async (request) => {
-        const { page, pageSize, offset } = parsePage(request.query, PAGES)
-        const { rows, total } = await selectSenderPage(deps.db, request.caller.companyId, { limit: pageSize, offset })
-        return { items: rows.map(toSenderReply), pagination: toPagination(total, page, pageSize) }
+        const { after: text } = request.query
+        const after = text === undefined ? undefined : parseCursorId(text, 'after')
+        const { page, pageSize, offset } = parsePage(
+          after === undefined ? request.query : { ...request.query, page: 1 },
+          PAGES,
+        )
+        const found = await selectSenderPage(deps.db, request.caller.companyId, { limit: pageSize, offset, after })
+        const pages = toPagination(found.total, page, pageSize)
+        const last = found.rows.at(-1)
+        const nextCursor = found.hasNext && last ? String(last.id) : null
+        return {
+          items: found.rows.map(toSenderReply),
+          pagination: { ...(after === undefined ? pages : withoutPages(pages)), nextCursor },
+        }
       },
     )
   }

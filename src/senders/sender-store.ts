@@ -59,20 +59,21 @@ export async function lockSender(tx: Db, companyId: number, senderId: number): P
   return row
 }
 
-/** One page of what the company may see of its senders, and how many there are in all. */
+/** One page of what the company may see of its senders, all or those with ids above `after`, and how many there are in all. */
 export async function selectSenderPage(
   db: Db,
   companyId: number,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ rows: SenderRow[]; total: number }> {
-  const [rows, counted] = await Promise.all([
+  { limit, offset, after = 0 }: { limit: number; offset: number; after?: number | undefined },
+): Promise<{ rows: SenderRow[]; total: number; hasNext: boolean }> {
+  const [found, counted] = await Promise.all([
     db<SenderRow[]>`
       select ${columns(db)}
       from senders
       where company_id = ${companyId}
         and deleted_at is null
+        and id > ${after}
       order by id
-      limit ${limit}
+      limit ${limit + 1}
       offset ${offset}`,
     db<[{ total: number }]>`
       select count(*) as total
@@ -80,7 +81,7 @@ export async function selectSenderPage(
       where company_id = ${companyId}
         and deleted_at is null`,
   ])
-  return { rows, total: counted[0].total }
+  return { rows: found.slice(0, limit), total: counted[0].total, hasNext: found.length > limit }
 }
 
 /** Inserts a sender that is not preferred, with its empty daily-limit ledger. */

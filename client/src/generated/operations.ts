@@ -42,6 +42,7 @@ import type {
   SendReply,
   SendRequest,
   Sender,
+  SenderPagination,
   SentMessage,
   SignInLink,
   SignInLinkRequest,
@@ -83,9 +84,11 @@ export abstract class Operations {
     page?: number
     /** The number of records on a page, at most 100. A value that is not a positive integer counts as 20. */
     pageSize?: number
+    /** Returns the numbers that follow this `channelId`, instead of a page. A value that is no id is answered 422. */
+    after?: string
   }, options?: RequestOptions): Promise<{
     items: Array<Sender>
-    pagination: Pagination
+    pagination: SenderPagination
   }> {
     return this.call({ method: 'GET', path: '/public/v1/templates/whatsapp/senders', params }, options)
   }

@@ -1099,6 +1099,21 @@ export type Sender = {
   isPreferred: boolean
 }
 
+export type SenderPagination = {
+  /** The number of records on all pages. */
+  totalRecords: number
+  /** The page that was returned. */
+  currentPage: number
+  /** The number of pages; 0 when there is no record. */
+  totalPages: number
+  /** The next page; null on the last page. */
+  nextPage: number | null
+  /** The previous page; null on the first page. */
+  prevPage: number | null
+  /** The cursor of the next page, to pass as `after`; null on the last page. */
+  nextCursor: string | null
+}
+
 export type SentMessage = {
   success: true
   /** The id of the conversation. */
