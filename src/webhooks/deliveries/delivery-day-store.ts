@@ -10,9 +10,9 @@ type Known = { atMs: number; days: Promise<PartitionRange> }
 const known = new WeakMap<Db, Known>()
 
 /**
- * The days since 1970 from the oldest with deliveries that wait or are leased until tomorrow: claims look at no others.
- * Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is seen a second later. The
- * orders choose the indexes of waiting and of leased rows: with others, a plan reads every row that is done.
+ * The days since 1970 from the oldest with deliveries that wait, are leased, or whose runs failed, until tomorrow: claims and
+ * the expiry look at no others. Asked at most once a second for each pool; a delivery of an earlier day that is redelivered is
+ * seen a second later. The orders choose the indexes of these rows: with others, a plan reads every row that is done.
  */
 export async function openDays(db: Db): Promise<PartitionRange> {
   const last = known.get(db)
@@ -49,6 +49,12 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
             select true from deliveries job
             where job.day = made.day and job.lease_until is not null
             order by job.lease_until
+            limit 1
+          )
+          or (
+            select true from deliveries job
+            where job.day = made.day and job.failed_at is not null
+            order by job.failed_at
             limit 1
           )
         )

@@ -10,6 +10,7 @@ import {
   statusOf,
 } from '../../../test/webhook-fixture.ts'
 import { systemClock } from '../../clock.ts'
+import { connect } from '../../db/connect.ts'
 import { readHealth } from '../registrations/registration-health-store.ts'
 import { findRegistration, updateRegistrationRow } from '../registrations/registration-store.ts'
 import { listLogs } from './delivery-log-store.ts'
@@ -17,7 +18,7 @@ import { type DeliveryRef, enqueueDeliveries } from './delivery-store.ts'
 import { endDeliveries, shouldPause } from './end-deliveries.ts'
 import { renewDelivery } from './redelivery-store.ts'
 
-const { db } = await createTestDatabase()
+const { db, url } = await createTestDatabase()
 const DAY_MS = 24 * 3_600_000
 let companyId: number
 let registrationId: number
@@ -30,12 +31,12 @@ beforeEach(async () => {
   registrationId = (await register(db, companyId)).id
 })
 
-const end = async () => {
+const end = async (pool = db) => {
   expired = []
   paused = []
   const onExpired = (some: readonly DeliveryRef[]) => expired.push(...some)
   const onPaused = (one: object) => paused.push(one)
-  const deps = { db, clock: systemClock, deadlineHours: 24, onExpired, onPaused }
+  const deps = { db: pool, clock: systemClock, deadlineHours: 24, onExpired, onPaused }
   await endDeliveries(deps, new AbortController().signal)
 }
 
@@ -115,13 +116,17 @@ describe('a delivery that has not finished at its deadline', () => {
     expect(await statusOf(db, delivery)).toMatchObject({ status: 'dead', round: 2 })
   })
 
-  it('ends also when runs failed for the service’s own reasons, and when its registration is deleted', async () => {
-    const failed = await addPast('1', 25)
+  it('ends also when runs failed for the service’s own reasons, without another of its day, or of a deleted registration', async () => {
+    await addPast('1', 25)
+    await db`update deliveries set failed_at = now()`
+    const other = connect(url) // knows of no open day yet
+    await end(other)
+    await other.end()
+    expect(expired).toHaveLength(1)
     await addPast('2', 25)
-    await db`update deliveries set failed_at = now() where id = ${failed.deliveryId}`
     await db`update registrations set deleted_at = now()`
     await end()
-    expect(expired).toHaveLength(2)
+    expect(expired).toHaveLength(1)
   })
 })
 
