@@ -20,8 +20,8 @@ type Caps = {
   backoff?: Backoff
   /** With a lane cap of 1: a job that has to be retried keeps its lane closed, so that nothing overtakes it. */
   ordered?: boolean
-  /** Called with jobs whose outcome was `done`, once the database has it. */
-  onDone?(jobs: readonly Job[]): void
+  /** Called with jobs whose outcome was `done`, once the database has it. Must not throw. */
+  onDone?(jobs: readonly Job[]): void | Promise<void>
 }
 
 /** Work on one job at a time, many at once. `signal` ends the work when the lease is lost or the worker stops. */

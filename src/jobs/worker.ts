@@ -62,7 +62,7 @@ export function createWorker(deps: WorkerDeps, kinds: readonly JobKind[]): Worke
   const run = async (kind: JobKind, batch: LeasedBatch): Promise<void> => {
     const result = await runBatch({ log, random }, kind, batch.jobs, batch.controller.signal)
     await outcomes.write(kind, result)
-    if (result.complete.length > 0) kind.onDone?.(jobsOf(batch.jobs, result.complete))
+    if (result.complete.length > 0) await kind.onDone?.(jobsOf(batch.jobs, result.complete))
     leases.drop(batch)
     count(kind, -1)
     loops.get(kind.kind)?.roomFreed()

@@ -4,6 +4,7 @@ import { backoffMs, DEFAULT_BACKOFF } from '../../jobs/backoff.ts'
 import { LeaseLost } from '../../jobs/claim/lease.ts'
 import { done, type Job, type Outcome, released, retryAfter, selfCompleted } from '../../jobs/job.ts'
 import type { BatchKind } from '../../jobs/job-kind.ts'
+import { releaseBehind } from '../deliveries/delivery-order-store.ts'
 import type { AttemptRecord, HeldDelivery } from '../deliveries/delivery-store.ts'
 import { DELIVER, DELIVERIES } from '../deliveries/delivery-table.ts'
 import type { SecretCipher } from '../registrations/registration.ts'
@@ -62,7 +63,7 @@ export function createDeliverer(deps: DeliverDeps): Deliverer {
       laneCap: LANE_CAP,
       concurrency: CONCURRENCY,
       maxLeaseExpiries: MAX_LEASE_EXPIRIES,
-      ...(deps.onSkipped && { onDone: deps.onSkipped }),
+      onDone: (jobs) => afterSkipping(deps, jobs),
       handle: (jobs, signal) => Promise.all(jobs.map((job) => deliver(working, job, signal))),
     },
     close: slots.close,
@@ -114,6 +115,12 @@ async function attempt(
   } finally {
     slot.end(how)
   }
+}
+
+async function afterSkipping({ db, log, onSkipped }: DeliverDeps, jobs: readonly Job[]): Promise<void> {
+  onSkipped?.(jobs)
+  // After a failure, the sweep releases them.
+  await releaseBehind(db, jobs.map(toHeld)).catch((err) => log.error({ err }, 'delivery.release_failed'))
 }
 
 function toHeld({ companyId, id, claimId }: Job): HeldDelivery {

@@ -56,9 +56,26 @@ export async function holdBack(db: Db, deliveries: readonly HeldDelivery[]): Pro
   return new Set(held.map(({ companyId, id }) => `${companyId}.${id}`))
 }
 
+/** Releases deliveries that wait for one of these, which ended without an attempt: they are due, and most end like them. */
+export async function releaseBehind(db: Db, ended: readonly Omit<HeldDelivery, 'claimId'>[]): Promise<void> {
+  const rows = ended.map(({ companyId, deliveryId }) => ({ company_id: companyId, delivery_id: deliveryId }))
+  await db`
+    with ended as materialized (
+      select * from jsonb_to_recordset(${jsonRows(db, rows)}) as ended (company_id bigint, delivery_id bigint)
+    )
+    update deliveries delivery
+    set waits_for = null
+    where delivery.waits_for = any (array(select ended.delivery_id from ended))
+      and delivery.day >= (select min(ended.delivery_id) / 1000000000 from ended)
+      and exists (
+        select from ended where (ended.company_id, ended.delivery_id) = (delivery.company_id, delivery.waits_for)
+      )
+  `
+}
+
 /**
- * Releases deliveries of any company that wait for one that is finished or gone: those that an expiry, an erasure or a skipped
- * delivery left. Returns how many.
+ * Releases deliveries of any company that wait for one that is finished or gone: those that an expiry or an erasure left.
+ * Returns how many.
  */
 export async function releaseHeldBack(db: Db, limit: number): Promise<number> {
   const { count } = await db`

@@ -1,10 +1,14 @@
 import fc from 'fast-check'
-import { beforeEach, expect, test } from 'vitest'
+import { pino } from 'pino'
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
 import { createTestDatabase } from '../../../test/database.ts'
 import { propertyRuns } from '../../../test/property-runs.ts'
-import { createCompany, envelope, hold, register, statusOf } from '../../../test/webhook-fixture.ts'
+import { createCompany, envelope, hold, register, statusOf, testCipher } from '../../../test/webhook-fixture.ts'
+import { systemClock } from '../../clock.ts'
 import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { recoverJobs, releaseJobs } from '../../jobs/job-store.ts'
+import { createWorker } from '../../jobs/worker/worker.ts'
+import { createDeliverer } from '../attempts/deliver.ts'
 import { holdBack, releaseHeldBack } from './delivery-order-store.ts'
 import {
   completeAttempts,
@@ -131,6 +135,25 @@ test('a delivery that is held back while the earlier one completes is released',
   })
   await completing
   expect((await claimAndStart()).map(({ deliveryId }) => deliveryId)).toEqual([second.deliveryId])
+})
+
+test('when the registration is deactivated, deliveries that wait for one another end together', async () => {
+  const deliveries = [await add(1), await add(1), await add(1), await add(1)]
+  for (let claims = 0; claims < 4; claims += 1) await claimAndStart()
+  await db`update registrations set status = 'inactive'`
+  await db`update deliveries set claim_id = null, lease_until = null where lease_until is not null`
+  const log = pino({ level: 'silent' })
+  const receiver = { post: () => Promise.reject(new Error('Nothing is posted')) }
+  const deps = { db, log, receiver, cipher: testCipher, clock: systemClock, serviceName: 'Service', random: () => 0 }
+  const worker = createWorker({ db, log }, [createDeliverer(deps).kind])
+  onTestFinished(() => worker.stop(0))
+  await vi.waitFor(
+    async () => {
+      const statuses = await Promise.all(deliveries.map(async (one) => (await statusOf(db, one))?.status))
+      expect(statuses).toEqual(Array(4).fill('skipped'))
+    },
+    { timeout: 10_000 },
+  )
 })
 
 type Command = { kind: 'add' | 'claim' | 'deliver' | 'fail' | 'kill' | 'replay'; place: number }

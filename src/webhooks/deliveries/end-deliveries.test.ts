@@ -130,6 +130,16 @@ describe('a delivery that has not finished at its deadline', () => {
   })
 })
 
+it('deliveries that waited for one that has ended are released, however many', async () => {
+  await db`
+    insert into deliveries (company_id, registration_id, event, event_id, waits_for)
+    select ${companyId}, ${registrationId}, 'e', n::text, 1 from generate_series(1, 1001) as n
+  `
+  await end()
+  const held = await db`select from deliveries where waits_for is not null limit 1`
+  expect(held).toHaveLength(0)
+})
+
 describe('a registration', () => {
   /** So many dead letters, the last attempts of which were made `daysAgo` days ago. */
   const deadLetters = (count: number, daysAgo = 1) => db`

@@ -13,7 +13,7 @@ import { expireDeliveries } from './delivery-end-store.ts'
 import { releaseHeldBack } from './delivery-order-store.ts'
 import type { DeliveryRef } from './delivery-store.ts'
 
-/** Deliveries that one statement ends, and statements of one run: 100,000 every 30 s. */
+/** Deliveries that one statement ends or releases, and such statements of one run: 100,000 every 30 s. */
 const BATCH = 1_000
 const MOST_BATCHES = 100
 
@@ -35,7 +35,7 @@ export type EndDeps = {
 export async function endDeliveries(deps: EndDeps, signal: AbortSignal): Promise<void> {
   await storeLastAttempts(deps.db)
   await expire(deps, signal)
-  await releaseHeldBack(deps.db, BATCH)
+  await release(deps, signal)
   await pauseDead(deps)
 }
 
@@ -45,6 +45,12 @@ async function expire({ db, deadlineHours, onExpired }: EndDeps, signal: AbortSi
     const expired = await expireDeliveries(db, deadlineHours * 3_600_000, message, BATCH)
     if (expired.length > 0) onExpired(expired)
     if (expired.length < BATCH) return
+  }
+}
+
+async function release({ db }: EndDeps, signal: AbortSignal): Promise<void> {
+  for (let batches = 0; batches < MOST_BATCHES && !signal.aborted; batches += 1) {
+    if ((await releaseHeldBack(db, BATCH)) < BATCH) return
   }
 }
 
