@@ -50,18 +50,12 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     const batches = concurrency - deps.inFlight()
     wantsRoom = batches <= 0
     if (wantsRoom) return LONGEST_POLL_MS
-    const {
-      jobs,
-      sawAll,
-      sawFull,
-      lastLane,
-      nextDueInMs = LONGEST_POLL_MS,
-    } = await claim(deps, kind, batches, afterLane)
+    const claimed = await claim(deps, kind, batches, afterLane)
+    const { jobs, sawAll, lastLane, nextDueInMs = LONGEST_POLL_MS } = claimed
     afterLane = lastLane
     // Each lane is at its cap: a wake-up or the end of a batch brings more.
     const tookAll = sawAll && batches >= MOST_LANES * laneCap
-    // A lane may hold more than it had room for only where a whole batch was taken.
-    wantsRoom = sawFull || jobs.length >= (kind.narrow?.batch ?? kind.batch ?? 1)
+    wantsRoom = mayLeaveWork(kind, claimed)
     pollMs = jobs.length > 0 || !sawAll ? FIRST_POLL_MS : Math.min(pollMs * 1.5, LONGEST_POLL_MS)
     return jobs.length > 0 && !tookAll ? SPACING_MS : Math.min(pollMs, nextDueInMs + 1)
   }
@@ -89,6 +83,15 @@ export function startClaimLoop(deps: LoopDeps, kind: JobKind): ClaimLoop {
     },
   }
 }
+
+/**
+ * Whether due work may be left that had no room. A lane may hold more only where a whole batch of it was taken: many lanes
+ * that give a job each, such as retries at receivers that fail, are left to the next look, not to the end of each of them.
+ */
+export const mayLeaveWork = (
+  { narrow, batch = 1 }: Pick<JobKind, 'narrow' | 'batch'>,
+  { jobs, sawFull }: Pick<Claimed, 'jobs' | 'sawFull'>,
+): boolean => sawFull || byClaim(jobs).some((one) => one.length >= (narrow?.batch ?? batch))
 
 /** Claims batches of the lanes after one, and runs them. */
 async function claim(deps: LoopDeps, kind: JobKind, batches: number, afterLane: string): Promise<Claimed> {

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+import { mayLeaveWork } from './claim-loop.ts'
+import type { Job } from './job.ts'
+
+/** Claimed jobs: one batch for each number, of so many jobs. */
+const batchesOf = (...sizes: number[]): Job[] =>
+  sizes.flatMap((size, batch) =>
+    Array.from({ length: size }, (_, place) => ({
+      id: batch * 1_000 + place,
+      claimId: `claim ${batch}`,
+      kind: 'work',
+      lane: `lane ${batch}`,
+      companyId: 1,
+      subjectId: place,
+      dueAt: new Date(0),
+      attempts: 0,
+      createdAt: new Date(0),
+    })),
+  )
+
+const narrow = { batch: 16, jobsOfLane: 64, jobs: 2_048, wideLanes: () => new Set<string>() }
+
+test.each([
+  ['many lanes that give a job each', batchesOf(...Array(35).fill(1)), false, false],
+  ['a lane that gives a whole batch', batchesOf(1, 16), false, true],
+  ['nothing, and no lane passed over', [], false, false],
+  ['a lane passed over for want of room', batchesOf(1), true, true],
+])('whether the end of a batch is a reason to look for work, after %s', (_, jobs, sawFull, isReason) => {
+  expect(mayLeaveWork({ batch: 150, narrow }, { jobs, sawFull })).toBe(isReason)
+})
+
+test('it is one for each job of a kind without batches', () => {
+  expect(mayLeaveWork({ batch: undefined, narrow: undefined }, { jobs: batchesOf(1), sawFull: false })).toBe(true)
+})
