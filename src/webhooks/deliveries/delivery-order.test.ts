@@ -7,7 +7,7 @@ import { createCompany, envelope, hold, register, statusOf, testCipher } from '.
 import { systemClock } from '../../clock.ts'
 import { claimJobs } from '../../jobs/claim/claim-store.ts'
 import { recoverJobs, releaseJobs } from '../../jobs/job-store.ts'
-import { createWorker } from '../../jobs/worker/worker.ts'
+import { createWorker } from '../../jobs/worker.ts'
 import { createDeliverer } from '../attempts/deliver.ts'
 import { holdBack, releaseHeldBack } from './delivery-order-store.ts'
 import {

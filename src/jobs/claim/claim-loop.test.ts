@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Job } from '../job.ts'
 import { mayLeaveWork } from './claim-loop.ts'
-import type { Job } from './job.ts'
 
 /** Claimed jobs: one batch for each number, of so many jobs. */
 const batchesOf = (...sizes: number[]): Job[] =>
