@@ -1,3 +1,5 @@
+import { createFairQueue } from '../fair-queue.ts'
+
 export type QueueLimits<Item> = {
   /** Items in one batch at most. */
   maxItems: number
@@ -23,8 +25,8 @@ export type BatchQueue<Waiting> = {
   removeOldest(isKept: (waiting: Waiting) => boolean): void
 }
 
-type CompanyQueue<Waiting> = { readonly company: number | string; readonly items: Waiting[]; bytes: number }
-type Share<Waiting> = { readonly queue: CompanyQueue<Waiting>; taken: number }
+type Company = number | string
+type Share = { readonly company: Company; taken: number }
 type Batch<Waiting> = {
   readonly items: Waiting[]
   /** Bytes that may still be added. */
@@ -42,56 +44,56 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
   const { maxWaiting = Number.POSITIVE_INFINITY, maxWaitingBytes = Number.POSITIVE_INFINITY } = limits
   const { bytesOf = () => 0, companyOf } = limits
   const companyShare = companyOf === undefined ? 1 : COMPANY_SHARE
-  /** In the order in which they are served; a company without items is not in it. */
-  const queues = new Map<number | string, CompanyQueue<Waiting>>()
-  let count = 0
+  const queue = createFairQueue<Company, Waiting>()
+  const bytesOfCompany = new Map<Company, number>()
   let bytes = 0
 
-  const hasRoom = (queue: CompanyQueue<Waiting>, size: number): boolean => {
-    if (count >= maxWaiting || bytes + size > maxWaitingBytes) return false
-    if (queue.items.length === 0) return true
-    return queue.items.length < maxWaiting * companyShare && queue.bytes + size <= maxWaitingBytes * companyShare
+  const hasRoom = (company: Company, size: number): boolean => {
+    if (queue.size >= maxWaiting || bytes + size > maxWaitingBytes) return false
+    const waiting = queue.sizeOf(company)
+    if (waiting === 0) return true
+    const held = bytesOfCompany.get(company) ?? 0
+    return waiting < maxWaiting * companyShare && held + size <= maxWaitingBytes * companyShare
   }
 
-  const shift = (queue: CompanyQueue<Waiting>): Waiting | undefined => {
-    const waiting = queue.items.shift()
-    if (waiting === undefined) return undefined
-    const size = bytesOf(waiting.item)
-    count -= 1
-    bytes -= size
-    queue.bytes -= size
-    if (queue.items.length === 0) queues.delete(queue.company)
+  const count = (company: Company, size: number): void => {
+    bytes += size
+    if (queue.sizeOf(company) === 0) bytesOfCompany.delete(company)
+    else bytesOfCompany.set(company, (bytesOfCompany.get(company) ?? 0) + size)
+  }
+
+  const shift = (company: Company): Waiting | undefined => {
+    const waiting = queue.shift(company)
+    if (waiting !== undefined) count(company, -bytesOf(waiting.item))
     return waiting
   }
 
   return {
-    size: () => count,
+    size: () => queue.size,
 
     add: (waiting) => {
       const size = bytesOf(waiting.item)
       const company = companyOf?.(waiting.item) ?? 0
-      const queue = queues.get(company) ?? { company, items: [], bytes: 0 }
-      if (!hasRoom(queue, size)) return false
-      queues.set(company, queue)
-      queue.items.push(waiting)
-      queue.bytes += size
-      count += 1
-      bytes += size
+      if (!hasRoom(company, size)) return false
+      queue.add(company, waiting)
+      count(company, size)
       return true
     },
 
     take: () => {
-      const shares = [...queues.values()].map((queue) => ({ queue, taken: 0 }))
+      const shares = queue.companies().map((company) => ({ company, taken: 0 }))
       const mostOfCompany = shares.length > 1 ? Math.ceil(maxItems * COMPANY_SHARE) : maxItems
       const batch: Batch<Waiting> = { items: [], room: maxBytes, maxItems, mostOfCompany }
-      fillBatch(batch, shares, bytesOf, shift)
-      rotate(queues, shares)
+      fillBatch(batch, shares, { first: queue.first, shift, bytesOf })
+      for (const { company, taken } of shares) if (taken > 0) queue.moveBehind(company)
       return batch.items
     },
 
     removeOldest: (isKept) => {
-      for (const queue of [...queues.values()]) {
-        while (queue.items[0] !== undefined && !isKept(queue.items[0])) shift(queue)
+      for (const company of queue.companies()) {
+        for (let first = queue.first(company); first !== undefined && !isKept(first); first = queue.first(company)) {
+          shift(company)
+        }
       }
     },
   }
@@ -100,16 +102,19 @@ export function createBatchQueue<Item, Waiting extends { item: Item }>(limits: Q
 /** Takes one item of each company in each round, until the batch is full or no company has an item that fits. */
 function fillBatch<Item, Waiting extends { item: Item }>(
   batch: Batch<Waiting>,
-  shares: Share<Waiting>[],
-  bytesOf: (item: Item) => number,
-  shift: (queue: CompanyQueue<Waiting>) => Waiting | undefined,
+  shares: Share[],
+  queue: {
+    first(company: Company): Waiting | undefined
+    shift(company: Company): Waiting | undefined
+    bytesOf(item: Item): number
+  },
 ): void {
   let open = shares
   while (open.length > 0) {
     open = open.filter((share) => {
-      const [first] = share.queue.items
-      const size = first === undefined ? 0 : bytesOf(first.item)
-      const waiting = hasPlace(batch, share, size) ? shift(share.queue) : undefined
+      const first = queue.first(share.company)
+      const size = first === undefined ? 0 : queue.bytesOf(first.item)
+      const waiting = hasPlace(batch, share, size) ? queue.shift(share.company) : undefined
       if (waiting === undefined) return false
       batch.items.push(waiting)
       batch.room -= size
@@ -119,14 +124,7 @@ function fillBatch<Item, Waiting extends { item: Item }>(
   }
 }
 
-function hasPlace<Waiting>(batch: Batch<Waiting>, share: Share<Waiting>, size: number): boolean {
+function hasPlace<Waiting>(batch: Batch<Waiting>, share: Share, size: number): boolean {
   if (batch.items.length >= batch.maxItems || share.taken === batch.mostOfCompany) return false
   return size <= batch.room || batch.items.length === 0
-}
-
-/** Moves companies that were served behind those that were not. */
-function rotate<Waiting>(queues: Map<number | string, CompanyQueue<Waiting>>, shares: readonly Share<Waiting>[]): void {
-  for (const { queue, taken } of shares) {
-    if (taken > 0 && queues.delete(queue.company)) queues.set(queue.company, queue)
-  }
 }

@@ -1,8 +1,8 @@
 import { monotonicMs } from '../clock.ts'
 import { isContention, isDataError, isLockTimeout } from '../db/pool/failure.ts'
 import { overloaded } from '../errors.ts'
+import { createTimer } from '../timer.ts'
 import { createBatchQueue, type QueueLimits } from './batch-queue.ts'
-import { createTimer } from './timer.ts'
 
 export type BatcherOptions<Item, Result> = QueueLimits<Item> & {
   /** Processes many items at once; returns one result per item, in their order. */

@@ -1,6 +1,7 @@
-import { createTimer } from '../../batching/timer.ts'
 import { monotonicMs } from '../../clock.ts'
 import { type AppError, overloaded } from '../../errors.ts'
+import { createFairQueue, type FairQueue } from '../../fair-queue.ts'
+import { createTimer } from '../../timer.ts'
 
 /** A piece of work that asks for a slot. */
 export type SlotRequest = {
@@ -26,13 +27,8 @@ export type SlotQueueLimits = {
   maxHeavyWaitMs: number
 }
 
-/** Requests that wait for a slot: in order of arrival within a company, and companies round robin. */
-export type SlotQueue = {
-  readonly size: number
-  sizeOf(companyId: number): number
-  /** The companies with requests that wait, in the order in which they are served. */
-  companies(): number[]
-  first(companyId: number): WaitingRequest | undefined
+/** Requests that wait for a slot, shared fairly among companies. */
+export type SlotQueue = Pick<FairQueue<number, WaitingRequest>, 'size' | 'sizeOf' | 'companies' | 'first'> & {
   add(request: SlotRequest, start: () => void, refuse: (error: unknown) => void): void
   /** Removes the company's first request, and moves the company behind the others. */
   removeFirst(companyId: number): void
@@ -45,45 +41,31 @@ export const noSlot = (): AppError => overloaded(RETRY_AFTER_SECONDS)
 
 /** An empty queue. Waits that are too long end within a quarter of `maxWaitMs` after their time. */
 export function createSlotQueue({ maxWaitMs, maxHeavyWaitMs }: SlotQueueLimits): SlotQueue {
-  const queues = new Map<number, WaitingRequest[]>()
-  let size = 0
+  const queue = createFairQueue<number, WaitingRequest>()
 
   const expire = (): void => {
     const nowMs = monotonicMs()
     const isLate = ({ request, sinceMs }: WaitingRequest) =>
       nowMs - sinceMs >= (request.isHeavy ? maxHeavyWaitMs : maxWaitMs)
-    for (const [companyId, queue] of queues) {
-      const { late = [], kept = [] } = Object.groupBy(queue, (one) => (isLate(one) ? 'late' : 'kept'))
-      size -= late.length
-      if (kept.length === 0) queues.delete(companyId)
-      else queues.set(companyId, kept)
-      for (const { refuse } of late) refuse(noSlot())
-    }
-    if (size > 0) expireLater(maxWaitMs / 4)
+    for (const { refuse } of queue.remove(isLate)) refuse(noSlot())
+    if (queue.size > 0) expireLater(maxWaitMs / 4)
   }
   const expireLater = createTimer(expire)
 
   return {
     get size() {
-      return size
+      return queue.size
     },
-    sizeOf: (companyId) => queues.get(companyId)?.length ?? 0,
-    companies: () => [...queues.keys()],
-    first: (companyId) => queues.get(companyId)?.[0],
+    sizeOf: queue.sizeOf,
+    companies: queue.companies,
+    first: queue.first,
     add: (request, start, refuse) => {
-      const waiting = { request, sinceMs: monotonicMs(), start, refuse }
-      const queue = queues.get(request.companyId)
-      if (queue === undefined) queues.set(request.companyId, [waiting])
-      else queue.push(waiting)
-      size += 1
+      queue.add(request.companyId, { request, sinceMs: monotonicMs(), start, refuse })
       expireLater(maxWaitMs / 4)
     },
     removeFirst: (companyId) => {
-      const queue = queues.get(companyId)
-      if (queue?.shift() === undefined) return
-      size -= 1
-      queues.delete(companyId)
-      if (queue.length > 0) queues.set(companyId, queue)
+      queue.shift(companyId)
+      queue.moveBehind(companyId)
     },
   }
 }
