@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type CursorPosition, toCursor } from '../src/contacts/search/contact-cursor.ts'
+import { type CursorPosition, encodeCursor } from '../src/http/paging/cursor.ts'
 import { measureArrayTime } from './array-time.ts'
 import { meanOf } from './average.ts'
 import type { Bench, BenchContext } from './bench.ts'
@@ -225,7 +225,7 @@ async function cursorAt({ db }: Stage, companyId: number, text: string): Promise
     limit 1
   `
   if (place === undefined) throw new Error('There are too few contacts')
-  return toCursor('created_at', place)
+  return encodeCursor('created_at', place)
 }
 
 async function countScans({ db }: Stage): Promise<number> {

@@ -1,7 +1,7 @@
 import type { Db } from '../../db/connect.ts'
 import type { ShownContact } from '../contact-record.ts'
 import { emailPlace, shownColumns } from '../contact-store.ts'
-import type { CursorPosition, SortColumn } from './contact-cursor.ts'
+import type { ContactPosition, SortColumn } from './contact-cursor.ts'
 import type { SearchTerm } from './contact-search.ts'
 
 /** Contacts that one request looks at for a search, at most. */
@@ -21,7 +21,7 @@ export type PageRequest = {
   readonly column: SortColumn
   readonly descending: boolean
   /** Contacts on one side of this place, nearest first. */
-  readonly cursor: { readonly side: 'before' | 'after'; readonly place: CursorPosition } | undefined
+  readonly cursor: { readonly side: 'before' | 'after'; readonly place: ContactPosition } | undefined
   readonly offset: number
   readonly limit: number
 }
@@ -48,9 +48,9 @@ export async function readContactPage(db: Db, companyId: number, page: PageReque
 }
 
 /** The place of the last contact that a walk from the same beginning looks at, if it does not reach the list's end. */
-export async function findWalkEnd(db: Db, companyId: number, page: PageRequest): Promise<CursorPosition | undefined> {
+export async function findWalkEnd(db: Db, companyId: number, page: PageRequest): Promise<ContactPosition | undefined> {
   const order = page.descending ? db`desc` : db`asc`
-  const [end] = await db<CursorPosition[]>`
+  const [end] = await db<ContactPosition[]>`
     select ${placeValue(db, page.column)} as value, contacts.id
     from contacts
     where ${living(db, companyId)} ${beyond(db, page)}

@@ -1,7 +1,8 @@
 import type { Db } from '../../db/connect.ts'
+import { encodeCursor } from '../../http/paging/cursor.ts'
 import type { Contact } from '../contact-record.ts'
 import { readContactCount } from './contact-count-store.ts'
-import { type SortColumn, toCursor } from './contact-cursor.ts'
+import type { SortColumn } from './contact-cursor.ts'
 import {
   countMatches,
   findWalkEnd,
@@ -62,8 +63,8 @@ export async function listContacts(db: Db, companyId: number, request: ContactLi
     totalIsExact: found.isExact,
     contacts,
     ...around,
-    nextCursor: around.hasNext && next ? toCursor(column, next) : null,
-    previousCursor: around.hasPrevious && previous ? toCursor(column, previous) : null,
+    nextCursor: around.hasNext && next ? encodeCursor(column, next) : null,
+    previousCursor: around.hasPrevious && previous ? encodeCursor(column, previous) : null,
   }
 }
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { validationError } from '../../errors.ts'
+import { decodeCursor, encodeCursor, isMicroseconds } from '../../http/paging/cursor.ts'
 import { parseId } from '../../ids.ts'
 
 /** A place in the list: the last activity, in microseconds since 1970, and the id that decides among equal ones. */
@@ -12,9 +13,6 @@ export type ConversationCursor = {
 }
 
 const KIND = 'active_at'
-/** After the year 2200. */
-const ACTIVITY_MAX_US = 7_300_000_000_000_000
-const CURSOR_MAX_LENGTH = 100
 
 const cursor = (description: string) => Type.Optional(Type.String({ description }))
 
@@ -28,7 +26,7 @@ export const conversationCursorQuery = {
 
 /** A cursor for the outside: it holds the place itself. */
 export const toConversationCursor = ({ activityUs, id }: ActivityPlace): string =>
-  Buffer.from(JSON.stringify([KIND, activityUs, id])).toString('base64url')
+  encodeCursor(KIND, { value: activityUs, id })
 
 /** Reads `before` or `after` of a query; 422 when it is neither a cursor of this list nor an id. */
 export function readConversationCursor(query: { before?: string; after?: string }): ConversationCursor | undefined {
@@ -37,30 +35,11 @@ export function readConversationCursor(query: { before?: string; after?: string 
   if (text === undefined) return undefined
   const chatId = parseId(text)
   if (chatId !== undefined) return { side, at: { chatId } }
-  const at = parsePlace(text)
-  if (at === undefined) throw unknownConversationCursor(side)
-  return { side, at }
+  const position = decodeCursor(text, KIND, isMicroseconds)
+  if (position === undefined) throw unknownConversationCursor(side)
+  return { side, at: { activityUs: position.value, id: position.id } }
 }
 
 /** 422 for a cursor that names no place in the list. */
 export const unknownConversationCursor = (path: string) =>
   validationError([{ path, message: 'must be a cursor of this list, or the id of a conversation' }])
-
-function parsePlace(text: string): ActivityPlace | undefined {
-  const parsed = text.length > CURSOR_MAX_LENGTH ? undefined : parseJson(Buffer.from(text, 'base64url').toString())
-  const [kind, activityUs, id]: unknown[] = Array.isArray(parsed) ? parsed : []
-  if (kind !== KIND || !isWithin(activityUs, ACTIVITY_MAX_US) || !isWithin(id, Number.MAX_SAFE_INTEGER))
-    return undefined
-  return { activityUs, id }
-}
-
-const isWithin = (value: unknown, max: number): value is number =>
-  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= max
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

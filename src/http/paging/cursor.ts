@@ -1,0 +1,39 @@
+/** A place in a sorted list: the value that the list is sorted by, and the id that decides among equal ones. */
+export type CursorPosition<Value = unknown> = { readonly value: Value; readonly id: number }
+
+const CURSOR_MAX_LENGTH = 2_000
+/** After the year 2200. */
+const MICROSECONDS_MAX = 7_300_000_000_000_000
+
+/**
+ * A cursor for the outside. It holds the position itself, so it stays valid when its record changes or goes; `order` names
+ * the list's order, so that a cursor of another order is refused.
+ */
+export const encodeCursor = (order: string, { value, id }: CursorPosition): string =>
+  Buffer.from(JSON.stringify([order, value, id])).toString('base64url')
+
+/** The position of a cursor of a list in this order; undefined for every other text. */
+export function decodeCursor<Value>(
+  text: string,
+  order: string,
+  isValue: (value: unknown) => value is Value,
+): CursorPosition<Value> | undefined {
+  const parsed = text.length > CURSOR_MAX_LENGTH ? undefined : parseJson(Buffer.from(text, 'base64url').toString())
+  const [of, value, id]: unknown[] = Array.isArray(parsed) ? parsed : []
+  if (of !== order || !isValue(value) || !isWithin(id, Number.MAX_SAFE_INTEGER) || id === 0) return undefined
+  return { value, id }
+}
+
+/** Whether the value of a position is a time, in microseconds since 1970. */
+export const isMicroseconds = (value: unknown): value is number => isWithin(value, MICROSECONDS_MAX)
+
+const isWithin = (value: unknown, max: number): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= max
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
