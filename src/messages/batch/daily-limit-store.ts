@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../../db/connect.ts'
+import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
 import type { SendPlan } from './plan-sends.ts'
 
 /** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */
@@ -102,44 +102,90 @@ export async function eraseDailyLimitEntries(db: Db, companyId: number, contactI
   `
 }
 
-/** The oldest entries of each limit that one statement reads at most. */
-const LEDGER_BATCH = 1_000
+/** The places of each limit that one statement expires at most. */
+const MAX_EXPIRED = 500
+const HOUR_MS = 3_600_000
+/** A customer counts for 24 hours. */
+const PLACE_MS = 24 * HOUR_MS
 
-/** Deletes entries of daily limits that are more than 24 hours old, of so many limits at most; returns of how many. */
-export async function expireDailyLimitEntries(db: Db, limits: number, now: Date): Promise<number> {
-  const expired = await db`
-    with own as materialized (
-      select daily.company_id, daily.scope
-      from daily_limits daily
-      where daily.used > 0
-        and exists (
-          select
-          from daily_limit_entries entry
-          where (entry.company_id, entry.scope) = (daily.company_id, daily.scope)
-            and entry.counted_at < ${now}::timestamptz - interval '25 hours'
-        )
-      order by daily.company_id, daily.scope
-      limit ${limits}
-      for no key update of daily skip locked
-    ),
+/** Expires the places of the limits that `own` selects, which the transaction locks; returns the number of limits. */
+const expirePlaces = async (tx: Db, own: Fragment, until: Date): Promise<number> => {
+  const expired = await tx`
+    with own as materialized (${own}),
     expired as (
       delete from daily_limit_entries entry
       using own
       cross join lateral (
         select oldest.customer_id
         from daily_limit_entries oldest
-        where (oldest.company_id, oldest.scope) = (own.company_id, own.scope)
-          and oldest.counted_at < ${now}::timestamptz - interval '25 hours'
+        where (oldest.company_id, oldest.scope) = (own.company_id, own.scope) and oldest.counted_at <= ${until}
         order by oldest.counted_at
-        limit ${LEDGER_BATCH}
+        limit ${MAX_EXPIRED}
       ) as oldest
       where (entry.company_id, entry.scope, entry.customer_id) = (own.company_id, own.scope, oldest.customer_id)
       returning entry.company_id, entry.scope
     )
-    update daily_limits daily
-    set used = daily.used - freed.places
+    update daily_limits limits
+    set used = limits.used - freed.places
     from (select company_id, scope, count(*)::integer as places from expired group by company_id, scope) as freed
-    where (daily.company_id, daily.scope) = (freed.company_id, freed.scope)
+    where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
   `
   return expired.count
+}
+
+/** Creates and locks the daily limits of sends, and expires their places. */
+export async function lockDailyLimits(
+  tx: Db,
+  sends: readonly { companyId: number; limitScope: string }[],
+  at: Date,
+): Promise<void> {
+  const rows = jsonRows(
+    tx,
+    sends.map(({ companyId, limitScope }) => ({ company_id: companyId, scope: limitScope })),
+  )
+  await Promise.all([
+    tx`
+      insert into daily_limits (company_id, scope)
+      select distinct input.company_id, input.scope
+      from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
+      order by input.company_id, input.scope
+      on conflict do nothing
+    `,
+    expirePlaces(
+      tx,
+      tx`
+        select limits.company_id, limits.scope
+        from daily_limits limits
+        where (limits.company_id, limits.scope) in (
+          select input.company_id, input.scope
+          from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
+        )
+        order by limits.company_id, limits.scope
+        for update
+      `,
+      new Date(at.getTime() - PLACE_MS),
+    ),
+  ])
+}
+
+/** Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. */
+export const expireDailyLimitEntries = (db: Db, limits: number, now: Date): Promise<number> => {
+  const until = new Date(now.getTime() - PLACE_MS - HOUR_MS)
+  return expirePlaces(
+    db,
+    db`
+      select daily.company_id, daily.scope
+      from daily_limits daily
+      where daily.used > 0
+        and exists (
+          select
+          from daily_limit_entries entry
+          where (entry.company_id, entry.scope) = (daily.company_id, daily.scope) and entry.counted_at <= ${until}
+        )
+      order by daily.company_id, daily.scope
+      limit ${limits}
+      for no key update of daily skip locked
+    `,
+    until,
+  )
 }

@@ -1,5 +1,6 @@
 import type { IdentityKey } from '../../customers/customer-lock-store.ts'
 import { type Db, jsonRows } from '../../db/connect.ts'
+import { lockDailyLimits } from './daily-limit-store.ts'
 import type { Send } from './decide-sends.ts'
 
 /** A send's customer, conversation, slots and places, as the database knows them. */
@@ -40,21 +41,15 @@ export async function lockKeys(tx: Db, sends: readonly Send[]): Promise<Set<stri
   return new Set(held.map(({ companyId, id }) => `${companyId} ${id}`))
 }
 
-/**
- * Locks the throttles and the daily limits of sends, in the same order everywhere. Places that customers took more than a
- * day ago are given back first, at most `MAX_EXPIRED` of a limit.
- */
+/** Locks the throttles and the daily limits of sends, in the same order everywhere. */
 export async function lockLimits(tx: Db, sends: readonly Send[], at: Date): Promise<void> {
   const throttled = sends.filter(({ slotSeconds }) => slotSeconds !== null)
   const limited = sends.filter(({ dailyLimit }) => dailyLimit !== null)
   await Promise.all([
     throttled.length > 0 && lockThrottles(tx, throttled),
-    limited.length > 0 && createDailyLimits(tx, limited),
-    limited.length > 0 && expirePlaces(tx, limited, at),
+    limited.length > 0 && lockDailyLimits(tx, limited, at),
   ])
 }
-
-const MAX_EXPIRED = 500
 
 const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
   select
@@ -65,45 +60,6 @@ const lockThrottles = (tx: Db, sends: readonly Send[]) => tx`
   )
   order by limits.company_id, limits.sender_id
   for update
-`
-
-const createDailyLimits = (tx: Db, sends: readonly Send[]) => tx`
-  insert into daily_limits (company_id, scope)
-  select distinct input.company_id, input.scope
-  from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, scope text)
-  order by input.company_id, input.scope
-  on conflict do nothing
-`
-
-const expirePlaces = (tx: Db, sends: readonly Send[], at: Date) => tx`
-  with own as materialized (
-    select limits.company_id, limits.scope
-    from daily_limits limits
-    where (limits.company_id, limits.scope) in (
-      select input.company_id, input.scope
-      from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (company_id bigint, scope text)
-    )
-    order by limits.company_id, limits.scope
-    for update
-  ),
-  expired as (
-    delete from daily_limit_entries entry
-    using own
-    cross join lateral (
-      select oldest.customer_id
-      from daily_limit_entries oldest
-      where (oldest.company_id, oldest.scope) = (own.company_id, own.scope)
-        and oldest.counted_at <= ${at}::timestamptz - interval '24 hours'
-      order by oldest.counted_at
-      limit ${MAX_EXPIRED}
-    ) as oldest
-    where (entry.company_id, entry.scope, entry.customer_id) = (own.company_id, own.scope, oldest.customer_id)
-    returning entry.company_id, entry.scope
-  )
-  update daily_limits limits
-  set used = limits.used - freed.places
-  from (select company_id, scope, count(*)::integer as places from expired group by company_id, scope) as freed
-  where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
 `
 
 /** Facts about sends, in their order. To be called behind their locks, in a statement of its own. */
