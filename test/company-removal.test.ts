@@ -28,7 +28,7 @@ const whileNothingIsClaimed = (work: () => Promise<void>) =>
 test('every background job of a removed company ends without effect: mail, delivery, import, media copy, templates', async () => {
   const { api, companyId, sender } = await createCompany()
   let isBusy = true
-  const mailServer = await startMailServer({ behave: () => (isBusy ? { code: 421, words: 'Busy' } : undefined) })
+  const mailServer = await startMailServer({ behave: () => (isBusy ? { code: 421, message: 'Busy' } : undefined) })
   onTestFinished(() => mailServer.stop())
   const receiver = await startReceiver()
   await operator('PUT', `/companies/${companyId}/email-settings`, { from: 'shop@example.org', smtpUrl: mailServer.url })

@@ -12,7 +12,7 @@ const { db, url } = await createTestDatabase()
 async function doctor(env: Record<string, string>) {
   const run = await runParley(env, { args: ['doctor', '--json'] })
   const code = await run.exited
-  const findings: { name: string; status: string; words: string }[] = JSON.parse(run.output())
+  const findings: { name: string; status: string; message: string }[] = JSON.parse(run.output())
   const of = (name: string) => findings.find((one) => one.name === name)
   return { code, findings, of }
 }
@@ -23,7 +23,10 @@ test(
     const DATA_DIR = dataFolder()
     const before = await doctor({ DATA_DIR })
     expect(before.code).toBe(1)
-    expect(before.of('schema')).toMatchObject({ status: 'fail', words: expect.stringContaining('run parley migrate') })
+    expect(before.of('schema')).toMatchObject({
+      status: 'fail',
+      message: expect.stringContaining('run parley migrate'),
+    })
     const migrate = await runParley({ DATA_DIR }, { args: ['migrate'] })
     expect(await migrate.exited).toBe(0)
     const { code, findings } = await doctor({ DATA_DIR })
@@ -56,8 +59,8 @@ test(
       WHATSAPP_VERIFY_TOKEN: 'verify-token',
     })
     expect(code).toBe(1)
-    expect(of('https')).toMatchObject({ status: 'warn', words: expect.stringContaining('HOST=0.0.0.0') })
-    expect(of('durability')).toMatchObject({ status: 'fail', words: expect.stringContaining('turn fsync') })
+    expect(of('https')).toMatchObject({ status: 'warn', message: expect.stringContaining('HOST=0.0.0.0') })
+    expect(of('durability')).toMatchObject({ status: 'fail', message: expect.stringContaining('turn fsync') })
     expect(of('replication')).toMatchObject({ status: 'warn' })
     for (const name of ['schema', 'secrets', 'clock', 'database', 'disk', 'connections'])
       expect(of(name)?.status, name).toBe('ok')
@@ -69,11 +72,11 @@ test(
       webhook: 'BASE_URL',
     }
     for (const [name, setting] of Object.entries(remedies)) {
-      expect(of(name), name).toMatchObject({ status: 'fail', words: expect.stringContaining(setting) })
+      expect(of(name), name).toMatchObject({ status: 'fail', message: expect.stringContaining(setting) })
     }
     expect(of('number +44 7700 900200')).toMatchObject({
       status: 'fail',
-      words: expect.stringContaining('meta cannot be reached'),
+      message: expect.stringContaining('meta cannot be reached'),
     })
     expect(JSON.stringify(findings)).not.toMatch(/EAA-secret|secret-of-the-bucket|operator-token|verify-token/)
   },
@@ -84,5 +87,5 @@ test('parley doctor names every fault of the settings', async () => {
   const { code, findings } = await doctor({ PORT: '99999', ROLE: 'boss' })
   expect(code).toBe(1)
   expect(findings.map(({ name, status }) => `${name} ${status}`)).toEqual(['settings fail', 'settings fail'])
-  expect(findings[0]?.words).toContain('PORT must be a whole number')
+  expect(findings[0]?.message).toContain('PORT must be a whole number')
 })

@@ -20,13 +20,13 @@ const mailing = await startMailing({
 const { createMailing, statsOf, deliver, operator, db, url, call, deps, get, linksOf, received } = mailing
 
 /** Sends a mail to a return path, as a mail server does. */
-async function report(to: string, raw: string | Buffer = dsn()): Promise<{ code: number; words: string }> {
+async function report(to: string, raw: string | Buffer = dsn()): Promise<{ code: number; message: string }> {
   const transport = createTransport({ host: '127.0.0.1', port, ignoreTLS: true })
   return transport
     .sendMail({ envelope: { from: '', to: [to] }, raw })
     .then(
-      ({ response }) => ({ code: Number(response.slice(0, 3)), words: response }),
-      (error) => ({ code: error.responseCode, words: error.message }),
+      ({ response }) => ({ code: Number(response.slice(0, 3)), message: response }),
+      (error) => ({ code: error.responseCode, message: error.message }),
     )
     .finally(() => transport.close())
 }

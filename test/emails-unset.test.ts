@@ -24,7 +24,7 @@ test('without a mail server the email endpoints answer 503 and say what to set',
 test('a mail whose mail server was taken away waits, and goes out when there is one again', async () => {
   const { api, companyId } = await createCompany({ isConnected: false })
   let isBusy = true
-  const server = await startMailServer({ behave: () => (isBusy ? { code: 421, words: 'Busy' } : undefined) })
+  const server = await startMailServer({ behave: () => (isBusy ? { code: 421, message: 'Busy' } : undefined) })
   const settings = (smtpUrl: string | null) =>
     operator('PUT', `/companies/${companyId}/email-settings`, { from: 'shop@example.org', smtpUrl })
   const lastErrorAfter = (attempts: number) =>

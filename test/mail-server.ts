@@ -6,7 +6,7 @@ import { headerValues, parseMail } from '../sandbox/mail/mime.ts'
 /** Where a session is when the script is asked: at its greeting, a command, or the end of a mail. */
 export type Moment = 'greeting' | 'MAIL' | 'RCPT' | 'END'
 /** The behaviour of the server: answers this code, breaks off, or never answers. */
-export type Doing = { code: number; words: string } | 'drop' | 'hang'
+export type Doing = { code: number; message: string } | 'drop' | 'hang'
 
 export type Behave = (moment: Moment, session: SMTPServerSession) => Doing | undefined
 
@@ -53,7 +53,7 @@ export async function startMailServer(given: Options) {
     const doing = behave(moment, session)
     if (doing === undefined) go()
     else if (doing === 'drop') for (const one of server.connections) one.id === session.id && one._socket.destroy()
-    else if (doing !== 'hang') go(Object.assign(new Error(doing.words), { responseCode: doing.code }))
+    else if (doing !== 'hang') go(Object.assign(new Error(doing.message), { responseCode: doing.code }))
   }
   const server: SMTPServer = new SMTPServer({
     authOptional: true,

@@ -73,8 +73,8 @@ test('a server that is too old is refused by its version', async () => {
 })
 
 test('a server without the contrib package is told which package to install', () => {
-  const words = 'extension "pg_trgm" is not available'
-  const refusal = explainRefusal(Object.assign(new Error(words), { code: '0A000' }))
+  const message = 'extension "pg_trgm" is not available'
+  const refusal = explainRefusal(Object.assign(new Error(message), { code: '0A000' }))
   expect(refusal?.message).toContain('install the contrib package of the server (postgresql-contrib)')
   expect(explainRefusal(Object.assign(new Error('cursors are not supported'), { code: '0A000' }))).toBeUndefined()
 })

@@ -37,7 +37,7 @@ export const PATIENT: Deadlines = { beforeEndMs: 120_000, afterEndMs: 120_000 }
 export const HASTY_MS = 500
 /** Deadlines to try one after the other: a busy machine needs the longer ones, and a defect fails with each. */
 const BUDGETS_MS = [1_000, 4_000, 16_000]
-export const anyWords = expect.stringMatching(/./)
+export const anyMessage = expect.stringMatching(/./)
 export const yes = async () => true
 
 let number = 0
@@ -89,8 +89,8 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
 
     test('a mail that the server takes is accepted, in its words', async () => {
       const { url, mails } = await start()
-      const words = expect.stringContaining('taken')
-      expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'accepted', words })
+      const message = expect.stringContaining('taken')
+      expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'accepted', message })
       expect(mails).toMatchObject([{ to: ['ada@example.com'], html: expect.stringContaining('<p>Hello</p>') }])
     })
 
@@ -100,13 +100,13 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
       ['wrong login', { kind: 'unavailable', fault: 'login' }],
     ] as const)('a server that says "%s" is quoted', async (answer, outcome) => {
       const { url, mails } = await start(answer)
-      const words = expect.stringContaining(answer)
-      expect(await mailer.send(url, mail(), yes)).toEqual({ ...outcome, words })
+      const message = expect.stringContaining(answer)
+      expect(await mailer.send(url, mail(), yes)).toEqual({ ...outcome, message })
       expect(mails).toEqual([])
     })
 
     test('a server that does not listen is not reached', async () => {
-      const outcome = { kind: 'unavailable', fault: 'connection', words: anyWords }
+      const outcome = { kind: 'unavailable', fault: 'connection', message: anyMessage }
       expect(await mailer.send(deadUrl, mail(), yes)).toEqual(outcome)
     })
 
@@ -121,7 +121,7 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
         asks += 1
         return true
       }
-      expect(await mailer.send(url, mail(), confirm)).toMatchObject({ kind: 'unknown', words: anyWords })
+      expect(await mailer.send(url, mail(), confirm)).toMatchObject({ kind: 'unknown', message: anyMessage })
       expect(asks).toBe(1)
     })
 
@@ -147,7 +147,7 @@ export function describeMailer(name: string, { create, startServer, deadUrl }: M
     })
 
     test('a server has longer for its answer to the end of a mail than for everything before', async () => {
-      const accepted = { kind: 'accepted', words: expect.stringContaining('taken') }
+      const accepted = { kind: 'accepted', message: expect.stringContaining('taken') }
       const outcome = await firstAccepted(async (beforeEndMs) => {
         const { url } = await start('taken', () => sleep(beforeEndMs + 500))
         return [await createMailer({ beforeEndMs }).send(url, mail(), yes)]

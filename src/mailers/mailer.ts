@@ -26,18 +26,18 @@ export type Mail = {
 export const SERVER_FAULTS = ['connection', 'timeout', 'greeting', 'tls', 'login', 'not-configured'] as const
 export type ServerFault = (typeof SERVER_FAULTS)[number]
 
-/** How an attempt ended. `words` is the server's own text, or the reason why there is none. */
+/** How an attempt ended. `message` is the server's own text, or the reason why there is none. */
 export type MailOutcome =
-  | { kind: 'accepted'; words: string }
+  | { kind: 'accepted'; message: string }
   /** The server refused this mail; a later attempt may succeed (4xx) or not (5xx). */
-  | { kind: 'refused'; isTemporary: boolean; words: string }
+  | { kind: 'refused'; isTemporary: boolean; message: string }
   /**
    * The server takes no mail at present: no connection, no trusted TLS, a refused login, a refusal in the greeting, or a
    * session that ended before the end of the mail. The mail is not at fault, so a later attempt may succeed.
    */
-  | { kind: 'unavailable'; fault: ServerFault; words: string }
+  | { kind: 'unavailable'; fault: ServerFault; message: string }
   /** The server had the whole mail, and its answer is missing: it may have taken it, or not. */
-  | { kind: 'unknown'; words: string }
+  | { kind: 'unknown'; message: string }
   /** `confirmSubmission` said no. */
   | { kind: 'withheld' }
 

@@ -73,8 +73,15 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
     onAttempt: ({ companyId, id }, server, outcome, durationMs) => {
       deps.mailHealth.record(server, companyId, outcome)
       deps.metrics.emails.inc({ outcome: outcome.kind === 'unavailable' ? outcome.fault : outcome.kind })
-      const words = 'words' in outcome ? outcome.words : undefined
-      const line = { companyId, emailId: id, server, outcome: outcome.kind, words, durationMs: Math.round(durationMs) }
+      const message = 'message' in outcome ? outcome.message : undefined
+      const line = {
+        companyId,
+        emailId: id,
+        server,
+        outcome: outcome.kind,
+        message,
+        durationMs: Math.round(durationMs),
+      }
       log.info(line, 'email.attempted')
     },
   }

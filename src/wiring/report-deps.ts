@@ -20,7 +20,7 @@ export function createReportDeps(deps: Deps): ReportRoutesDeps {
           recordEvents,
           onReport: ({ companyId, emailId, kind, contactId }) => {
             metrics.mailReports.inc({ kind })
-            log.info({ companyId, emailId, kind, words: report.words }, 'email.reported')
+            log.info({ companyId, emailId, kind, message: report.message }, 'email.reported')
             if (contactId !== undefined) deps.publish([{ topic: 'contact', companyId, id: contactId }])
           },
         },

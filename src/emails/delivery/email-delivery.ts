@@ -50,7 +50,7 @@ export const OUTCOME_UNKNOWN =
 const NO_SERVER: MailOutcome = {
   kind: 'unavailable',
   fault: 'not-configured',
-  words: 'No mail server is set: set SMTP_URL, or smtpUrl in the email settings of the company',
+  message: 'No mail server is set: set SMTP_URL, or smtpUrl in the email settings of the company',
 }
 
 export type DeliveryDeps = {
@@ -167,14 +167,14 @@ async function deliver(
     case 'interrupted':
       // The mark may have been written; the mail was not ended.
       await complete('pending')
-      return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.words })
+      return retryAfter(AFTER_OUTAGE_MS, { counts: false, error: outcome.message })
     default:
       return refused(deps, attempts, email, outcome, complete)
   }
 }
 
 /** The database failed before the submission: the mail server is not at fault, and nothing was sent. */
-type Interrupted = { kind: 'interrupted'; words: string }
+type Interrupted = { kind: 'interrupted'; message: string }
 
 /** One attempt at a mail, reported to `onAttempt`. Without a mail server it fails like one at a server that is away. */
 async function attempt(
@@ -196,7 +196,7 @@ async function attempt(
     })
   }
   const outcome = smtpUrl === undefined ? NO_SERVER : await deps.mailer.send(smtpUrl, mail, confirmSubmission)
-  if (fault !== undefined) return { kind: 'interrupted', words: String(fault) }
+  if (fault !== undefined) return { kind: 'interrupted', message: String(fault) }
   deps.onAttempt(email, email.smtpUrl === null ? 'service' : 'company', outcome, performance.now() - startedAt)
   return outcome
 }
@@ -211,9 +211,9 @@ async function refused(
   const isTemporary = outcome.kind === 'unavailable' || outcome.isTemporary
   const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempts, LONGEST_WAIT_MS)
   const nextAt = deps.clock.now().getTime() + waitMs
-  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.words)
+  if (!isTemporary || nextAt > email.createdAt.getTime() + GIVE_UP_AFTER_MS) return complete('failed', outcome.message)
   await complete('pending')
-  return retryAfter(waitMs, { error: outcome.words })
+  return retryAfter(waitMs, { error: outcome.message })
 }
 
 async function compose(deps: DeliveryDeps, email: EmailToSend): Promise<{ mail: Mail; targets: readonly string[] }> {

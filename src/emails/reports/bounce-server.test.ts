@@ -114,5 +114,5 @@ test('a mail of many short lines holds up no other work: its first lines are rea
   expect(await send(port, `Content-Type: multipart/report; boundary="b"${parts}${fields}${failure}`)).toMatch(/^250/)
   expect(outcomes).toEqual(['ignored'])
   expect(await send(port, dsn({ more: 'x\r\n'.repeat(100_000) }))).toMatch(/^250/)
-  expect(outcomes).toEqual(['ignored', { kind: 'bounce', isPermanent: true, words: '550 5.1.1 No such user' }])
+  expect(outcomes).toEqual(['ignored', { kind: 'bounce', isPermanent: true, message: '550 5.1.1 No such user' }])
 })

@@ -140,7 +140,7 @@ async function readStart(stream: Readable): Promise<Buffer> {
   return start.subarray(0, end + 1)
 }
 
-const reply = (responseCode: number, words: string): Error => Object.assign(new Error(words), { responseCode })
+const reply = (responseCode: number, message: string): Error => Object.assign(new Error(message), { responseCode })
 
 function failed({ onFailure }: BounceServerDeps, error: unknown): Error {
   onFailure(error)

@@ -21,7 +21,7 @@ test.each([
   expect(await read(dsn({ status, diagnostic: 'smtp; 5xx The words' }))).toEqual({
     kind: 'bounce',
     isPermanent,
-    words: '5xx The words',
+    message: '5xx The words',
   })
 })
 
@@ -43,6 +43,6 @@ test.each([
 test('a report is read when the returned mail is cut, and its words are bounded and on one line', async () => {
   const text = dsn({ diagnostic: `smtp; 550 a\r\n b${'x'.repeat(1_000)}`, more: 'y'.repeat(500_000) })
   const report = await read(text.slice(0, 256 * 1024))
-  expect(report?.words).toMatch(/^550 a bx+$/)
-  expect(report?.words).toHaveLength(500)
+  expect(report?.message).toMatch(/^550 a bx+$/)
+  expect(report?.message).toHaveLength(500)
 })

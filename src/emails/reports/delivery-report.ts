@@ -1,6 +1,6 @@
 import PostalMime from 'postal-mime'
 import type { MailReport } from '../../mailers/mail-reports.ts'
-import { toWords } from '../../mailers/mail-words.ts'
+import { toServerMessage } from '../../mailers/server-message.ts'
 
 const MAX_NESTING = 8
 const MAX_HEADERS = 64 * 1024
@@ -53,5 +53,5 @@ function toReport(fields: Fields): MailReport | undefined {
   if (fields.get('action')?.toLowerCase() !== 'failed' || failedClass === undefined) return undefined
   const diagnostic = fields.get('diagnostic-code')?.replace(/^[a-z-]+\s*;\s*/i, '')
   const isPermanent = failedClass === '5' && !ABOUT_THE_MAIL.test(status)
-  return { kind: 'bounce', isPermanent, words: toWords(diagnostic || status) }
+  return { kind: 'bounce', isPermanent, message: toServerMessage(diagnostic || status) }
 }

@@ -39,7 +39,7 @@ export async function writeReport(
   companyId: number,
   emailId: number,
   { status, isFirstComplaint }: ReportEffect,
-  words: string,
+  message: string,
 ): Promise<void> {
   if (status === null && !isFirstComplaint) return
   const isBounce = status !== null
@@ -58,7 +58,7 @@ export async function writeReport(
       set
         status = coalesce(${status}::text, status),
         bounced_at = case when ${isBounce} then clock_timestamp() else bounced_at end,
-        failure_reason = case when ${isBounce} then ${words} else failure_reason end,
+        failure_reason = case when ${isBounce} then ${message} else failure_reason end,
         completed_at = coalesce(completed_at, case when ${isBounce} then clock_timestamp() end),
         complained_at = case when ${isFirstComplaint} then clock_timestamp() else complained_at end
       where (company_id, id) = (${companyId}, ${emailId})

@@ -3,9 +3,9 @@ import type { MailReport } from '../../mailers/mail-reports.ts'
 import { decideReport, type ReportedState } from './mail-report.ts'
 
 const SENT: ReportedState = { status: 'sent', isSubmitted: true, hasComplaint: false, suppressedFor: null }
-const HARD: MailReport = { kind: 'bounce', isPermanent: true, words: 'No such user' }
-const SOFT: MailReport = { kind: 'bounce', isPermanent: false, words: 'Mailbox full' }
-const COMPLAINT: MailReport = { kind: 'complaint', words: 'Spam' }
+const HARD: MailReport = { kind: 'bounce', isPermanent: true, message: 'No such user' }
+const SOFT: MailReport = { kind: 'bounce', isPermanent: false, message: 'Mailbox full' }
+const COMPLAINT: MailReport = { kind: 'complaint', message: 'Spam' }
 const NOTHING = { status: null, isFirstComplaint: false, suppressFor: null }
 
 describe('a report about a mail', () => {

@@ -35,12 +35,12 @@ export async function recordReport(deps: ReportDeps, token: ReportToken, report:
       const address = emailKey(email.recipient)
       const suppression = await findSuppression(tx, companyId, address)
       const effect = decideReport({ ...email, suppressedFor: suppression?.reason ?? null }, report)
-      await writeReport(tx, companyId, emailId, effect, report.words)
+      await writeReport(tx, companyId, emailId, effect, report.message)
       const changes: RecordChange[] = []
       if (effect.status !== null) changes.push({ event: 'email.status', companyId, id: emailId, change: effect.status })
       let contactId: number | undefined
       if (effect.suppressFor !== null) {
-        await writeSuppression(tx, companyId, { address, reason: effect.suppressFor, detail: report.words })
+        await writeSuppression(tx, companyId, { address, reason: effect.suppressFor, detail: report.message })
         contactId = await findSuppressedContact(tx, companyId, address)
         if (contactId !== undefined)
           changes.push({ event: 'contact.changed', companyId, id: contactId, change: 'updated' })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { afterAll, expect, test } from 'vitest'
-import { anyWords, describeMailer, mail, type ReceivedMail, type ServerAnswer, yes } from '../mailer-suite.ts'
+import { anyMessage, describeMailer, mail, type ReceivedMail, type ServerAnswer, yes } from '../mailer-suite.ts'
 import { createPostmarkMailer } from './postmark-mailer.ts'
 
 /** Status, error code and message of the API's documentation. */
@@ -88,7 +88,7 @@ test('the token of the address authenticates the request', async () => {
 test('a server without a trusted certificate gets no mail', async () => {
   const { url, mails, stop } = await startServer('taken')
   const outcome = await mailer.send(url.replace('+http', ''), mail(), yes)
-  expect(outcome).toEqual({ kind: 'unavailable', fault: 'tls', words: anyWords })
+  expect(outcome).toEqual({ kind: 'unavailable', fault: 'tls', message: anyMessage })
   expect(mails).toEqual([])
   await stop()
 })

@@ -1,8 +1,8 @@
 import { STATUS_CODES } from 'node:http'
 import { bulkhead } from 'cockatiel'
 import { Agent, request } from 'undici'
-import { toWords } from '../mail-words.ts'
 import { type Deadlines, MAX_CONNECTIONS, type Mail, type Mailer, type MailOutcome } from '../mailer.ts'
+import { toServerMessage } from '../server-message.ts'
 import { METADATA_KEY } from './postmark-report.ts'
 
 const CONNECT_TIMEOUT_MS = 15_000
@@ -51,13 +51,13 @@ export function createPostmarkMailer({ beforeEndMs, afterEndMs }: Deadlines = DE
     try {
       if (!(await confirmSubmission())) return { kind: 'withheld' }
     } catch (error) {
-      return { kind: 'unavailable', fault: 'connection', words: toWords(error) }
+      return { kind: 'unavailable', fault: 'connection', message: toServerMessage(error) }
     }
     if (performance.now() - startedAt > beforeEndMs) {
       return {
         kind: 'unavailable',
         fault: 'timeout',
-        words: `The mail was not confirmed within ${beforeEndMs / 1_000} s`,
+        message: `The mail was not confirmed within ${beforeEndMs / 1_000} s`,
       }
     }
     return await submit(url, mail).catch(failureOf)
@@ -96,18 +96,18 @@ const quoted = (name: string): string => `"${oneLine(name).replaceAll(/["\\]/g, 
 
 /** The codes of the API: https://postmarkapp.com/developer/api/overview#response-codes */
 function toOutcome(status: number, { ErrorCode, Message, MessageID }: Answer): MailOutcome {
-  const words = toWords([status, Message ?? STATUS_CODES[status], MessageID].filter(Boolean).join(' '))
-  if (status === 200 && (ErrorCode ?? 0) === 0) return { kind: 'accepted', words }
+  const message = toServerMessage([status, Message ?? STATUS_CODES[status], MessageID].filter(Boolean).join(' '))
+  if (status === 200 && (ErrorCode ?? 0) === 0) return { kind: 'accepted', message }
   if (status === 401 || status === 403 || ErrorCode === WRONG_TOKEN)
-    return { kind: 'unavailable', fault: 'login', words }
-  if (status === 429 || status === 503) return { kind: 'refused', isTemporary: true, words }
+    return { kind: 'unavailable', fault: 'login', message }
+  if (status === 429 || status === 503) return { kind: 'refused', isTemporary: true, message }
   // A server that failed may have taken the mail before.
-  return status >= 500 ? { kind: 'unknown', words } : { kind: 'refused', isTemporary: false, words }
+  return status >= 500 ? { kind: 'unknown', message } : { kind: 'refused', isTemporary: false, message }
 }
 
 function failureOf(error: unknown): MailOutcome {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const words = toWords(error)
-  if (TLS_CODES.test(code)) return { kind: 'unavailable', fault: 'tls', words }
-  return NOT_CONNECTED.test(code) ? { kind: 'unavailable', fault: 'connection', words } : { kind: 'unknown', words }
+  const message = toServerMessage(error)
+  if (TLS_CODES.test(code)) return { kind: 'unavailable', fault: 'tls', message }
+  return NOT_CONNECTED.test(code) ? { kind: 'unavailable', fault: 'connection', message } : { kind: 'unknown', message }
 }

@@ -1,5 +1,5 @@
 import type { ReadMailReport } from '../mail-reports.ts'
-import { toWords } from '../mail-words.ts'
+import { toServerMessage } from '../server-message.ts'
 
 /** The member of a mail's metadata that holds the token of reports about it. */
 export const METADATA_KEY = 'report'
@@ -13,12 +13,13 @@ const TEMPORARY = ['SoftBounce', 'DnsError', 'SpamNotification', 'VirusNotificat
 export const readPostmarkReport: ReadMailReport = (body) => {
   const [recordType, type] = [textOf(body, 'RecordType'), textOf(body, 'Type')]
   const token = textOf(memberOf(body, 'Metadata'), METADATA_KEY)
-  const words = toWords(textOf(body, 'Details') || textOf(body, 'Description') || type || recordType || '')
+  const message = toServerMessage(textOf(body, 'Details') || textOf(body, 'Description') || type || recordType || '')
   if (token === undefined) return undefined
-  if (recordType === 'SpamComplaint' || type === 'SpamComplaint') return { token, report: { kind: 'complaint', words } }
+  if (recordType === 'SpamComplaint' || type === 'SpamComplaint')
+    return { token, report: { kind: 'complaint', message } }
   if (recordType !== 'Bounce' || type === undefined) return undefined
   if (!PERMANENT.includes(type) && !TEMPORARY.includes(type)) return undefined
-  return { token, report: { kind: 'bounce', isPermanent: PERMANENT.includes(type), words } }
+  return { token, report: { kind: 'bounce', isPermanent: PERMANENT.includes(type), message } }
 }
 
 const memberOf = (value: unknown, name: string): unknown =>

@@ -2,13 +2,13 @@ import { createServer, type Socket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { createCertificate } from '../../../test/certificate.ts'
 import { type Doing, type MailServer, type Moment, startMailServer } from '../../../test/mail-server.ts'
-import { anyWords, describeMailer, HASTY_MS, mail, PATIENT, type ServerAnswer, yes } from '../mailer-suite.ts'
+import { anyMessage, describeMailer, HASTY_MS, mail, PATIENT, type ServerAnswer, yes } from '../mailer-suite.ts'
 import { createSmtpMailer } from './smtp-mailer.ts'
 
 /** At which moment of a session the server says it. */
 const MOMENTS: Partial<Record<ServerAnswer, [Moment, Doing]>> = {
-  'no room': ['END', { code: 452, words: 'no room' }],
-  'no mailbox': ['RCPT', { code: 550, words: 'no mailbox' }],
+  'no room': ['END', { code: 452, message: 'no room' }],
+  'no mailbox': ['RCPT', { code: 550, message: 'no mailbox' }],
   drop: ['END', 'drop'],
   hang: ['END', 'hang'],
 }
@@ -55,9 +55,9 @@ test.each<[Moment, number, boolean]>([
   ['END', 452, true],
   ['END', 554, false],
 ])('%s answered with %i: temporary %s, in the words of the server', async (moment, code, isTemporary) => {
-  const { url } = await startAt(moment, { code, words: 'says the server' })
-  const words = expect.stringMatching(new RegExp(`${code} .*says the server`))
-  expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'refused', isTemporary, words })
+  const { url } = await startAt(moment, { code, message: 'says the server' })
+  const message = expect.stringMatching(new RegExp(`${code} .*says the server`))
+  expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'refused', isTemporary, message })
 })
 
 test.each<[Moment, number, string]>([
@@ -67,9 +67,9 @@ test.each<[Moment, number, string]>([
   ['MAIL', 538, 'login'],
   ['RCPT', 535, 'login'],
 ])('%s answered with %i is a fault of the server (%s), in its words', async (moment, code, fault) => {
-  const { url } = await startAt(moment, { code, words: 'says the server' })
-  const words = expect.stringMatching(new RegExp(`${code} .*says the server`))
-  expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault, words })
+  const { url } = await startAt(moment, { code, message: 'says the server' })
+  const message = expect.stringMatching(new RegExp(`${code} .*says the server`))
+  expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault, message })
 })
 
 test('a refused login is a fault of the server, in its words', async () => {
@@ -82,7 +82,7 @@ test('a refused login is a fault of the server, in its words', async () => {
   expect(await mailer.send(withLogin, mail(), yes)).toEqual({
     kind: 'unavailable',
     fault: 'login',
-    words: expect.stringMatching(/^535 .*Authentication failed/),
+    message: expect.stringMatching(/^535 .*Authentication failed/),
   })
   expect(mails).toEqual([])
 })
@@ -90,7 +90,7 @@ test('a refused login is a fault of the server, in its words', async () => {
 test('the connection is not given up for a mail that is refused', async () => {
   let refusals = 5
   const { url, sessions } = await start({
-    behave: (moment) => (moment === 'RCPT' && refusals-- > 0 ? { code: 550, words: 'no' } : undefined),
+    behave: (moment) => (moment === 'RCPT' && refusals-- > 0 ? { code: 550, message: 'no' } : undefined),
   })
   for (const kind of ['refused', 'accepted']) {
     for (let sent = 0; sent < 5; sent += 1) expect(await mailer.send(url, mail(), yes)).toMatchObject({ kind })
@@ -117,7 +117,7 @@ test.each<[Moment, Doing, string, number]>([
     return true
   }
   const used = doing === 'hang' ? hasty : mailer
-  expect(await used.send(url, mail(), confirmSubmission)).toMatchObject({ kind, words: anyWords })
+  expect(await used.send(url, mail(), confirmSubmission)).toMatchObject({ kind, message: anyMessage })
   // The submission is asked for after the server accepts the mail, and once.
   expect(asks).toBe(asked)
 })
@@ -143,7 +143,7 @@ test('a certificate that is not trusted gets no mail', async () => {
   for (const scheme of ['smtp', 'smtps'] as const) {
     const server = { ...createCertificate(), secure: scheme === 'smtps' }
     const { url, mails } = await start({ scheme, server })
-    expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault: 'tls', words: anyWords })
+    expect(await mailer.send(url, mail(), yes)).toEqual({ kind: 'unavailable', fault: 'tls', message: anyMessage })
     expect(mails).toEqual([])
   }
 })
@@ -181,9 +181,9 @@ async function startServer(answer: string) {
 }
 
 test.each([
-  ['452 no room', { kind: 'refused', isTemporary: true, words: '452 no room' }],
-  ['554 no', { kind: 'refused', isTemporary: false, words: '554 no' }],
-  ['drop', { kind: 'unavailable', fault: 'connection', words: expect.stringMatching(/./) }],
+  ['452 no room', { kind: 'refused', isTemporary: true, message: '452 no room' }],
+  ['554 no', { kind: 'refused', isTemporary: false, message: '554 no' }],
+  ['drop', { kind: 'unavailable', fault: 'connection', message: expect.stringMatching(/./) }],
 ])('DATA answered with %s', async (answer, outcome) => {
   const url = await startServer(answer)
   let asked = 0

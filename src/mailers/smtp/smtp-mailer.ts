@@ -3,7 +3,6 @@ import { Readable } from 'node:stream'
 import { bulkhead } from 'cockatiel'
 import { LRUCache } from 'lru-cache'
 import { createTransport } from 'nodemailer'
-import { toWords } from '../mail-words.ts'
 import {
   type Deadlines,
   MAX_CONNECTIONS,
@@ -12,6 +11,7 @@ import {
   type MailOutcome,
   type ServerFault,
 } from '../mailer.ts'
+import { toServerMessage } from '../server-message.ts'
 
 const MAX_SERVERS = 200
 /** Pools unused for this long are closed: longer than one mail may take. */
@@ -93,7 +93,7 @@ function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines)
     endings.set(mail.messageId, ending)
     try {
       const { response } = await transport.sendMail({ ...toMessage(mail), signal: late.signal })
-      return { kind: 'accepted', words: toWords(response) }
+      return { kind: 'accepted', message: toServerMessage(response) }
     } catch (error) {
       const outcome = toOutcome(late.signal.aborted ? late.signal.reason : error, ending)
       if (ending.state === 'open') ending.state = 'lost'
@@ -169,15 +169,15 @@ const timedOut = (ms: number): Error =>
 function toOutcome(error: unknown, ending: Ending): MailOutcome {
   if (ending.state === 'withheld') return { kind: 'withheld' }
   const failure = readFailure(error)
-  const words = toWords(failure.response ?? failure.message)
+  const message = toServerMessage(failure.response ?? failure.message)
   const fault = faultOf(failure)
   if (failure.responseCode !== undefined && failure.responseCode >= 400) {
     return fault === undefined
-      ? { kind: 'refused', isTemporary: failure.responseCode < 500, words }
-      : { kind: 'unavailable', fault, words }
+      ? { kind: 'refused', isTemporary: failure.responseCode < 500, message }
+      : { kind: 'unavailable', fault, message }
   }
-  if (ending.state === 'submitted') return { kind: 'unknown', words }
-  return { kind: 'unavailable', fault: fault ?? 'connection', words }
+  if (ending.state === 'submitted') return { kind: 'unknown', message }
+  return { kind: 'unavailable', fault: fault ?? 'connection', message }
 }
 
 /** Reply codes about the login, whatever command they answer (RFC 4954, section 6): no mail of any kind is taken. */

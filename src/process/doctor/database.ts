@@ -41,9 +41,9 @@ export async function checkDatabase(config: Config): Promise<Finding[]> {
   }
 }
 
-const attempt = (name: string, words: string, work: () => Promise<void>): Promise<Finding> =>
+const attempt = (name: string, message: string, work: () => Promise<void>): Promise<Finding> =>
   work().then(
-    () => finding(name, words),
+    () => finding(name, message),
     (error) => finding(name, messageOf(explainRefusal(error) ?? error), 'fail'),
   )
 

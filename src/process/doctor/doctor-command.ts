@@ -17,7 +17,7 @@ export function doctorCommand(
     .option('--json', 'print the findings as JSON, for machines')
     .action(async ({ json }: { json?: true }) => {
       const findings = await findingsOf(readSettings, examine)
-      const lines = findings.map(({ status, name, words }) => `${status.padEnd(4)}  ${name}: ${words}`)
+      const lines = findings.map(({ status, name, message }) => `${status.padEnd(4)}  ${name}: ${message}`)
       console.log(json ? JSON.stringify(findings, null, 2) : lines.join('\n'))
       if (findings.some(({ status }) => status === 'fail')) process.exitCode = 1
     })
@@ -31,6 +31,6 @@ async function findingsOf(
     return await examine(readSettings())
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    return error.faults.map((words) => ({ name: 'settings', status: 'fail', words }))
+    return error.faults.map((message) => ({ name: 'settings', status: 'fail', message }))
   }
 }

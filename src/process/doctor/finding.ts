@@ -1,9 +1,9 @@
 /** `fail`: the service does not work with it. `warn`: the service works, but a function or a safeguard is missing. */
-export type Finding = { name: string; status: 'ok' | 'warn' | 'fail'; words: string }
+export type Finding = { name: string; status: 'ok' | 'warn' | 'fail'; message: string }
 
 /** One line of the doctor's report; only `fail` makes its exit code 1. */
-export const finding = (name: string, words: string, status: Finding['status'] = 'ok'): Finding => ({
+export const finding = (name: string, message: string, status: Finding['status'] = 'ok'): Finding => ({
   name,
   status,
-  words,
+  message,
 })

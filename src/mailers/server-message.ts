@@ -1,9 +1,9 @@
-const MAX_WORDS = 500
+const MAX_LENGTH = 500
 
 /** The text of a server or of an error on one line, at most 500 characters: safe to be stored and shown. */
-export const toWords = (said: unknown): string =>
+export const toServerMessage = (said: unknown): string =>
   (said instanceof Error ? said.message : String(said))
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .toWellFormed()
     .trim()
-    .slice(0, MAX_WORDS)
+    .slice(0, MAX_LENGTH)
