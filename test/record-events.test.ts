@@ -133,7 +133,22 @@ describe('whatsapp.message.status', () => {
     })
   })
 
-  test('comes for a refused send, and for a message from the phone app', async () => {
+  test('comes for a refused send', async () => {
+    const company = await service.createCompany()
+    const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])
+    const from = uniquePhone()
+    await provider.messages(company.phoneNumberId, textFrom(from, 'Hello'))
+    await service.control('PUT', '/behaviour', { refuseWithCode: 131026 })
+    const text = { recipient: from, sender: company.phoneNumberId, type: 'text', text: 'Your order is ready' }
+    const refused = await company.api('POST', '/templates/whatsapp/send', text)
+    await service.control('PUT', '/behaviour', { refuseWithCode: null })
+    expect(refused.status).toBe(422)
+    const got = await bodies(1)
+    expect(byTime(got)).toEqual(['failed'])
+    expect(got[0].data).toMatchObject({ status: 'failed', error: { code: 131026 } })
+  })
+
+  test('comes for a message from the phone app', async () => {
     const company = await service.createCompany()
     const { bodies } = await subscribe(company.api, ['whatsapp.message.status'])
     const wamid = newWamid()
@@ -287,6 +302,13 @@ test('email.status comes when an email is sent, opened, clicked, and when its re
     data: { id, status: 'sent', opened: true, clickCount: 1 },
   })
   expect(received).toHaveLength(4)
+  // The next day, the recipient follows all links again.
+  await service.db`select make_delivery_days(1, 1)`
+  await service.db`update envelopes set day = day - 1 where company_id = ${company.companyId}`
+  await get(links.pixel)
+  await get(links.clicks[0]!)
+  expect((await get(unsubscribe, { method: 'POST' })).status).toBe(200)
+  expect(await eventIds(company.companyId)).toHaveLength(4)
 })
 
 test('an erasure leaves nothing of the person in the events about its records', async () => {

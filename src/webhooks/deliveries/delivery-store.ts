@@ -77,6 +77,21 @@ export async function enqueueDeliveries(
   `
 }
 
+/** Which of these events have been stored for receivers and are kept. */
+export async function listStoredEvents(
+  db: Db,
+  companyId: number,
+  event: string,
+  eventIds: readonly string[],
+): Promise<Set<string>> {
+  if (eventIds.length === 0) return new Set()
+  const rows = await db<{ eventId: string }[]>`
+    select event_id from envelopes
+    where company_id = ${companyId} and event = ${event} and event_id = any (${[...eventIds]}::text[])
+  `
+  return new Set(rows.map(({ eventId }) => eventId))
+}
+
 /** A delivery that a worker holds. */
 export type HeldDelivery = { companyId: number; deliveryId: number; claimId: string }
 

@@ -1,6 +1,7 @@
 import { EMAIL_STATS_EXAMPLE, EmailStats, toEmailStats } from '../../emails/email-shape.ts'
 import { listEmailsByIds } from '../../emails/email-store.ts'
 import { EMAIL_CHANGES } from '../../record-change.ts'
+import { listStoredEvents } from '../deliveries/delivery-store.ts'
 import { type RecordEventKind, recordEvent } from './event-kind.ts'
 
 const NAME = 'email.status'
@@ -21,11 +22,15 @@ export const emailStatus: RecordEventKind<typeof NAME> = {
   async build(tx, _deps, companyId, changes) {
     const ids = [...new Set(changes.map(({ id }) => id))]
     const emails = new Map((await listEmailsByIds(tx, companyId, ids)).map(({ id, ...email }) => [id, email]))
-    return changes.flatMap(({ id, change }) => {
+    const events = changes.flatMap(({ id, change }) => {
       const email = emails.get(id)
       if (email === undefined) return []
       const eventId = `${email.uid}.${change}`
       return [{ eventId, messageId: null, conversationId: null, channelIds: null, change, data: toEmailStats(email) }]
     })
+    // The record does not tell whether its recipient has followed this link before.
+    const repeatable = events.filter(({ change }) => change === 'unsubscribed').map(({ eventId }) => eventId)
+    const stored = await listStoredEvents(tx, companyId, NAME, repeatable)
+    return events.filter(({ eventId }) => !stored.has(eventId))
   },
 }
