@@ -180,6 +180,28 @@ describe('whatsapp.message.status', () => {
   })
 })
 
+test('an ordered registration gets edits, revocations and reactions in the order of their conversation', async () => {
+  const company = await service.createCompany()
+  const { bodies } = await subscribe(company.api, ['whatsapp.message.received'], { ordered: true })
+  const from = uniquePhone()
+  const [id, timestamp] = [newWamid(), String(secondsNow())]
+  const about = { original_message_id: id }
+  const next = (type: string, content: object) => ({ from, id: newWamid(), timestamp, type, [type]: content })
+  await provider.messages(
+    company.phoneNumberId,
+    { ...textFrom(from, 'Hello'), id },
+    next('edit', { ...about, message: { type: 'text', text: { body: 'Hello!' } } }),
+    next('reaction', { message_id: id, emoji: '👍' }),
+    next('revoke', about),
+  )
+  const got = await bodies(4)
+  expect(got.map(({ message }) => message.type)).toEqual(['text', 'edit', 'reaction', 'revoke'])
+  const rows = await service.db<{ conversationId: number | null }[]>`
+    select distinct conversation_id from deliveries where company_id = ${company.companyId}
+  `
+  expect(rows).toEqual([{ conversationId: expect.any(Number) }])
+})
+
 test('a number that is not connected is no filter', async () => {
   const company = await service.createCompany()
   const other = await service.createCompany()

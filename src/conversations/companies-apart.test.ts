@@ -120,7 +120,9 @@ test('a status waits, although another company has a message with its ids', asyn
 
 test('a change names the message of its company', async () => {
   const { companyId } = await createMessages()
-  expect(await findTargets(db, [{ companyId, targetWamid: WAMID }])).toEqual([{ companyId, id: 1, conversationId: 1 }])
+  expect(await findTargets(db, [{ companyId, targetWamid: WAMID }])).toMatchObject([
+    { companyId, id: 1, conversationId: 1 },
+  ])
 })
 
 test('messages that expire are those of each company, with the files of the company', async () => {

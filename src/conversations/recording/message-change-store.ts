@@ -67,7 +67,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
 }
 
 /** A message that another one names by its id at the provider. */
-export type TargetMessage = { companyId: number; id: number; conversationId: number }
+export type TargetMessage = { companyId: number; wamid: string; id: number; conversationId: number }
 
 /** The messages that reactions, edits, and revokes name, as far as they are stored. */
 export async function findTargets(
@@ -79,7 +79,7 @@ export async function findTargets(
   )
   if (rows.length === 0) return []
   return tx<TargetMessage[]>`
-    select message.company_id, message.id, message.conversation_id
+    select message.company_id, target.wamid, message.id, message.conversation_id
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as target (company_id bigint, wamid text)
     cross join lateral (
       select existing.company_id, existing.id, existing.conversation_id

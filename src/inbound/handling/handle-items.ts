@@ -62,7 +62,7 @@ export type Follow = {
 export type ForwardedMessage = {
   companyId: number
   senderId: number
-  /** Null for an edit or a deletion. */
+  /** Null for an edit or a revocation of a message that is not stored. */
   conversationId: number | null
   wamid: string
   messageId: number | null
@@ -163,7 +163,12 @@ async function handleCustomers(deps: Handling, tx: Db, items: readonly Routed<In
     const result = recorded[index]
     if (result?.isNew) isNew.set(one, result)
   }
-  for (const [index, one] of changes.entries()) if (changed[index]) isNew.set(one, NO_PLACE)
+  const conversations = new Map(targets.map(({ conversationId, ...target }) => [targetKey(target), conversationId]))
+  for (const [index, one] of changes.entries()) {
+    const conversationId = conversations.get(targetKey({ ...one.sender, wamid: one.item.originalWamid })) ?? null
+    // An edit or a revocation is no message.
+    if (changed[index]) isNew.set(one, { messageId: null, conversationId })
+  }
   const fresh = routed.flatMap((one) => {
     const place = isNew.get(one)
     return place === undefined ? [] : [{ ...one, messageId: place.messageId, conversationId: place.conversationId }]
@@ -182,7 +187,7 @@ async function publishContacts({ recordEvents }: Handling, tx: Db, fresh: readon
 }
 
 type Place = Pick<Recorded, 'messageId' | 'conversationId'>
-const NO_PLACE: Place = { messageId: null, conversationId: null }
+const targetKey = ({ companyId, wamid }: { companyId: number; wamid: string | null }) => `${companyId} ${wamid}`
 
 /** Preferences that name a customer by two identities. */
 async function readIntroductions(tx: Db, items: readonly Routed<InboundItem>[]): Promise<InboundEntry[]> {
