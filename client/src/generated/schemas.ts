@@ -280,7 +280,7 @@ export type Delivery = {
   eventId: string
   /** The id of the received message at the provider; null for other events. */
   wamid: string | null
-  /** `dead` means that the last attempt failed, `skipped` that the registration became inactive. */
+  /** `dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive. */
   status: "pending" | "delivered" | "dead" | "skipped"
   /** The number of attempts, since the last redelivery if there was one. */
   attempts: number

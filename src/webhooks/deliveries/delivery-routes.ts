@@ -54,7 +54,8 @@ export const DeliveryRecord = Type.Object(
     eventId: Type.String({ description: 'The id of the event, which receivers get in the `Delivery` header.' }),
     wamid: nullableText('The id of the received message at the provider; null for other events.'),
     status: Type.Enum([...DELIVERY_STATUSES], {
-      description: '`dead` means that the last attempt failed, `skipped` that the registration became inactive.',
+      description:
+        '`dead` means that the last attempt failed or the deadline passed, `skipped` that the registration became inactive.',
     }),
     attempts: Type.Integer({ description: 'The number of attempts, since the last redelivery if there was one.' }),
     lastStatusCode: nullableInteger('The status of the latest attempt; null without an answer.'),
