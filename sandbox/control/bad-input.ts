@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Static, TSchema } from 'typebox'
 
 /** Invalid input at the control address; `field` names the wrong member. */
@@ -15,10 +15,14 @@ export class BadInput extends Error {
 
 const ajv = new Ajv2020({ strict: false })
 
-/** A parser for bodies of that shape: the body typed, or BadInput naming the first field at fault. */
+/**
+ * A parser for bodies of that shape: the body typed, or BadInput naming the first field at fault. The shape is compiled at the
+ * first body: all shapes at each start take 0.15 s of processor time.
+ */
 export function parserOf<Shape extends TSchema>(shape: Shape): (body: unknown, prefix?: string) => Static<Shape> {
-  const validate = ajv.compile<Static<Shape>>(shape)
+  let validate: ValidateFunction<Static<Shape>> | undefined
   return (body, prefix = '') => {
+    validate ??= ajv.compile<Static<Shape>>(shape)
     if (validate(body)) return body
     const [error] = validate.errors ?? []
     throw new BadInput(`${prefix}${fieldOf(error)}`.replace(/^\.|\.$/g, '') || 'body', reasonOf(error))
