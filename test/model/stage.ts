@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { fixedClock } from '../../src/clock.ts'
 import { connect } from '../../src/db/connect.ts'
 import { endFile } from '../file-end.ts'
-import { startTemplate } from '../global-setup.ts'
 import { WEBHOOK } from '../provider-webhook.ts'
 import { eventually, startTestService } from '../service.ts'
+import { startTemplate } from '../template.ts'
 import { temporaryFolder } from '../temporary-folder.ts'
 
 /** Marketing templates need no open window: only consent can refuse them. A busy machine answers late. */
