@@ -1,8 +1,8 @@
 // Builds dist when its sources changed since the last build: what `npm start` runs, and what `npm pack` packs with bin and deploy.
 // It has a bundle of each program (bundle.mjs) and the files that these read. Runs on whatever Node the machine has.
 import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
 import { carriedNode, readIfThere, root, writeIfDifferent } from './files.mjs'
 import { runChild } from './run-child.mjs'
 import { runStep } from './step.mjs'
@@ -33,13 +33,7 @@ async function bundle() {
   for (const folder of ['migrations', join('console', 'dist')]) {
     cpSync(join(root, folder), join(dist, folder), { recursive: true })
   }
-  cpSync(join(root, 'src'), join(dist, 'src'), {
-    recursive: true,
-    filter: (path) => ['', '.sql'].includes(extname(path)),
-  })
-  const { name, version, type } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  writeFileSync(join(dist, 'package.json'), `${JSON.stringify({ name, version, type }, null, 2)}\n`)
-  return await runChild(carriedNode(), [join('scripts', 'bundle.mjs')], {
+  return await runChild(carriedNode(), [join('scripts', 'bundle.mjs'), dist], {
     cwd: root,
     shell: process.platform === 'win32',
   })

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { bundledMain } from './bundled-programs.ts'
 import { openRunFolder } from './run-folder.ts'
 import { MIRRORED, startTemplate, unpackCluster } from './template.ts'
 import { temporaryFolder } from './temporary-folder.ts'
@@ -11,6 +12,8 @@ declare module 'vitest' {
     databaseUrl: string
     /** A folder with a stopped cluster, `postgres`, whose database is migrated. Empty but in the project `process`. */
     clusterFolder: string
+    /** The path of the program that processes of tests run (bundled-programs.ts). Empty but in the project `process`. */
+    mainProgram: string
     /** The database that test files clone for mirrors: in the project `database` the copy with them, otherwise `parley`. */
     template: string
   }
@@ -28,6 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await unpackBrowser()
     await unpackCluster(cluster)
   }
+  project.provide('mainProgram', startsProcesses ? await bundledMain() : '')
   const server = await startTemplate(folder, mirrors)
   project.provide('databaseUrl', server.url)
   project.provide('clusterFolder', cluster)

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { appendFileSync, cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { inject, onTestFinished } from 'vitest'
 import { freePort } from '../bench/free-port.ts'
 import { isDatabaseDown } from '../src/db/pool/failure.ts'
 import { ELSEWHERE, endProcess, isPostmaster, RUN_VARIABLE } from './clean-run.ts'
 import { temporaryFolder } from './temporary-folder.ts'
 
-export const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+/** The program that `npm start` runs: a bundle of this commit's sources (bundled-programs.ts). */
+export const MAIN = inject('mainProgram')
 
 export type ParleyProcess = {
   child: ChildProcess
