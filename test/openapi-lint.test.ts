@@ -24,7 +24,7 @@ test('openapi.json passes the OpenAPI rules of Spectral without a warning', asyn
 }, 300_000)
 
 test('the linters find what is wrong with a document', async () => {
-  const broken = JSON.stringify({ ...JSON.parse(text), tags: undefined, info: { title: 'x', version: '1' } })
+  const broken = JSON.stringify({ openapi: '3.1.0', info: { title: 'x', version: '1' }, paths: {} })
   const config = await loadConfig({ configPath })
   const problems = await lintFromString({ source: broken, absoluteRef: file.pathname, config })
   expect(problems.length).toBeGreaterThan(0)
