@@ -1,8 +1,10 @@
 import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
-import type { SendPlan } from './plan-sends.ts'
+
+/** A customer whom a message counts in the daily limit of a sender or portfolio. */
+export type DailyLimitPlace = { companyId: number; scope: string; customerId: number; messageId: number }
 
 /** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */
-export async function takePlaces(tx: Db, places: SendPlan['places'], at: Date): Promise<void> {
+export async function takePlaces(tx: Db, places: readonly DailyLimitPlace[], at: Date): Promise<void> {
   const rows = places.map(({ companyId, scope, customerId, messageId }) => ({
     company_id: companyId,
     scope,

@@ -1,4 +1,5 @@
 import type { Ids } from '../../customers/customer-store.ts'
+import type { DailyLimitPlace } from './daily-limit-store.ts'
 import type { Send, SendDecision } from './decide-sends.ts'
 import type { SendRow } from './send-fact-store.ts'
 
@@ -31,7 +32,7 @@ export type SendPlan = {
   }[]
   messages: { send: Send; id: number; conversationId: number; seq: number }[]
   slots: { companyId: number; senderId: number; nextSlotMs: number }[]
-  places: { companyId: number; scope: string; customerId: number; messageId: number }[]
+  places: DailyLimitPlace[]
 }
 
 /** How many ids of each kind the sends need: a person who is named by several sends is created once. */
