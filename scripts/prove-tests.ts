@@ -3,7 +3,7 @@
 // files. Prints times and failures; ends with code 1 when a run failed.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +19,8 @@ const runs = [
 ]
 
 const folder = mkdtempSync(join(tmpdir(), 'parley-tests-'))
+// Some tests start the service as another user.
+chmodSync(folder, 0o755)
 const clone = join(folder, 'clone')
 execFileSync('git', ['clone', '--quiet', fileURLToPath(new URL('..', import.meta.url)), clone])
 let hasFailed = false

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
 import { createTwins } from '../../test/twins.ts'
+import { showEarlierConsents } from './consent/shown-consent.ts'
 import { insertCustomerContacts, releasePhones, setContactPhones } from './customer-contact-store.ts'
 import { readContactCount } from './search/contact-count-store.ts'
 
@@ -58,23 +59,18 @@ describe('setContactPhones', () => {
 })
 
 describe('insertCustomerContacts', () => {
-  const insert = (companyId: number, identity: string, place: { otherIdentity?: string; phone?: string } = {}) =>
+  const insert = (companyId: number, identity: string, place: { phone?: string } = {}) =>
     insertCustomerContacts(db, [
       { companyId, id: 500, identity, phone: null, source: 'WhatsApp', sourceType: 'service', ...place },
     ])
   const inserted = async (companyId: number) => {
     const [row] = await db`
-      select phone, phone_identity, first_name, search_text, email_consent, whatsapp_consent
+      select phone, phone_identity, first_name, search_text
       from contacts
       where (company_id, id) = (${companyId}, 500)
     `
     return row
   }
-  const say = (companyId: number, identity: string, value: boolean, saidAt: string) => db`
-    insert into consents (company_id, channel, identity, value, said_at, source)
-    values (${companyId}, 'whatsapp', ${identity}, ${value}, ${saidAt}, 'test')
-  `
-
   test('counts the contact, and makes its number and the id of its group searchable', async () => {
     const { companyId, twinId } = await createTwins(db)
     await insert(companyId, OLD, { phone: OLD })
@@ -83,19 +79,22 @@ describe('insertCustomerContacts', () => {
     expect(await inserted(twinId)).toMatchObject({ phone: null, firstName: 'Group-7', searchText: 'group-7' })
     expect(await readContactCount(db, companyId)).toBe(1)
   })
+})
 
-  test('begins with what was said last under the identities, of its company alone', async () => {
-    const { companyId, twinId } = await createTwins(db)
-    await say(companyId, OLD, true, '2026-01-01')
-    await say(companyId, USER, false, '2026-01-02')
-    await say(twinId, OLD, true, '2026-01-03')
-    await insert(companyId, OLD, { phone: OLD, otherIdentity: USER })
-    expect(await inserted(companyId)).toMatchObject({ emailConsent: null, whatsappConsent: false })
-  })
-
-  test('begins with what the other identities of its customer said, of a retired number until it was retired', async () => {
-    const { companyId, twinId } = await createTwins(db, {
-      contacts: [[1, null, '']],
+describe('showEarlierConsents', () => {
+  const say = (companyId: number, identity: string, value: boolean, saidAt: string) => db`
+    insert into consents (company_id, channel, identity, value, said_at, source)
+    values (${companyId}, 'whatsapp', ${identity}, ${value}, ${saidAt}, 'test')
+  `
+  const shown = async (companyId: number) => {
+    await showEarlierConsents(db, [{ companyId, id: 1 }])
+    const [row] = await db`select whatsapp_consent from contacts where (company_id, id) = (${companyId}, 1)`
+    return row?.whatsappConsent
+  }
+  /** A contact whose customer has a number and a user id, and had another number until today. */
+  const createCustomers = () =>
+    createTwins(db, {
+      contacts: [[1, OLD, OLD]],
       customers: [[10, 1, OLD]],
       identities: [
         [OLD, 10],
@@ -103,23 +102,35 @@ describe('insertCustomerContacts', () => {
         [NEW, 10, true],
       ],
     })
-    await say(companyId, USER, false, '2026-01-01')
-    await say(companyId, NEW, true, '2026-01-05')
-    await insert(companyId, OLD, { phone: OLD })
-    expect(await inserted(companyId)).toMatchObject({ whatsappConsent: false })
-    await say(twinId, USER, false, '2026-01-01')
-    await say(twinId, NEW, true, '2026-01-01T12:00:00Z')
-    await insert(twinId, OLD, { phone: OLD })
-    expect(await inserted(twinId)).toMatchObject({ whatsappConsent: true })
+
+  test('shows nothing when nothing was said', async () => {
+    const { companyId } = await createCustomers()
+    expect(await shown(companyId)).toBeNull()
   })
 
-  test('begins with the opt-out of a person who was erased', async () => {
-    const { companyId } = await createTwins(db)
+  test('shows what was said last under the identities, of its company alone', async () => {
+    const { companyId, twinId } = await createCustomers()
+    await say(companyId, OLD, true, '2026-01-01')
+    await say(companyId, USER, false, '2026-01-02')
+    await say(twinId, OLD, true, '2026-01-03')
+    expect([await shown(companyId), await shown(twinId)]).toEqual([false, true])
+  })
+
+  test('shows what was said under a retired number until it was retired', async () => {
+    const { companyId, twinId } = await createCustomers()
+    await say(companyId, USER, false, '2026-01-01')
+    await say(companyId, NEW, true, '2026-01-05')
+    await say(twinId, USER, false, '2026-01-01')
+    await say(twinId, NEW, true, '2026-01-01T12:00:00Z')
+    expect([await shown(companyId), await shown(twinId)]).toEqual([false, true])
+  })
+
+  test('shows the opt-out of a person who was erased', async () => {
+    const { companyId } = await createCustomers()
     await db`
       insert into consents (company_id, channel, identity, value, said_at, source)
       values (${companyId}, 'whatsapp', keyed_hash(${companyId}, ${OLD}), false, '2026-01-01', 'test')
     `
-    await insert(companyId, OLD, { phone: OLD })
-    expect(await inserted(companyId)).toMatchObject({ whatsappConsent: false })
+    expect(await shown(companyId)).toBe(false)
   })
 })
