@@ -1,6 +1,6 @@
 -- Companies, API keys, limits of requests, connected WhatsApp numbers and their templates.
 
--- Both are created by migrate itself (src/db/migration/migrate.ts).
+-- Both are created by migrate itself (src/db/migrate.ts).
 comment on table migrations is 'Lifetime: kept';
 comment on table sql_objects is 'Lifetime: as long as the object';
 

@@ -4,7 +4,7 @@ alter table messages
   add template text, -- the name; null: no template
   add category text, -- of the template at the time of the send, in lower case; null: no template
   add pricing jsonb, -- {category, type, billable} of the first status that had them
-  add counted smallint; -- the counters of message_usage that it is in, as bits: src/conversations/usage/usage.ts
+  add counted smallint; -- the counters of message_usage that it is in, as bits: src/conversations/usage.ts
 
 alter table waiting_statuses add pricing jsonb;
 
