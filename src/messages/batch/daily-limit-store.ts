@@ -110,9 +110,8 @@ const HOUR_MS = 3_600_000
 /** A customer counts for 24 hours. */
 const PLACE_MS = 24 * HOUR_MS
 
-/** Expires the places of the limits that `own` selects, which the transaction locks; returns the number of limits. */
-const expirePlaces = async (tx: Db, own: Fragment, until: Date): Promise<number> => {
-  const expired = await tx`
+/** Expires the places of the limits that `own` selects, which it locks. */
+const expirePlaces = (tx: Db, own: Fragment, until: Date) => tx`
     with own as materialized (${own}),
     expired as (
       delete from daily_limit_entries entry
@@ -132,48 +131,37 @@ const expirePlaces = async (tx: Db, own: Fragment, until: Date): Promise<number>
     from (select company_id, scope, count(*)::integer as places from expired group by company_id, scope) as freed
     where (limits.company_id, limits.scope) = (freed.company_id, freed.scope)
   `
-  return expired.count
-}
 
-/** Creates and locks the daily limits of sends, and expires their places. */
-export async function lockDailyLimits(
-  tx: Db,
-  sends: readonly { companyId: number; limitScope: string }[],
-  at: Date,
-): Promise<void> {
+/** The statements that create and lock the daily limits of sends, and expire their places: to be sent in this order. */
+export function lockDailyLimits(tx: Db, sends: readonly { companyId: number; limitScope: string }[], at: Date) {
   const rows = jsonRows(
     tx,
     sends.map(({ companyId, limitScope }) => ({ company_id: companyId, scope: limitScope })),
   )
-  await Promise.all([
-    tx`
-      insert into daily_limits (company_id, scope)
-      select distinct input.company_id, input.scope
+  const create = tx`
+    insert into daily_limits (company_id, scope)
+    select distinct input.company_id, input.scope
+    from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
+    order by input.company_id, input.scope
+    on conflict do nothing
+  `
+  const own = tx`
+    select limits.company_id, limits.scope
+    from daily_limits limits
+    where (limits.company_id, limits.scope) in (
+      select input.company_id, input.scope
       from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
-      order by input.company_id, input.scope
-      on conflict do nothing
-    `,
-    expirePlaces(
-      tx,
-      tx`
-        select limits.company_id, limits.scope
-        from daily_limits limits
-        where (limits.company_id, limits.scope) in (
-          select input.company_id, input.scope
-          from jsonb_to_recordset(${rows}) as input (company_id bigint, scope text)
-        )
-        order by limits.company_id, limits.scope
-        for update
-      `,
-      new Date(at.getTime() - PLACE_MS),
-    ),
-  ])
+    )
+    order by limits.company_id, limits.scope
+    for update
+  `
+  return [create, expirePlaces(tx, own, new Date(at.getTime() - PLACE_MS))]
 }
 
 /** Expires places of limits whose numbers send nothing any more, an hour later than sends do; returns the number of limits. */
-export const expireDailyLimitEntries = (db: Db, limits: number, now: Date): Promise<number> => {
+export async function expireDailyLimitEntries(db: Db, limits: number, now: Date): Promise<number> {
   const until = new Date(now.getTime() - PLACE_MS - HOUR_MS)
-  return expirePlaces(
+  const expired = await expirePlaces(
     db,
     db`
       select daily.company_id, daily.scope
@@ -190,4 +178,5 @@ export const expireDailyLimitEntries = (db: Db, limits: number, now: Date): Prom
     `,
     until,
   )
+  return expired.count
 }

@@ -47,7 +47,7 @@ export async function lockLimits(tx: Db, sends: readonly Send[], at: Date): Prom
   const limited = sends.filter(({ dailyLimit }) => dailyLimit !== null)
   await Promise.all([
     throttled.length > 0 && lockThrottles(tx, throttled),
-    limited.length > 0 && lockDailyLimits(tx, limited, at),
+    ...(limited.length > 0 ? lockDailyLimits(tx, limited, at) : []),
   ])
 }
 
