@@ -20,9 +20,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const hasFlock = spawnSync('flock', ['--version']).status === 0
 
 /**
- * Writes its command and what it leaves out or adds to `calls`, waits while the file `hold` exists, and installs two packages
- * and a Node that builds nothing, and the package of the tests unless it is left out. With the file `fails` it ends first, as npm
- * does when it is killed while it removes the old packages.
+ * Writes its command and what it leaves out or adds to `calls`, waits while the file `hold` exists, and installs two packages,
+ * a Node that bundles by copying the sources, and the package of the tests unless it is left out. With the file `fails` it ends
+ * first, as npm does when it is killed while it removes the old packages.
  */
 const NPM = `#!/bin/sh
 echo "$1$(echo "$*" | grep -o ' --[a-z]*=dev')" >> calls
@@ -32,7 +32,7 @@ while [ -e hold ]; do sleep 0.02; done
 [ "$1" = install ] || rm -rf node_modules
 mkdir -p node_modules/.bin node_modules/one/lib node_modules/two
 touch node_modules/one/package.json node_modules/two/package.json
-printf '#!/bin/sh\\n' > node_modules/.bin/node
+printf '#!/bin/sh\\n[ "$1" != scripts/bundle.mjs ] || cp -R src "$2"\\n' > node_modules/.bin/node
 chmod +x node_modules/.bin/node
 tests=
 case "$*" in *--omit=dev*) ;; *) mkdir -p node_modules/tests; tests=',"node_modules/tests":{"dev":true}' ;; esac

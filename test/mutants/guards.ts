@@ -129,8 +129,8 @@ export const GUARDS: Mutant[] = [
   {
     title: 'a key for contact upserts reads senders',
     file: 'src/senders/sender-routes.ts',
-    find: "permissions: ['WhatsApp', 'Transactional'], roles",
-    replace: "permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'], roles",
+    find: "permissions: ['WhatsApp', 'Transactional'],",
+    replace: "permissions: ['WhatsApp', 'Transactional', 'ContactsUpsert'],",
     tests: ['test/permissions.test.ts'],
   },
   {
