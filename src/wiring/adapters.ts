@@ -4,6 +4,7 @@ import type { Mailer } from '../mailers/mailer.ts'
 import { createPostmarkMailer } from '../mailers/postmark/postmark-mailer.ts'
 import { readPostmarkReport } from '../mailers/postmark/postmark-report.ts'
 import { createSmtpMailer } from '../mailers/smtp/smtp-mailer.ts'
+import { verifyServer } from '../mailers/smtp/verify-server.ts'
 import { createDialog360Provider } from '../providers/dialog360/dialog360.ts'
 import { createEventReader } from '../providers/events/event-reader.ts'
 import { createProviderAgent } from '../providers/exchange.ts'
@@ -43,3 +44,6 @@ export function createMailer(): Mailer {
     },
   }
 }
+
+/** Connects to a mail server and sends nothing, see `verifyServer`. */
+export const verifyMailServer = verifyServer

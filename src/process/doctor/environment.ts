@@ -4,9 +4,9 @@ import { access, constants, mkdir, statfs } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Config } from '../../config.ts'
-import { verifyServer } from '../../mailers/smtp/verify-server.ts'
 import { newStorageKey } from '../../media/blobs/blob-store.ts'
 import { codeOf, messageOf } from '../../start-error.ts'
+import { verifyMailServer } from '../../wiring/adapters.ts'
 import { openBlobStore } from '../../wiring/open-blob-store.ts'
 import { type Finding, finding } from './finding.ts'
 
@@ -77,7 +77,7 @@ export async function checkBucket(config: Config): Promise<Finding[]> {
 export async function checkMailServer(url: string): Promise<Finding[]> {
   if (!/^smtps?:/.test(url)) return [finding('mail server', 'not tried: it is no SMTP server')]
   try {
-    await verifyServer(url, TIMEOUT_MS)
+    await verifyMailServer(url, TIMEOUT_MS)
     return [finding('mail server', 'answers and accepts the login')]
   } catch (error) {
     throw new Error(
