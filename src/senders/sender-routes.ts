@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from 'typebox'
 import type { Db } from '../db/connect.ts'
 import { ROLES } from '../http/admission/role.ts'
-import { pageQuery, parseCursorId, parsePage, toPagination, withoutPages } from '../http/paging/paging.ts'
+import { pageQuery, parsePage, readCursor, toPagination, withoutPages } from '../http/paging/paging.ts'
 import { nullableText, Pagination } from '../http/shapes.ts'
 import { type SenderRow, selectSenderPage } from './sender-store.ts'
 
@@ -83,19 +83,17 @@ export function senderRoutes(deps: SenderRoutesDeps): FastifyPluginAsyncTypebox 
         schema: ListSenders,
       },
       async (request) => {
-        const { after: text } = request.query
-        const after = text === undefined ? undefined : parseCursorId(text, 'after')
+        const after = readCursor(request.query)?.id
         const { page, pageSize, offset } = parsePage(
           after === undefined ? request.query : { ...request.query, page: 1 },
           PAGES,
         )
-        const found = await selectSenderPage(deps.db, request.caller.companyId, { limit: pageSize, offset, after })
-        const pages = toPagination(found.total, page, pageSize)
-        const last = found.rows.at(-1)
-        const nextCursor = found.hasNext && last ? String(last.id) : null
+        const range = { limit: pageSize, offset, after }
+        const { rows, total, next } = await selectSenderPage(deps.db, request.caller.companyId, range)
+        const pages = toPagination(total, page, pageSize)
         return {
-          items: found.rows.map(toSenderReply),
-          pagination: { ...(after === undefined ? pages : withoutPages(pages)), nextCursor },
+          items: rows.map(toSenderReply),
+          pagination: { ...(after === undefined ? pages : withoutPages(pages)), nextCursor: next?.toString() ?? null },
         }
       },
     )

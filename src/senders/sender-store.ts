@@ -59,12 +59,15 @@ export async function lockSender(tx: Db, companyId: number, senderId: number): P
   return row
 }
 
-/** One page of what the company may see of its senders, all or those with ids above `after`, and how many there are in all. */
+/**
+ * One page of what the company may see of its senders, of all or of those with ids above `after`; how many there are in all; and
+ * the id after which the next page begins, null on the last page.
+ */
 export async function selectSenderPage(
   db: Db,
   companyId: number,
   { limit, offset, after = 0 }: { limit: number; offset: number; after?: number | undefined },
-): Promise<{ rows: SenderRow[]; total: number; hasNext: boolean }> {
+): Promise<{ rows: SenderRow[]; total: number; next: number | null }> {
   const [found, counted] = await Promise.all([
     db<SenderRow[]>`
       select ${columns(db)}
@@ -81,7 +84,8 @@ export async function selectSenderPage(
       where company_id = ${companyId}
         and deleted_at is null`,
   ])
-  return { rows: found.slice(0, limit), total: counted[0].total, hasNext: found.length > limit }
+  const rows = found.slice(0, limit)
+  return { rows, total: counted[0].total, next: found.length > limit ? (rows.at(-1)?.id ?? null) : null }
 }
 
 /** Inserts a sender that is not preferred, with its empty daily-limit ledger. */
