@@ -1,6 +1,6 @@
 import { type Db, type Fragment, jsonRows } from '../../db/connect.ts'
 
-/** A customer whom a message counts in the daily limit of a sender or portfolio. */
+/** The place that a customer takes in the daily limit of a sender or portfolio, by a message. */
 export type DailyLimitPlace = { companyId: number; scope: string; customerId: number; messageId: number }
 
 /** Counts customers in the daily limit of their sender or portfolio. The caller holds the limits. */

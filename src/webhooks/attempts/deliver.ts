@@ -34,7 +34,7 @@ export type DeliverDeps = Omit<AttemptDeps, 'signers' | 'openHeaders'> & {
   db: Pool
   cipher: Pick<SecretCipher, 'decrypt'>
   log: { info(fields: object, message: string): void; error(fields: object, message: string): void }
-  /** Told of each attempt that was recorded. */
+  /** Called for each attempt that was recorded. */
   onAttempt?: (record: AttemptRecord) => void
   /** Told of deliveries that ended without an attempt. */
   onSkipped?: (jobs: readonly Job[]) => void

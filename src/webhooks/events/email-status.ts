@@ -28,7 +28,7 @@ export const emailStatus: RecordEventKind<typeof NAME> = {
       const eventId = `${email.uid}.${change}`
       return [{ eventId, messageId: null, conversationId: null, channelIds: null, change, data: toEmailStats(email) }]
     })
-    // The record does not tell whether its recipient has followed this link before.
+    // The record does not show whether its recipient unsubscribed before.
     const repeatable = events.filter(({ change }) => change === 'unsubscribed').map(({ eventId }) => eventId)
     const stored = await listStoredEvents(tx, companyId, NAME, repeatable)
     return events.filter(({ eventId }) => !stored.has(eventId))
