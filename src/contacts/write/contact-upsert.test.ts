@@ -5,6 +5,7 @@ import { holdOpen } from '../../../test/held-locks.ts'
 import { propertyRuns } from '../../../test/property-runs.ts'
 import { lockCustomers } from '../../customers/customer-lock-store.ts'
 import { connect, type Pool } from '../../db/connect.ts'
+import { AppError } from '../../errors.ts'
 import { phoneIdentity } from '../../text/phone.ts'
 import { recordPreferences } from '../consent/contact-event-store.ts'
 import { latestConsents } from '../consent/shown-consent.ts'
@@ -129,8 +130,16 @@ const toWrite = (person: Person): ContactWrite => ({
   ...(person.phone !== undefined && { phone: person.phone }),
 })
 
-const upsert = (companyId: number, index: number, writes: Person[]) =>
-  upsertContacts(pools[index % pools.length]!, companyId, writes.map(toWrite), BY)
+/** Tries again when the locks were taken for too long, as clients do: how soon that is depends on the machine. */
+async function upsert(companyId: number, index: number, writes: Person[]): Promise<Contact[]> {
+  for (;;) {
+    try {
+      return await upsertContacts(pools[index % pools.length]!, companyId, writes.map(toWrite), BY)
+    } catch (error) {
+      if (!(error instanceof AppError && error.status === 503)) throw error
+    }
+  }
+}
 
 test.each([
   ['one email', [{ email: 'a@x.org', phone: undefined }]],
@@ -380,9 +389,10 @@ test('many large arrays at once hold no more locks than one of them needs', asyn
       most = Math.max(most, row!.held)
     }
   })()
-  const answers = await Promise.all(arrays.map((writes, index) => upsert(companyId, index, writes)))
-  isDone = true
-  await watch
+  const answers = await Promise.all(arrays.map((writes, index) => upsert(companyId, index, writes))).finally(() => {
+    isDone = true
+    return watch
+  })
   expect(answers.map((answer) => answer.length)).toEqual(arrays.map(() => 1000))
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThan(5000)
