@@ -71,7 +71,7 @@ describe('a template event', () => {
     ])
   })
 
-  it("tells category and quality in Gupshup's own form", () => {
+  it("reads category and quality in Gupshup's own form", () => {
     const read = (payload: object) =>
       itemsOf({
         app: 'Shop',
@@ -91,6 +91,12 @@ describe('a template event', () => {
     ])
     expect(read({ type: 'quality-update', quality: { old: 'GREEN', new: 'RED' } })).toMatchObject([
       { kind: 'template-quality', score: 'RED', previousScore: 'GREEN' },
+    ])
+    expect(read({ type: 'quality-update', quality: { old: 'HIGH', new: 'LOW' } })).toMatchObject([
+      { kind: 'template-quality', score: 'RED', previousScore: 'GREEN' },
+    ])
+    expect(read({ type: 'quality-update', quality: 'poor' })).toMatchObject([
+      { kind: 'template-quality', score: 'UNKNOWN', previousScore: null },
     ])
     expect(read({ type: 'quality-update' })).toMatchObject([{ kind: 'ignored' }])
     expect(read({ type: 'status-update', status: 'paused', description: 'for 3 hours' })).toMatchObject([
