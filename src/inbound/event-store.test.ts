@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { claimEvents, storeEvents } from './event-store.ts'
+import { claimEvents, finishEvents, requeueOldest, storeEvents } from './event-store.ts'
 import { UNPROVEN } from './ingest/signature.ts'
 
 const { db } = await createTestDatabase({ mirrors: true })
@@ -24,7 +24,11 @@ const store = (...events: [lane: number, body: string][]) =>
     })),
   )
 const take = (lanes: number[], most = MANY) =>
-  db.begin(async (tx) => (await claimEvents(tx, lanes, most)).map(({ body }) => String(body)))
+  db.begin(async (tx) => {
+    const events = await claimEvents(tx, lanes, most)
+    await finishEvents(tx, events, [])
+    return events.map(({ body }) => String(body))
+  })
 const left = async () => (await db`select from inbound_events`).length
 
 test('events are taken once, the oldest of those lanes first', async () => {
@@ -50,4 +54,28 @@ test('claimed events come back when the transaction fails, and no other worker c
   })
   await expect(failing).rejects.toThrow('stopped')
   expect(await take([1, 2])).toEqual(['a'])
+})
+
+test('of an event whose items are handled in part, the rest is left, perhaps in another lane', async () => {
+  await store([1, 'a'], [1, 'b'], [1, 'c'])
+  await db.begin(async (tx) => {
+    const [a, b, c] = await claimEvents(tx, [1], MANY)
+    await finishEvents(tx, [a!, b!, c!], [{ ...a!, done: 7 }, b!, { ...a!, done: 5, lane: 2 }])
+  })
+  const rows = await db`select lane, done, convert_from(body, 'UTF8') as text from inbound_events order by id`
+  expect(rows).toEqual([
+    { lane: 2, done: 5, text: 'a' },
+    { lane: 1, done: 0, text: 'b' },
+  ])
+})
+
+test('the oldest event goes behind the others, unless another worker has its lane', async () => {
+  await store([1, 'a'], [1, 'b'])
+  await db.begin(async (tx) => {
+    await claimEvents(tx, [1], MANY)
+    await requeueOldest(db, 1)
+  })
+  await requeueOldest(db, 1)
+  expect(await take([1], { ...MANY, limit: 1 })).toEqual(['b'])
+  expect(await take([1])).toEqual(['a'])
 })

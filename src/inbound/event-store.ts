@@ -1,4 +1,4 @@
-import { type Db, jsonRows } from '../db/connect.ts'
+import { type Db, jsonRows, type Pool } from '../db/connect.ts'
 import { type Proof, UNPROVEN } from './ingest/signature.ts'
 
 /** A raw event to keep: lane, part and others are explained in migrations/0004_events_and_deliveries.sql. */
@@ -115,8 +115,8 @@ export function listBusyLanes(db: Db, lanes: readonly number[], limit: number): 
 }
 
 /**
- * Takes the oldest events off those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
- * this transaction's until it ends, and the events come back if it does not commit.
+ * Reads the oldest events of those lanes that no other worker has, in order: as many as fit, at least one. The lanes stay
+ * this transaction's until it ends; `finishEvents` says what becomes of the events.
  */
 export function claimEvents(
   tx: Db,
@@ -130,47 +130,49 @@ export function claimEvents(
   `
 }
 
-/** Puts events back that this transaction took, with what is changed of them; their ids, and so their order, stay. */
-export async function releaseEvents(tx: Db, events: readonly StoredEvent[]): Promise<void> {
-  if (events.length === 0) return
-  const bodies = joinBodies(events)
-  const rows = events.map((event, index) => ({
-    ...rowOf(event),
-    id: event.id,
-    first: bodies.firsts[index],
-    received_at: event.receivedAt,
-    done: event.done,
-    ...proofOf(event),
-    is_checked: event.isChecked,
-  }))
-  await tx`
-    insert into inbound_events (lane, id, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
-    overriding system value
-    select
-      event.lane, event.id, event.part, event.others, substring(input.bytes from event.first for event.length),
-      event.received_at, event.done, decode(event.signature, 'hex'), decode(event.secret_mac, 'hex'), event.is_checked,
-      event.address
-    from (select ${bodies.bytes}::bytea as bytes) as input
-    cross join jsonb_to_recordset(${jsonRows(tx, rows)}) as event (
-      lane smallint, id bigint, part text, others text[], first integer, length integer, received_at timestamptz,
-      done integer, signature text, secret_mac text, is_checked boolean, address text
-    )
-  `
+/** An event of which items are left: from the item `done` on, in this lane, perhaps another than before. */
+export type LeftEvent = Pick<StoredEvent, 'id' | 'lane' | 'done'>
+
+/** Deletes the events that this transaction claimed and handled to their end, and keeps what is left of the others. */
+export async function finishEvents(
+  tx: Db,
+  claimed: readonly StoredEvent[],
+  left: readonly LeftEvent[],
+): Promise<unknown> {
+  const leftById = new Map(left.map((event) => [event.id, event]))
+  const handled = claimed.filter(({ id }) => !leftById.has(id))
+  const changed = claimed.flatMap((event) => {
+    const { lane = event.lane, done = event.done } = leftById.get(event.id) ?? {}
+    return lane === event.lane && done === event.done ? [] : [{ lane: event.lane, id: event.id, to_lane: lane, done }]
+  })
+  return Promise.all([
+    handled.length > 0 &&
+      tx`
+        delete from inbound_events event
+        using unnest(
+          ${handled.map(({ lane }) => lane)}::smallint[], ${handled.map(({ id }) => id)}::bigint[]
+        ) as handled (lane, id)
+        where (event.lane, event.id) = (handled.lane, handled.id)
+      `,
+    changed.length > 0 &&
+      tx`
+        update inbound_events event
+        set lane = changed.to_lane, done = changed.done
+        from jsonb_to_recordset(${jsonRows(tx, changed)}) as changed (
+          lane smallint, id bigint, to_lane smallint, done integer
+        )
+        where (event.lane, event.id) = (changed.lane, changed.id)
+      `,
+  ])
 }
 
-/** Moves the oldest event of a lane behind the others. */
-export async function requeueOldest(db: Db, lane: number): Promise<void> {
-  await db`
-    with oldest as (
-      delete from inbound_events event
-      where (event.lane, event.id) in (
-        select lane, id from inbound_events where lane = ${lane} order by id limit 1 for update skip locked
-      )
-      returning *
-    )
-    insert into inbound_events (lane, part, others, body, received_at, done, signature, secret_mac, is_checked, address)
-    select lane, part, others, body, received_at, done, signature, secret_mac, is_checked, address from oldest
-  `
+/** Moves the oldest event of a lane behind the others, unless another worker has the lane. */
+export async function requeueOldest(db: Pool, lane: number): Promise<void> {
+  await db.begin(async (tx) => {
+    for (const { id } of await claimEvents(tx, [lane], { limit: 1, bytes: 1 })) {
+      await tx`update inbound_events set id = default where (lane, id) = (${lane}, ${id})`
+    }
+  })
 }
 
 export type EventStats = { waiting: number; oldestSeconds: number }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../clock.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { isOwnWait, isTemporary } from '../../db/pool/failure.ts'
-import { claimEvents, releaseEvents, requeueOldest, type StoredEvent } from '../event-store.ts'
+import { claimEvents, finishEvents, type LeftEvent, requeueOldest } from '../event-store.ts'
 import { isIsolated, isolatedLane } from '../lane.ts'
 import { type HandlingOutcome, handleInHalves, handleTogether } from './handle-in-halves.ts'
 import type { HandleDeps } from './handle-items.ts'
@@ -11,12 +11,12 @@ import { storeUnhandled, type Unhandled } from './unhandled/keep-unhandled.ts'
 /** Bounds of one transaction. With the body that exceeds `bytes`, it takes at most 8 MiB. */
 export type Bounds = ItemBounds & { limit: number; bytes: number }
 /**
- * A message waits for one transaction at most that has begun before it. 100 items of a body with 4,900 messages take less
+ * A message waits for one transaction at most that has begun before it. 200 items of a body with 4,900 messages take less
  * than a second.
  */
-export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 200, itemsOfNumber: 100 }
+export const EVENTS_AT_ONCE: Bounds = { limit: 200, bytes: 4 * 1024 * 1024, items: 200 }
 /** Few items, since each of them may fail. */
-const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32, itemsOfNumber: 32 }
+const ISOLATED_AT_ONCE: Bounds = { limit: 1, bytes: 1, items: 32 }
 
 export type HandleEventsDeps = HandleDeps & {
   events: BodyReader
@@ -78,8 +78,9 @@ export async function handleApart(deps: HandleEventsDeps, lane: number): Promise
 const isolate = (db: Pool, lane: number): Promise<number> =>
   db.begin(async (tx) => {
     const events = await claimEvents(tx, [lane], EVENTS_AT_ONCE)
-    await releaseEvents(
+    await finishEvents(
       tx,
+      events,
       events.map((event) => ({ ...event, lane: isolatedLane(lane) })),
     )
     return events.length
@@ -94,30 +95,28 @@ async function handleOnce(
   bounds: Bounds,
   handle: Handle,
 ): Promise<number> {
-  const { count, outcome } = await deps.db.begin(async (tx) => {
+  const work = async (tx: Db) => {
+    // Sent together with `begin`: without a transaction it changes nothing.
     const events = await claimEvents(tx, lanes, bounds)
     const { owned, unhandled, rest } = openEvents(deps.events, events, bounds)
     const outcome = await handle(deps, tx, owned, deps.clock.now())
-    await releaseEvents(tx, uniqueOf([...rest, ...outcome.left]))
     const all = [...unhandled.filter(isBefore(outcome.left)), ...outcome.unhandled]
     await storeUnhandled(tx, all)
+    // What could not be handled is left of an event from an earlier item on than what the bounds leave.
+    await finishEvents(tx, events, [...rest, ...outcome.left])
     return { count: events.length, outcome: { ...outcome, unhandled: all } }
-  })
+  }
+  const { count, outcome } = await deps.db.begin('isolation level read committed', work, { pipelined: true })
   for (const act of outcome.afterwards) act()
   if (outcome.unhandled.length > 0) deps.onUnhandled(outcome.unhandled)
   return count
 }
 
 /** Whether an item stands before those that are left of its event: a later transaction finds the others again. */
-function isBefore(left: readonly StoredEvent[]): (item: Unhandled) => boolean {
+function isBefore(left: readonly LeftEvent[]): (item: Unhandled) => boolean {
   const firstLeft = new Map(left.map(({ id, done }) => [id, done]))
   return ({ event, index }) => index < (firstLeft.get(event.id) ?? Number.POSITIVE_INFINITY)
 }
-
-/** Of an event that is there twice the last counts, from which more items are left. */
-const uniqueOf = (events: readonly StoredEvent[]): StoredEvent[] => [
-  ...new Map(events.map((event) => [event.id, event])).values(),
-]
 
 /**
  * Each number's items by themselves, the numbers with fewest items first. Once a number has used up the attempts of this

@@ -36,25 +36,21 @@ export function rememberLarge(reader: BodyReader): BodyReader {
   }
 }
 
-/** Items of one transaction: of all numbers, and of one. */
-export type ItemBounds = { items: number; itemsOfNumber: number }
+/** Items of one transaction. */
+export type ItemBounds = { items: number }
 
 /**
  * The first items of some events, each number's in order: as many of each number as all have room for, then what is left
  * of the room. A number with many items therefore takes the place of no other's.
  */
-export function openEvents(
-  reader: BodyReader,
-  events: readonly StoredEvent[],
-  { items, itemsOfNumber }: ItemBounds,
-): OpenedEvents {
+export function openEvents(reader: BodyReader, events: readonly StoredEvent[], { items }: ItemBounds): OpenedEvents {
   const numbers = [...Map.groupBy(events, ({ lane, part }) => `${lane} ${part}`).values()].map(
     (ofNumber): Opening => ({ waiting: [...ofNumber], taken: 0 }),
   )
   const opened: OpenedEvents = { owned: [], unhandled: [], rest: [] }
-  const share = Math.min(itemsOfNumber, Math.max(1, Math.floor(items / numbers.length)))
+  const share = Math.max(1, Math.floor(items / numbers.length))
   let room = items
-  for (const most of [share, itemsOfNumber]) {
+  for (const most of [share, items]) {
     for (const number of numbers) room -= takeItems(reader, number, Math.min(most - number.taken, room), opened)
   }
   opened.rest.push(...numbers.flatMap(({ waiting }) => waiting))

@@ -1,7 +1,6 @@
--- Takes events off their lanes in one step; they come back if the transaction does not commit. The lanes that no other
--- worker holds are this transaction's until it ends. Of those it takes the oldest events of each number in rotation, small
--- bodies first, so that no number takes the place of others: at most `most`, and no more once their bodies have
--- `most_bytes`, but at least one.
+-- Reads events of the lanes that no other worker holds; these lanes are this transaction's until it ends. It takes the oldest
+-- events of each number in rotation, small bodies first, so that no number takes the place of others: at most `most`, and
+-- no more once their bodies have `most_bytes`, but at least one.
 create function claim_events(requested smallint[], most integer, most_bytes integer)
 returns setof inbound_events
 language plpgsql
@@ -10,14 +9,14 @@ as $$
 declare
   own smallint[];
 begin
-  -- Alone, so that the next statement sees what a worker that had a lane until now has taken off it.
+  -- Alone, so that the next statement sees what a worker that had a lane until now has handled of it.
   select array_agg(free.lane) into own
   from unnest(requested) as free (lane)
   where pg_try_advisory_xact_lock(advisory_key('event lane', free.lane::text));
 
   return query
-  delete from inbound_events event
-  using (
+  select event.*
+  from (
     select
       held.lane,
       held.id,
@@ -36,7 +35,8 @@ begin
       limit most
     ) as held
   ) as oldest
-  where (event.lane, event.id) = (oldest.lane, oldest.id) and oldest.bytes_before < most_bytes
-  returning event.*;
+  join inbound_events event on (event.lane, event.id) = (oldest.lane, oldest.id)
+  where oldest.bytes_before < most_bytes
+  order by event.id;
 end
 $$;
