@@ -90,8 +90,8 @@ const selectPersons = (tx: Db, companies: readonly { company_id: number; identit
       ) end as successor,
       (
         select coalesce(json_agg(json_build_array(
-          identity.identity, identity.account, (extract(epoch from identity.reported_at) * 1000)::bigint,
-          (extract(epoch from identity.retired_at) * 1000)::bigint, ceil(extract(epoch from identity.left_at) * 1000)::bigint
+          identity.identity, identity.account, (date_part('epoch', identity.reported_at) * 1000)::bigint,
+          (date_part('epoch', identity.retired_at) * 1000)::bigint, ceil(extract(epoch from identity.left_at) * 1000)::bigint
         )), '[]')
         from customer_identities identity
         where (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)

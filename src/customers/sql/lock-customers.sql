@@ -30,7 +30,8 @@ begin
       select distinct advisory_key('customer id', found.company_id || ':' || found.customer_id) as key
       from jsonb_to_recordset(keys) as input (company_id bigint, identity text)
       cross join lateral find_customer(input.company_id, input.identity) as found
-      where advisory_key('customer', input.company_id || ':' || input.identity) = any (locked_identities)
+      where is_patient
+        or advisory_key('customer', input.company_id || ':' || input.identity) in (select unnest(locked_identities))
       order by 1
     ) as locks
     where case when is_patient then pg_advisory_xact_lock(locks.key) is not null else pg_try_advisory_xact_lock(locks.key) end
@@ -43,10 +44,13 @@ begin
     from jsonb_to_recordset(keys) as input (company_id bigint, identity text)
   ) as input
   left join lateral find_customer(input.company_id, input.identity) as found on true
-  where advisory_key('customer', input.company_id || ':' || input.identity) = any (locked_identities)
+  where (
+      is_patient
+      or advisory_key('customer', input.company_id || ':' || input.identity) in (select unnest(locked_identities))
+    )
     and (
       found.customer_id is null
-      or advisory_key('customer id', found.company_id || ':' || found.customer_id) = any (locked_customers)
+      or advisory_key('customer id', found.company_id || ':' || found.customer_id) in (select unnest(locked_customers))
     );
 end
 $$;
