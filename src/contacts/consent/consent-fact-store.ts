@@ -29,6 +29,25 @@ export async function readConsentFacts(
   return (companyId) => byCompany.get(companyId) ?? NO_FACTS
 }
 
+/** The contacts of whose customers an identity, or the hash of an erased person's, is in the ledger. */
+export const findNamedInLedger = (tx: Db, contacts: readonly { companyId: number; contactId: number }[]) =>
+  tx<{ companyId: number; contactId: number }[]>`
+    select input.company_id, input.contact_id
+    from jsonb_to_recordset(${jsonRows(tx, contacts.map(toRow))}) as input (company_id bigint, contact_id bigint)
+    where exists (select from consents where consents.company_id = input.company_id)
+      and exists (
+        select
+        from customers customer
+        join customer_identities identity
+          on (identity.company_id, identity.customer_id) = (customer.company_id, customer.id)
+        cross join lateral unnest(
+          array[identity.identity, keyed_hash(identity.company_id, identity.identity)]
+        ) as form (identity)
+        join consents on (consents.company_id, consents.identity) = (identity.company_id, form.identity)
+        where (customer.company_id, customer.contact_id) = (input.company_id, input.contact_id)
+      )
+  `
+
 type FactsRow = {
   companyId: number
   customers: { id: number; contactId: number; identities: { identity: string; retiredAt: string | null }[] }[]

@@ -2,7 +2,7 @@ import type { Db } from '../../db/connect.ts'
 import { emailKey } from '../../text/email-address.ts'
 import type { Channel } from '../contact-record.ts'
 import { addressIdentity } from './consent.ts'
-import { type PersonKey, readConsentFacts } from './consent-fact-store.ts'
+import { findNamedInLedger, type PersonKey, readConsentFacts } from './consent-fact-store.ts'
 import {
   type ConsentLedger,
   contactConsent,
@@ -92,11 +92,15 @@ export async function refreshContacts(
 }
 
 /** Shows on contacts that this transaction created what their customers said before. */
-export const showEarlierConsents = (tx: Db, contacts: readonly { companyId: number; id: number }[]) =>
-  showCurrent(
-    tx,
-    contacts.map(({ companyId, id }) => ({ companyId, contactId: id })),
-  )
+export async function showEarlierConsents(
+  tx: Db,
+  contacts: readonly { companyId: number; id: number }[],
+): Promise<void> {
+  const keys = contacts.map(({ companyId, id }) => ({ companyId, contactId: id }))
+  // Few have said something: one look at the ledger for each saves reading what the consent of all depends on.
+  const named = await findNamedInLedger(tx, keys)
+  if (named.length > 0) await showCurrent(tx, named)
+}
 
 async function showCurrent(tx: Db, keys: readonly (ContactKey & PersonKey)[]): Promise<ContactKey[]> {
   const ledgerOf = await readLedgers(tx, keys)
