@@ -1,4 +1,3 @@
-import type { Ids } from '../../customers/customer-store.ts'
 import type { DailyLimitPlace } from './daily-limit-store.ts'
 import type { Send, SendDecision } from './decide-sends.ts'
 import type { SendRow } from './send-fact-store.ts'
@@ -14,6 +13,7 @@ export type SendPlan = {
     phone: string | null
     source: string
     sourceType: string
+    isInLedger: boolean
   }[]
   customers: { companyId: number; id: number; contactId: number; phone: string | null }[]
   identities: { companyId: number; customerId: number; identity: string; account: string | null }[]
@@ -35,56 +35,30 @@ export type SendPlan = {
   places: DailyLimitPlace[]
 }
 
-/** How many ids of each kind the sends need: a person who is named by several sends is created once. */
-export function countNew(accepted: readonly AcceptedSend[]) {
-  const strangers = new Set<string>()
-  const contacts = new Set<string>()
-  const conversations = new Set<string>()
-  for (const { send, row } of accepted) {
-    if (row.customerId === null) strangers.add(personOf(send, row))
-    if (row.contactId === null && row.phoneContactId === null) contacts.add(personOf(send, row))
-    if (row.conversationId === null) conversations.add(`${personOf(send, row)} ${send.senderId}`)
-  }
-  return {
-    customers: strangers.size,
-    contacts: contacts.size,
-    conversations: conversations.size,
-    messages: accepted.length,
-  }
-}
-
 /** Two sends with the same key are to the same person, whether or not it is a customer yet. */
 export const personOf = ({ companyId, identity }: Send, { customerId }: SendRow): string =>
   customerId === null ? `${companyId} ${identity}` : `${companyId} customer ${customerId}`
 
-/** Says which rows the accepted sends write. `ids` has as many as `countNew` says. */
-export function planSends(accepted: readonly AcceptedSend[], ids: Ids): SendPlan {
+/** Says which rows the accepted sends write: a person who is named by several sends is created once. */
+export function planSends(accepted: readonly AcceptedSend[]): SendPlan {
   const plan: SendPlan = {
     ...{ contacts: [], customers: [], identities: [], attached: [] },
     ...{ conversations: [], messages: [], slots: [], places: [] },
   }
-  const next = { customers: 0, contacts: 0, conversations: 0 }
-  const take = (kind: keyof typeof next): number => {
-    const id = ids[kind][next[kind]]
-    next[kind] += 1
-    if (id === undefined) throw new Error(`Too few ids of ${kind} were taken`)
-    return id
-  }
   const customers = new Map<string, number>()
   const conversations = new Map<string, SendPlan['conversations'][number]>()
   const slots = new Map<string, SendPlan['slots'][number]>()
-  for (const [index, { send, row, decision }] of accepted.entries()) {
+  for (const { send, row, decision } of accepted) {
     const person = personOf(send, row)
-    const customerId = customers.get(person) ?? planCustomer(plan, send, row, take)
+    const customerId = customers.get(person) ?? planCustomer(plan, send, row)
     customers.set(person, customerId)
     const key = `${person} ${send.senderId}`
-    const conversation = conversations.get(key) ?? planConversation(send, row, customerId, take)
+    const conversation = conversations.get(key) ?? planConversation(send, row, customerId)
     conversations.set(key, conversation)
     conversation.messages += 1
     conversation.lastText = send.text
     conversation.nextMessageMs = decision.nextMessageMs
-    const messageId = ids.messages[index]
-    if (messageId === undefined) throw new Error('Too few ids of messages were taken')
+    const { messageId } = row
     const seq = row.messageCount + conversation.messages
     plan.messages.push({ send, id: messageId, conversationId: conversation.id, seq })
     const { companyId, senderId } = send
@@ -98,37 +72,35 @@ export function planSends(accepted: readonly AcceptedSend[], ids: Ids): SendPlan
   return plan
 }
 
-type Take = (kind: 'customers' | 'contacts' | 'conversations') => number
-
 /**
  * The customer of a send. A new one has the oldest living contact with its phone, else a new contact; so has a known one
  * whose contact was deleted.
  */
-function planCustomer(plan: SendPlan, send: Send, row: SendRow, take: Take): number {
+function planCustomer(plan: SendPlan, send: Send, row: SendRow): number {
   const { companyId, identity, phone, account } = send
   if (row.customerId !== null && row.contactId !== null) return row.customerId
-  const contactId = row.phoneContactId ?? planContact(plan, send, take)
+  const contactId = row.phoneContactId ?? planContact(plan, send, row)
   if (row.customerId !== null) {
     plan.attached.push({ companyId, customerId: row.customerId, contactId })
     return row.customerId
   }
-  const customerId = take('customers')
+  const customerId = idOf(row.newCustomerId)
   plan.customers.push({ companyId, id: customerId, contactId, phone })
   plan.identities.push({ companyId, customerId, identity, account: phone === null ? account : null })
   return customerId
 }
 
-function planContact(plan: SendPlan, send: Send, take: Take): number {
-  const id = take('contacts')
+function planContact(plan: SendPlan, send: Send, row: SendRow): number {
+  const id = idOf(row.newContactId)
   const { companyId, identity, phone, contactSource, sourceType } = send
-  plan.contacts.push({ companyId, id, identity, phone, source: contactSource, sourceType })
+  plan.contacts.push({ companyId, id, identity, phone, source: contactSource, sourceType, isInLedger: row.isInLedger })
   return id
 }
 
-function planConversation(send: Send, row: SendRow, customerId: number, take: Take): SendPlan['conversations'][number] {
+function planConversation(send: Send, row: SendRow, customerId: number): SendPlan['conversations'][number] {
   return {
     companyId: send.companyId,
-    id: row.conversationId ?? take('conversations'),
+    id: row.conversationId ?? idOf(row.newConversationId),
     isNew: row.conversationId === null,
     senderId: send.senderId,
     customerId,
@@ -138,4 +110,9 @@ function planConversation(send: Send, row: SendRow, customerId: number, take: Ta
     lastText: null,
     nextMessageMs: 0,
   }
+}
+
+function idOf(id: number | null): number {
+  if (id === null) throw new Error('A row that is to be created has no id')
+  return id
 }

@@ -1,13 +1,13 @@
 import { latestConsents, showEarlierConsents } from '../../contacts/consent/shown-consent.ts'
 import { insertCustomerContacts } from '../../contacts/customer-contact-store.ts'
 import { type LockedIdentity, tryLockCustomers } from '../../customers/customer-lock-store.ts'
-import { insertCustomers, insertIdentities, takeIds } from '../../customers/customer-store.ts'
+import { insertCustomers, insertIdentities } from '../../customers/customer-store.ts'
 import type { Db, Pool } from '../../db/connect.ts'
 import { pinPlans } from '../../db/pin-plans.ts'
-import { NO_EVENTS, type RecordChange, type RecordEvents } from '../../record-change.ts'
+import { NO_EVENTS, type RecordEvents } from '../../record-change.ts'
 import { takePlaces } from './daily-limit-store.ts'
 import { decideSends, type Send, type SendDecision, type SendFacts } from './decide-sends.ts'
-import { type AcceptedSend, countNew, personOf, planSends, type SendPlan } from './plan-sends.ts'
+import { type AcceptedSend, personOf, planSends, type SendPlan } from './plan-sends.ts'
 import { identityKeysOf, lockKeys, lockLimits, readSendRows, type SendRow } from './send-fact-store.ts'
 import { attachContacts, insertPendingMessages, writeSendConversations, writeSlots } from './send-write-store.ts'
 import { LIMITS } from './throttle.ts'
@@ -38,18 +38,9 @@ export async function prepareSends(
       const [decision, row] = [decisions[index], rows[index]]
       return decision?.refusal === null && row !== undefined ? [{ send, row, decision }] : []
     })
-    const plan = accepted.length === 0 ? undefined : planSends(accepted, await takeIds(tx, countNew(accepted)))
-    const created = (plan?.contacts ?? []).map(
-      ({ companyId, id }): RecordChange => ({ event: 'contact.changed', companyId, id, change: 'created' }),
-    )
-    // What follows from the rows of new contacts comes before the commit; else the commit is sent with the rows.
-    const hasFollowUp = created.length > 0
-    await Promise.all([plan && writePlan(tx, plan, at), !hasFollowUp && commit()])
-    if (hasFollowUp) {
-      await events.publish(tx, created)
-      await commit()
-    }
-    const messages = new Map(plan?.messages.map((message) => [message.send, message]))
+    const plan = planSends(accepted)
+    await writePlan(tx, plan, at, events, commit)
+    const messages = new Map(plan.messages.map((message) => [message.send, message]))
     return sends.map((send, index) => toPrepared(decisions[index], messages.get(send)))
   }
   return db.begin('isolation level read committed', (tx) => run(tx, tx.commit), { pipelined: true })
@@ -103,20 +94,42 @@ function toFacts(
   }
 }
 
-/** Rows that others refer to come first; all statements are sent at once. */
-async function writePlan(tx: Db, plan: SendPlan, at: Date): Promise<void> {
+/**
+ * Rows that others refer to come first; all statements are sent at once, and the commit with them unless something follows
+ * from the rows of new contacts.
+ */
+async function writePlan(
+  tx: Db,
+  plan: SendPlan,
+  at: Date,
+  events: RecordEvents,
+  commit: () => Promise<unknown>,
+): Promise<void> {
   const identities = plan.identities.map((identity) => ({ ...identity, reportedAt: at }))
+  const inLedger = plan.contacts.filter(({ isInLedger }) => isInLedger)
+  const isReported = events.areWanted(
+    'contact.changed',
+    plan.contacts.map(({ companyId }) => companyId),
+  )
+  const hasFollowUp = inLedger.length > 0 || isReported
   await Promise.all([
     plan.contacts.length > 0 && insertCustomerContacts(tx, plan.contacts),
     plan.customers.length > 0 && insertCustomers(tx, plan.customers),
     identities.length > 0 && insertIdentities(tx, identities),
     plan.attached.length > 0 && attachContacts(tx, plan.attached),
-    plan.contacts.length > 0 && showEarlierConsents(tx, plan.contacts),
-    writeSendConversations(tx, plan.conversations, at),
-    insertPendingMessages(tx, plan.messages, at),
+    plan.messages.length > 0 && writeSendConversations(tx, plan.conversations, at),
+    plan.messages.length > 0 && insertPendingMessages(tx, plan.messages, at),
     plan.slots.length > 0 && writeSlots(tx, plan.slots),
     plan.places.length > 0 && takePlaces(tx, plan.places, at),
+    !hasFollowUp && commit(),
   ])
+  if (!hasFollowUp) return
+  if (inLedger.length > 0) await showEarlierConsents(tx, inLedger)
+  await events.publish(
+    tx,
+    plan.contacts.map(({ companyId, id }) => ({ event: 'contact.changed', companyId, id, change: 'created' })),
+  )
+  await commit()
 }
 
 function toPrepared(

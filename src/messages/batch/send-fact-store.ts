@@ -22,6 +22,14 @@ export type SendRow = {
   freeAt: Date | null
   /** The database's clock, behind the locks. */
   nowMs: number
+  /** For the message. */
+  messageId: number
+  /** For rows that the send may have to create; null: the row exists. */
+  newCustomerId: number | null
+  newContactId: number | null
+  newConversationId: number | null
+  /** Whether the customer of a contact that is to be created has said something about consent. */
+  isInLedger: boolean
 }
 
 /** Locks the Idempotency-Keys of sends; returns those, as company and id, that their requests still hold. */
@@ -87,7 +95,12 @@ export async function readSendRows(tx: Db, sends: readonly Send[], at: Date): Pr
       coalesce(daily.used, 0) as used,
       coalesce(place.counted_at > ${at}::timestamptz - interval '24 hours', false) as is_counted,
       oldest.counted_at + interval '24 hours' as free_at,
-      extract(epoch from clock_timestamp())::double precision * 1000 as now_ms
+      extract(epoch from clock_timestamp())::double precision * 1000 as now_ms,
+      nextval('messages_id_seq') as message_id,
+      case when customer.id is null then nextval('customers_id_seq') end as new_customer_id,
+      case when needed.is_contact then nextval('contacts_id_seq') end as new_contact_id,
+      case when conversation.id is null then nextval('conversations_id_seq') end as new_conversation_id,
+      needed.is_contact and ${isInLedger(tx)} as is_in_ledger
     from jsonb_to_recordset(${jsonRows(tx, sends.map(toRow))}) as input (
       ord integer, company_id bigint, sender_id bigint, identity text, account text, scope text, daily_limit integer
     )
@@ -129,6 +142,25 @@ const personOfSend = (tx: Db) => tx`
     where (existing.company_id, existing.sender_id, existing.customer_id) = (input.company_id, input.sender_id, customer.id)
     limit 1
   ) as conversation on true
+  cross join lateral (
+    select (contact.id is null or contact.deleted_at is not null) and holder.id is null as is_contact
+  ) as needed
+`
+
+/** Whether an identity of the recipient, or the hash of an erased person's, is in the ledger of consent. */
+const isInLedger = (tx: Db) => tx`
+  exists (
+    select
+    from (
+      select input.identity
+      union all
+      select existing.identity
+      from customer_identities existing
+      where (existing.company_id, existing.customer_id) = (input.company_id, customer.id)
+    ) as own
+    cross join lateral unnest(array[own.identity, keyed_hash(input.company_id, own.identity)]) as form (identity)
+    join consents on (consents.company_id, consents.identity) = (input.company_id, form.identity)
+  )
 `
 
 /** The slot of the sender and the places of the daily limit. */
