@@ -334,10 +334,15 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
         await free.promise
       })
       await locked.promise
-      const first = api.post(route, attempt, key)
-      await eventually(() => isAwaited(table))
+      let first = observe(api.post(route, attempt, key))
+      await eventually(async () => {
+        if (await isAwaited(table)) return true
+        // A busy machine may answer 503 before the call needs the table: it is repeated, as clients do.
+        if (first.isAnswered) first = observe(api.post(route, attempt, key))
+        return false
+      })
       // Callers of routes that may take long are not answered 503 while the database answers others.
-      const early = await Promise.race([first, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
+      const early = await Promise.race([first.reply, sleep(LONGER_THAN_CALLERS_WAIT_MS)])
       const meanwhile = await api.post(route, attempt, key)
       expect([early?.status ?? 503, meanwhile.status]).toEqual([503, expect.toBeOneOf([409, 503])])
       free.resolve()
@@ -351,6 +356,16 @@ describe('work that outlasts its caller takes effect once, and a repeat gets its
     })
   })
 })
+
+/** A call, and whether it was answered by now. */
+function observe<Reply>(reply: Promise<Reply>): { reply: Promise<Reply>; isAnswered: boolean } {
+  const observed = { reply, isAnswered: false }
+  const onEnd = () => {
+    observed.isAnswered = true
+  }
+  reply.then(onEnd, onEnd)
+  return observed
+}
 
 /** Whether a statement waits for a lock on the table. */
 const isAwaited = async (table: string) =>
