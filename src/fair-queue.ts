@@ -48,9 +48,9 @@ export function createFairQueue<Company, Item>(): FairQueue<Company, Item> {
     remove: (isRemoved) => {
       const removed: Item[] = []
       for (const [company, queue] of queues) {
-        const kept = queue.filter((item) => !isRemoved(item) || !removed.push(item))
-        if (kept.length === 0) queues.delete(company)
-        else if (kept.length < queue.length) queues.set(company, kept)
+        const rest = queue.filter((item) => !isRemoved(item) || !removed.push(item))
+        if (rest.length === 0) queues.delete(company)
+        else if (rest.length < queue.length) queues.set(company, rest)
       }
       size -= removed.length
       return removed

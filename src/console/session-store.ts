@@ -147,7 +147,7 @@ export async function deleteSession(db: Db, companyId: number | null, id: number
 }
 
 /** Ends the oldest sessions of a company, or of the operator, beyond the newest `kept`. */
-export async function deleteOldestSessions(db: Db, companyId: number | null, kept: number): Promise<void> {
+export async function deleteOldestSessions(db: Db, companyId: number | null, limit: number): Promise<void> {
   await db`
     delete from console_sessions
     where id in (
@@ -155,7 +155,7 @@ export async function deleteOldestSessions(db: Db, companyId: number | null, kep
       from console_sessions
       where ${ofCompany(db, companyId)}
       order by id desc
-      offset ${kept}
+      offset ${limit}
     )`
 }
 

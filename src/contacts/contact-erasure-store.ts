@@ -90,8 +90,8 @@ export type KeptOptOut = { readonly channel: Channel; readonly identity: string;
  * Keeps opt-outs under the keyed hash of their identities.
  * @throws DatabaseError 23514 when the session has no key for it
  */
-export async function keepOptOuts(tx: Db, companyId: number, kept: readonly KeptOptOut[]): Promise<void> {
-  const rows = kept.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))
+export async function keepOptOuts(tx: Db, companyId: number, optOuts: readonly KeptOptOut[]): Promise<void> {
+  const rows = optOuts.map(({ channel, identity, saidAt }) => ({ channel, identity, said_at: saidAt }))
   await tx`
     insert into consents (company_id, channel, identity, value, said_at, source)
     select ${companyId}, channel, keyed_hash(${companyId}, identity), false, said_at, ${ERASURE}

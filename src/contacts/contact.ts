@@ -45,31 +45,31 @@ export async function updateContact(
   const email = write.email ? emailKey(write.email) : null
   const named = { emailKey: email, phoneIdentity: write.phone ? phoneIdentity(write.phone) : null, id }
   return withMatchesLocked(db, companyId, [named], async (tx, locked, commit) => {
-    const known = locked.matches.find((match) => match.id === id)
-    if (known === undefined) throw contactNotFound()
-    if (email !== null && locked.matches.some((match) => match !== known && match.emailKey === email)) {
+    const existing = locked.matches.find((match) => match.id === id)
+    if (existing === undefined) throw contactNotFound()
+    if (email !== null && locked.matches.some((match) => match !== existing && match.emailKey === email)) {
       throw duplicateResource('Another contact has this email')
     }
     const options = { whenFull: 'refuse', source: by.source } as const
     const batch = await applyLocked(tx, companyId, [{ ...named, write }], locked, (facts) =>
-      applyUpdate(known, write, { ...options, facts }),
+      applyUpdate(existing, write, { ...options, facts }),
     )
-    for (const result of batch.results) await checkResult(tx, companyId, known, result)
+    for (const result of batch.results) await checkResult(tx, companyId, existing, result)
     const [contact] = await writeChanges(tx, companyId, changesOf(batch, { all: true }), by, { commit, events })
     if (contact === undefined) throw contactNotFound()
     return contact
   })
 }
 
-async function checkResult(tx: Db, companyId: number, known: Match, { state, fault }: ItemResult): Promise<void> {
+async function checkResult(tx: Db, companyId: number, existing: Match, { state, fault }: ItemResult): Promise<void> {
   // A contact of a customer who hides the phone has neither.
-  const hadNeither = known.email === null && known.phone === null
+  const hadNeither = existing.email === null && existing.phone === null
   if (state.email === null && state.phone === null && !hadNeither) {
     throw badRequest('A contact needs an email or a phone')
   }
   if (fault !== undefined) throw validationError([fault])
   if (state.email !== null || state.phoneIdentity === null) return
-  if (known.email === null && known.phoneIdentity === state.phoneIdentity) return
+  if (existing.email === null && existing.phoneIdentity === state.phoneIdentity) return
   await lockAlso(tx, companyId, [state.phoneIdentity])
   if (await hasTwinWithoutEmail(tx, companyId, state.phoneIdentity, state.id)) {
     throw duplicateResource('Another contact has this phone and no email')
@@ -87,9 +87,9 @@ export async function removeContact(
   events: RecordEvents = NO_EVENTS,
 ): Promise<void> {
   await withMatchesLocked(db, companyId, [{ emailKey: null, phoneIdentity: null, id }], async (tx, { matches }) => {
-    const [known] = matches
-    if (known === undefined) throw contactNotFound()
-    await endContactAndKeepOptOuts(tx, companyId, known)
+    const [existing] = matches
+    if (existing === undefined) throw contactNotFound()
+    await endContactAndKeepOptOuts(tx, companyId, existing)
     await events.publish(tx, [{ event: 'contact.changed', companyId, id, change: 'deleted' }])
   })
 }
@@ -102,11 +102,11 @@ export async function endContactAndKeepOptOuts(
 ): Promise<void> {
   const ledger = (await readLedgers(tx, [{ companyId, contactId: id, identity }]))(companyId)
   const contact = ledger.contacts.get(id)
-  const kept = contact === undefined ? [] : lastSayings(ledger, contact)
-  if (kept.length > 0) {
+  const optOuts = contact === undefined ? [] : lastSayings(ledger, contact)
+  if (optOuts.length > 0) {
     await appendConsents(
       tx,
-      kept.map((one) => ({ ...one, companyId })),
+      optOuts.map((one) => ({ ...one, companyId })),
     )
   }
   await endContact(tx, companyId, id)

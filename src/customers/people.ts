@@ -184,13 +184,13 @@ export function retire(people: People, customer: Customer, identity: string, at:
 }
 
 /** Takes all phone numbers from a customer, but for one, and from the contacts that have them. */
-export function retirePhones(people: People, customer: Customer, at: number, kept?: string): void {
+export function retirePhones(people: People, customer: Customer, at: number, except?: string): void {
   for (const [identity, { retiredAt }] of [...customer.identities]) {
-    if (!isPhone(identity) || identity === kept || retiredAt !== null) continue
+    if (!isPhone(identity) || identity === except || retiredAt !== null) continue
     retire(people, customer, identity, at)
     releaseFromContacts(people, identity)
   }
-  if (customer.phone !== null && phoneIdentity(customer.phone) !== kept) customer.phone = null
+  if (customer.phone !== null && phoneIdentity(customer.phone) !== except) customer.phone = null
 }
 
 function releaseFromContacts(people: People, identity: string): void {

@@ -59,14 +59,14 @@ const openSmtpUrl = (cipher: Cipher, { smtpUrl }: EmailSettingsRow): string | nu
 
 /** The given address with what it leaves out of the stored one: login and options, while host, port and user are the same. */
 function withStoredLogin(given: string | null, stored: string | null): string | null {
-  const [url, known] = [given, stored].map((text) => (text === null ? null : URL.parse(text)))
-  if (!url || !known) return given
-  const isSameServer = url.hostname === known.hostname && portOf(url) === portOf(known)
-  const isSameUser = url.username === '' || url.username === known.username
+  const [url, storedUrl] = [given, stored].map((text) => (text === null ? null : URL.parse(text)))
+  if (!url || !storedUrl) return given
+  const isSameServer = url.hostname === storedUrl.hostname && portOf(url) === portOf(storedUrl)
+  const isSameUser = url.username === '' || url.username === storedUrl.username
   if (!isSameServer || !isSameUser || url.password !== '') return given
-  url.username = known.username
-  url.password = known.password
-  if (url.search === '') url.search = known.search
+  url.username = storedUrl.username
+  url.password = storedUrl.password
+  if (url.search === '') url.search = storedUrl.search
   return url.href
 }
 

@@ -26,8 +26,8 @@ export type NewEmailTemplate = {
 export type EmailTemplateChange = Partial<NewEmailTemplate>
 
 /** Creates a template. 422 names a blank name and each part that is not valid Liquid or reads a member of a variable. */
-export const createEmailTemplate = async (db: Db, companyId: number, given: NewEmailTemplate): Promise<EmailTemplate> =>
-  insertEmailTemplate(db, companyId, newTemplateId(), await toValues(companyId, given))
+export const createEmailTemplate = async (db: Db, companyId: number, input: NewEmailTemplate): Promise<EmailTemplate> =>
+  insertEmailTemplate(db, companyId, newTemplateId(), await toValues(companyId, input))
 
 /** The company's templates, oldest first. */
 export const listEmailTemplates = (db: Db, companyId: number): Promise<EmailTemplate[]> =>
@@ -78,13 +78,13 @@ const NO_COMPANY = 0
 const nameFaults = ({ name }: EmailTemplateChange): FieldFault[] =>
   name?.trim() === '' ? [{ path: 'name', message: 'must not be blank' }] : []
 
-async function toValues(companyId: number, given: NewEmailTemplate): Promise<EmailTemplateValues> {
-  const name = given.name.trim()
-  const parts = { subject: given.subject, html: given.html, text: given.text ?? null }
+async function toValues(companyId: number, input: NewEmailTemplate): Promise<EmailTemplateValues> {
+  const name = input.name.trim()
+  const parts = { subject: input.subject, html: input.html, text: input.text ?? null }
   const { variables, faults } = await examineTemplate(companyId, parts)
-  const all = [...nameFaults(given), ...faults]
+  const all = [...nameFaults(input), ...faults]
   if (all.length > 0) throw validationError(all)
-  return { name, ...parts, category: given.category ?? 'TRANSACTIONAL', variables }
+  return { name, ...parts, category: input.category ?? 'TRANSACTIONAL', variables }
 }
 
 /**

@@ -120,31 +120,31 @@ export const templateEmailFaults = ({ recipient, uid, customFields }: Partial<Te
 export async function sendTemplateEmail(
   deps: EmailDeps,
   caller: EmailCaller,
-  given: TemplateEmail,
+  request: TemplateEmail,
   toAnswer: ToAnswer,
 ): Promise<Accepted> {
-  if (given.recipient === '') throw missingRecipientAddress()
-  const faults = templateEmailFaults(given)
+  if (request.recipient === '') throw missingRecipientAddress()
+  const faults = templateEmailFaults(request)
   if (faults.length > 0) throw validationError(faults)
-  const template = await getEmailTemplate(deps.db, caller.companyId, given.uid)
+  const template = await getEmailTemplate(deps.db, caller.companyId, request.uid)
   const settings = await getSendingSettings(deps, caller.companyId)
   if (settings === undefined) {
     throw serviceUnavailable('The company has no sender address: the operator sets one in its email-settings')
   }
   const isMarketing = template.category === 'MARKETING'
-  const refusal = isMarketing ? await deps.findMarketingRefusal(caller.companyId, given.recipient) : null
+  const refusal = isMarketing ? await deps.findMarketingRefusal(caller.companyId, request.recipient) : null
   if (refusal !== null) throw emailMarketingRefused(MARKETING_REFUSALS[refusal])
   return accept(
     deps,
     caller,
     {
       templateId: template.id,
-      recipient: given.recipient,
+      recipient: request.recipient,
       isMarketing,
       fromAddress: settings.from,
       fromName: settings.fromName,
       replyTo: null,
-      ...(await fillTemplate(caller.companyId, template, given.customFields ?? {})),
+      ...(await fillTemplate(caller.companyId, template, request.customFields ?? {})),
       headers: {},
       trackOpens: true,
       trackClicks: true,

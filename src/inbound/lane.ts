@@ -15,8 +15,8 @@ const lanes = new LRUCache<string, number>({ max: 10_000 })
 
 /** The lane of a number's events, 0 to 63, by a hash of the id under which a body names it. */
 export function eventLaneOf(number: string): number {
-  const known = lanes.get(number)
-  if (known !== undefined) return known
+  const existing = lanes.get(number)
+  if (existing !== undefined) return existing
   const lane = hash('md5', number, 'buffer').readUInt8(0) % COUNT
   lanes.set(number, lane)
   return lane

@@ -17,7 +17,7 @@ export async function notify(db: Db, text: string): Promise<void> {
 /** Says that this process listens, and sends its id to all listening processes, itself included. */
 export async function keepListening(db: Db, id: string): Promise<void> {
   await db`
-    with kept as (
+    with inserted as (
       insert into live_listeners (id, listens_until)
       values (${id}, now() + make_interval(secs => ${LISTENING_SECONDS}))
       on conflict (id) do update set listens_until = excluded.listens_until
@@ -26,7 +26,7 @@ export async function keepListening(db: Db, id: string): Promise<void> {
     expired as (
       delete from live_listeners where listens_until < now() - make_interval(hours => ${OLD_HOURS})
     )
-    select pg_notify(${CHANNEL}, kept.id::text) from kept
+    select pg_notify(${CHANNEL}, inserted.id::text) from inserted
   `
 }
 

@@ -112,11 +112,11 @@ async function keep(deps: CopyDeps, media: MediaRow, fetched: MediaOutcome & { k
   try {
     if (fetched.sizeBytes !== null && fetched.sizeBytes > MAX_MEDIA_BYTES) throw new TooLarge(MAX_MEDIA_BYTES)
     const mimeType = safeMimeType(fetched.mimeType ?? media.mimeType)
-    const kept = await blobStore.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
-    if (fetched.sha256 !== null && fetched.sha256 !== kept.sha256 && media.attempts < DIGEST_TRIED) {
+    const stored = await blobStore.put(media.storageKey, fetched.body, { mimeType, maxBytes: MAX_MEDIA_BYTES })
+    if (fetched.sha256 !== null && fetched.sha256 !== stored.sha256 && media.attempts < DIGEST_TRIED) {
       return notYet('the bytes do not fit the digest')
     }
-    await markStored(db, companyId, messageId, { ...kept, mimeType: fetched.mimeType })
+    await markStored(db, companyId, messageId, { ...stored, mimeType: fetched.mimeType })
     return { kind: 'stored' }
   } catch (error) {
     fetched.body.destroy()

@@ -40,16 +40,16 @@ export function composePlain(content: Exclude<SendContent, { type: 'template' }>
  * Composes a template message from its approved version.
  * @throws {AppError} 422 `parameter_mismatch`
  */
-export function composeTemplate(template: Template, given: readonly ComponentInput[]): Outbound {
+export function composeTemplate(template: Template, parameters: readonly ComponentInput[]): Outbound {
   return {
     type: 'text',
-    text: renderBody(template, given) ?? `[${template.name}]`,
+    text: renderBody(template, parameters) ?? `[${template.name}]`,
     media: null,
     content: {
       type: 'template',
       name: template.name,
       language: template.language,
-      components: fillComponents(template, given),
+      components: fillComponents(template, parameters),
     },
   }
 }

@@ -243,12 +243,12 @@ function recipientOf(
   const requestedIdentity = customerIdentity(recipient)
   if (input !== null && customerIdentity(input) !== requestedIdentity) return null
   const isUserId = waId !== null && USER_ID.test(waId)
-  const known = {
+  const addresses = {
     phone: waId === null || isUserId ? null : digitsOf(waId),
     userId: userId !== null && USER_ID.test(userId) ? userId : isUserId ? waId : null,
   }
-  if (known.phone === null && known.userId === null) return null
-  return { companyId, requestedIdentity, ...known, account: sender.wabaAccountId, at: at.getTime() }
+  if (addresses.phone === null && addresses.userId === null) return null
+  return { companyId, requestedIdentity, ...addresses, account: sender.wabaAccountId, at: at.getTime() }
 }
 
 /** The answer that an Idempotency-Key keeps: acceptance, refusals of the provider, and an unknown outcome. */

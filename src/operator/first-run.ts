@@ -50,9 +50,9 @@ export async function openDemo(
 
 /** The key whose token is in the file, as long as it lives; else a new one. */
 async function keyOf(deps: OperatorDeps, companyId: number, file: string): Promise<string> {
-  const kept = (await readFile(file, 'utf8').catch(() => '')).trim()
+  const stored = (await readFile(file, 'utf8').catch(() => '')).trim()
   const keys = await listApiKeys(deps.db, companyId)
-  if (keys.some(({ clientId }) => kept.split('-').includes(clientId))) return kept
+  if (keys.some(({ clientId }) => stored.split('-').includes(clientId))) return stored
   const key = await createApiKey(deps, companyId, { name: 'Demo key', permissions: ['WhatsApp', 'Transactional'] })
   await writeFile(file, `${key.token}\n`, { mode: 0o600 })
   return key.token

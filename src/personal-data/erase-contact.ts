@@ -104,6 +104,6 @@ async function keepOptOutsOf(tx: Db, companyId: number, id: number, person: Pers
   const { phoneIdentity: identity, identities } = person
   const ledger = (await readLedgers(tx, [{ companyId, contactId: id, identity }]))(companyId)
   const contact = ledger.contacts.get(id)
-  const kept = contact === undefined ? [] : keptOptOuts(ledger, contact, identities)
-  if (kept.length > 0) await keepOptOuts(tx, companyId, kept)
+  const optOuts = contact === undefined ? [] : keptOptOuts(ledger, contact, identities)
+  if (optOuts.length > 0) await keepOptOuts(tx, companyId, optOuts)
 }

@@ -100,9 +100,9 @@ async function* messages(pass: Pass, conversationId: number, writers?: readonly 
 /** The messages come last: what hangs on them is found by their wamids. */
 async function eraseBatch({ db, blobStore, companyId }: Pass, batch: readonly MessageKey[]): Promise<void> {
   const wamids = await listWamids(db, companyId, batch)
-  const kept = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
+  const unerased = wamids.filter(({ wamid, erased }) => wamid !== erased).map(({ wamid }) => wamid)
   // Before anything is erased: from now on a repeat of the provider brings nothing back.
-  if (kept.length > 0) await keepErasedKeys(db, companyId, kept)
+  if (unerased.length > 0) await keepErasedKeys(db, companyId, unerased)
   await eraseDeliveries(db, companyId, wamids)
   const ids = batch.map(({ id }) => id)
   await eraseRecordEvents(

@@ -23,12 +23,12 @@ export async function prepareSecrets(url: string, cipher: Cipher): Promise<strin
 
 /** The operator's secrets: as set, or on the embedded default made once and kept with the data. */
 export async function readSecrets(config: Pick<Config, 'dataDir' | 'databaseUrl' | 'adminToken' | 'encryptionKeys'>) {
-  const kept = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
-  const adminToken = config.adminToken ?? (await kept('admin-token', () => randomBytes(32).toString('hex')))
+  const stored = (name: string, make: () => string) => ensureDataSecret(config.dataDir, name, make)
+  const adminToken = config.adminToken ?? (await stored('admin-token', () => randomBytes(32).toString('hex')))
   const encryptionKeys =
     config.encryptionKeys.length > 0
       ? config.encryptionKeys
-      : [await kept('encryption-key', () => randomBytes(32).toString('base64'))]
+      : [await stored('encryption-key', () => randomBytes(32).toString('base64'))]
   const adminTokenFile = config.adminToken === undefined ? resolve(join(config.dataDir, 'admin-token')) : undefined
   return { adminToken, adminTokenFile, encryptionKeys }
 }

@@ -58,10 +58,10 @@ async function resealSome(db: Db, cipher: Cipher, { table, column }: SealedColum
   const fresh = rows.map(({ sealed }) => ({ before: sealed, sealed: cipher.encrypt(cipher.decrypt(sealed)) }))
   if (fresh.length === 0) return 0
   await db`
-    update ${db(table)} as kept
+    update ${db(table)} as existing
     set ${db(column)} = fresh.sealed
     from jsonb_to_recordset(${jsonRows(db, fresh)}) as fresh (before text, sealed text)
-    where kept.${db(column)} = fresh.before
+    where existing.${db(column)} = fresh.before
   `
   return fresh.length
 }
@@ -73,7 +73,7 @@ export async function ensureServiceSecret(db: Db, cipher: Cipher, name: string):
   if (existing !== undefined) return cipher.decrypt(existing.value)
   const value = cipher.encrypt(randomBytes(32).toString('hex'))
   await db`insert into service_secrets (name, value) values (${name}, ${value}) on conflict do nothing`
-  const [kept] = await read()
-  if (kept === undefined) throw new Error(`The secret ${name} was not stored`)
-  return cipher.decrypt(kept.value)
+  const [stored] = await read()
+  if (stored === undefined) throw new Error(`The secret ${name} was not stored`)
+  return cipher.decrypt(stored.value)
 }

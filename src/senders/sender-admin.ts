@@ -198,7 +198,7 @@ async function checkCredential(deps: SenderAdminDeps, companyId: number, senderI
 }
 
 function parseChange(before: SenderRow, input: SenderChange, cipher: SenderCipher): SenderValues {
-  const kept = 'cannot be taken away: prefer another sender instead'
-  const faults = input.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message: kept }] : []
+  const message = 'cannot be taken away: prefer another sender instead'
+  const faults = input.isPreferred === false && before.isPreferred ? [{ path: 'isPreferred', message }] : []
   return { ...before, ...parseInput(input, cipher, faults) }
 }

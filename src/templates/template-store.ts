@@ -220,7 +220,7 @@ async function upsertVersions(
   listedAt: string,
 ): Promise<void> {
   await db`
-    insert into templates as kept (
+    insert into templates as existing (
       company_id, family_id, language, external_id, status, provider_status, category, parameter_format,
       components, quality_score, rejected_reason, namespace, partner_id, created_by, modified_by
     )
@@ -250,9 +250,9 @@ async function upsertVersions(
       modified_by = excluded.modified_by,
       updated_external = true,
       modified_at = now()
-    where (kept.event_at is null or kept.event_at < ${listedAt}::text::timestamptz) and (
-      kept.external_id, kept.status, kept.provider_status, kept.category, kept.parameter_format, kept.components,
-      kept.quality_score, kept.rejected_reason, kept.namespace, kept.partner_id
+    where (existing.event_at is null or existing.event_at < ${listedAt}::text::timestamptz) and (
+      existing.external_id, existing.status, existing.provider_status, existing.category, existing.parameter_format,
+      existing.components, existing.quality_score, existing.rejected_reason, existing.namespace, existing.partner_id
     ) is distinct from (
       excluded.external_id, excluded.status, excluded.provider_status, excluded.category, excluded.parameter_format,
       excluded.components, excluded.quality_score, excluded.rejected_reason, excluded.namespace, excluded.partner_id

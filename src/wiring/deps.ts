@@ -138,7 +138,7 @@ export function createDeps(dependencies: Dependencies): Deps {
     wantedEvents,
     recordEvents: createRecordEvents({
       clock,
-      wanted: wantedEvents,
+      wantedEvents,
       mediaAddress: createMediaSigner({ ...config, clock }).address,
     }),
   }

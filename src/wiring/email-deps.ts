@@ -46,9 +46,9 @@ export function createEmailDeps(deps: Deps): EmailDeps & DeliveryDeps & Tracking
   const { db, pool, config, log, recordEvents: events } = deps
   const unsubscribe = async (companyId: number, emailId: number, address: string) => {
     const unsubscribed: RecordChange = { event: 'email.status', companyId, id: emailId, change: 'unsubscribed' }
-    const known = await findContactByEmail(db, companyId, address)
+    const existing = await findContactByEmail(db, companyId, address)
     // An address that is no contact becomes one, so that its opt-out can be seen and changed.
-    const write = { email: address, emailConsent: false, ...(known === undefined && { source: 'Email' }) }
+    const write = { email: address, emailConsent: false, ...(existing === undefined && { source: 'Email' }) }
     const contacts = await upsertContacts(db, companyId, [write], UNSUBSCRIBED, {
       events,
       alsoCommit: (tx) => events.publish(tx, [unsubscribed]),

@@ -90,7 +90,7 @@ export function sayNow(ledger: ConsentLedger, entry: Omit<ConsentEntry, 'id' | '
     identity === null ? undefined : ledger.entriesByIdentity.get(identity),
     contactId === null ? undefined : ledger.entriesByContact.get(contactId),
   ]) {
-    for (const said of entries ?? []) if (isNew(said) && said.channel === channel) entries?.delete(said)
+    for (const older of entries ?? []) if (isNew(older) && older.channel === channel) entries?.delete(older)
   }
   const id = FIRST_NEW_ID + ledger.newEntries
   addEntry(ledger, { ...entry, id, saidAt: NOW })

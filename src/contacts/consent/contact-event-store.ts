@@ -29,8 +29,8 @@ export async function recordPreferences(
 ): Promise<{ companyId: number; id: number }[]> {
   const areErased = await areOfErased(tx, arrived)
   for (const { companyId, identities, value, saidAt } of arrived.filter((_, place) => areErased[place])) {
-    const kept = identities.map((identity) => ({ channel: 'whatsapp' as const, identity, saidAt }))
-    if (!value) await keepOptOuts(tx, companyId, kept)
+    const optOuts = identities.map((identity) => ({ channel: 'whatsapp' as const, identity, saidAt }))
+    if (!value) await keepOptOuts(tx, companyId, optOuts)
   }
   const preferences = arrived.filter((_, place) => !areErased[place])
   if (preferences.length === 0) return []
@@ -40,7 +40,7 @@ export async function recordPreferences(
   const ledgerOf = await readLedgers(tx, keys)
   await appendConsents(
     tx,
-    preferences.flatMap(({ companyId, identities, ...said }) =>
+    preferences.flatMap(({ companyId, identities, ...statement }) =>
       identities.map((identity): NewConsent => {
         const contactId = contactOf(ledgerOf(companyId), identities)
         const entry = {
@@ -51,7 +51,7 @@ export async function recordPreferences(
           source: 'provider',
           clientId: null,
         } as const
-        return { ...entry, ...said }
+        return { ...entry, ...statement }
       }),
     ),
   )

@@ -96,9 +96,9 @@ export function keptOptOuts(
     const entry = contactConsent(ledger, contact, channel)
     if (entry === undefined || entry.value) return []
     const own = consentIdentity(ledger, contact, channel)
-    const kept = channel === 'email' || identities.length === 0 ? [own] : identities
+    const targets = channel === 'email' || identities.length === 0 ? [own] : identities
     return (
-      kept
+      targets
         .filter((identity) => identity !== null)
         // An earlier erasure kept it.
         .filter((identity) => entry.source !== ERASURE || entry.identity !== identity)

@@ -74,10 +74,10 @@ export async function runImport(
 
 /** Marks an import as failed. The contacts that it has written stay. */
 export async function abandonImport(deps: ImportRunDeps, companyId: number, id: number, reason: string): Promise<void> {
-  const given = await findImport(deps.db, companyId, id)
+  const ended = await findImport(deps.db, companyId, id)
   await endImport(deps.db, companyId, id, reason)
   // A list that cannot be deleted now is deleted by a later sweep.
-  if (given?.storageKey) await deleteList(deps, companyId, id, given.storageKey).catch(() => {})
+  if (ended?.storageKey) await deleteList(deps, companyId, id, ended.storageKey).catch(() => {})
 }
 
 async function deleteList(
@@ -159,8 +159,8 @@ function createRecordParser({ format, columns }: ContactImport): ParseRecord {
 /** An exported list contains the service's own `source_type`, which cannot be written: it is ignored. */
 function withoutOwnSource({ sourceType }: ImportRunDeps, body: unknown): unknown {
   if (typeof body !== 'object' || body === null) return body
-  const given = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
-  if (given !== sourceType) return body
+  const written = Object.getOwnPropertyDescriptor(body, 'source_type')?.value
+  if (written !== sourceType) return body
   return Object.fromEntries(Object.entries(body).filter(([name]) => name !== 'source_type'))
 }
 

@@ -49,7 +49,7 @@ export function createRecordReader(isQuoted: boolean, from: { byte: number; line
     return record
   }
 
-  const cut = (data: Buffer, isLast: boolean): ListRecord[] => {
+  const split = (data: Buffer, isLast: boolean): ListRecord[] => {
     const records: ListRecord[] = []
     let start = 0
     let quote = isQuoted ? data.indexOf(QUOTE) : -1
@@ -68,14 +68,14 @@ export function createRecordReader(isQuoted: boolean, from: { byte: number; line
 
   return {
     push: (chunk) => {
-      const records = cut(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), false)
+      const records = split(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]), false)
       if (rest.length + dropped.bytes > RECORD_MAX_BYTES) {
         dropped = { bytes: dropped.bytes + rest.length, lines: dropped.lines + countLines(rest) }
         rest = EMPTY
       }
       return records
     },
-    end: () => cut(rest, true),
+    end: () => split(rest, true),
   } satisfies RecordReader
 }
 

@@ -49,7 +49,7 @@ const NAMELESS = 'must have an email or a phone'
 export type BatchContact = {
   /** Of a new contact: given when it is written. */
   id: number
-  readonly known: Match | undefined
+  readonly existing: Match | undefined
   state: ContactState | undefined
   /** Phone identities that it had and gave up. */
   readonly leftPhones: Set<string>
@@ -96,12 +96,12 @@ export function applyItems(items: readonly Item[], matches: readonly Match[], op
 }
 
 /** Applies a write to the contact that it names by id. */
-export function applyUpdate(known: Match, write: ContactWrite, options: ApplyOptions): Batch {
+export function applyUpdate(existing: Match, write: ContactWrite, options: ApplyOptions): Batch {
   const batch = newBatch(options)
-  const target: BatchContact = { ...newTarget(known.id), known, state: known }
+  const target: BatchContact = { ...newTarget(existing.id), existing, state: existing }
   const result = applyItem(batch, target, write, options)
-  if (known.phoneIdentity !== null && known.phoneIdentity !== result.state.phoneIdentity) {
-    target.leftPhones.add(known.phoneIdentity)
+  if (existing.phoneIdentity !== null && existing.phoneIdentity !== result.state.phoneIdentity) {
+    target.leftPhones.add(existing.phoneIdentity)
   }
   target.state = result.state
   return { ...batch, results: [result] }
@@ -149,9 +149,9 @@ function applyItem(
   if (before === undefined && applied.email === null && applied.phone === null) {
     return { target, kind: 'refused', state: applied, sayings: [], fault: { path: '', message: NAMELESS } }
   }
-  const said = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
-  const sayings = sayByWrite(ledger, said, write, source)
-  const state = hasFacts || target.known === undefined ? withShownConsents(ledger, said) : said
+  const accepted = fault === undefined ? applied : { ...applied, customFields: before?.customFields ?? {} }
+  const sayings = sayByWrite(ledger, accepted, write, source)
+  const state = hasFacts || target.existing === undefined ? withShownConsents(ledger, accepted) : accepted
   const kind = before === undefined ? 'created' : isSame(before, state) ? 'unchanged' : 'updated'
   return { target, kind, state, sayings }
 }
@@ -167,10 +167,10 @@ const targetsOf = ({ results }: Batch): BatchContact[] => [
  */
 export function needsFacts(batch: Batch, areKnown: boolean, heldPhones: ReadonlySet<string | null>): boolean {
   if (batch.hasFacts) return false
-  return batch.results.some(({ kind, target: { known }, state, sayings }) => {
-    if (kind === 'refused' || kind === 'unchanged') return sayings.length > 0 && known !== undefined
-    if (known === undefined) return areKnown || (sayings.length > 0 && isHeld(heldPhones, state))
-    return sayings.length > 0 || keyOf(known) !== keyOf(state) || known.phoneIdentity !== state.phoneIdentity
+  return batch.results.some(({ kind, target: { existing }, state, sayings }) => {
+    if (kind === 'refused' || kind === 'unchanged') return sayings.length > 0 && existing !== undefined
+    if (existing === undefined) return areKnown || (sayings.length > 0 && isHeld(heldPhones, state))
+    return sayings.length > 0 || keyOf(existing) !== keyOf(state) || existing.phoneIdentity !== state.phoneIdentity
   })
 }
 
@@ -184,7 +184,7 @@ const withShownConsents = (ledger: ConsentLedger, state: ContactState): ContactS
 
 const newTarget = (id: number): BatchContact => ({
   id,
-  known: undefined,
+  existing: undefined,
   state: undefined,
   leftPhones: new Set(),
 })
@@ -196,11 +196,11 @@ const newTarget = (id: number): BatchContact => ({
 export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
   const { ledger, hasFacts } = batch
   const targets = targetsOf(batch)
-  const contacts = targets.flatMap(({ id, known, state }) => {
+  const contacts = targets.flatMap(({ id, existing, state }) => {
     if (state === undefined) return []
     // A statement of a later item may count for a contact of an earlier one.
-    const last = hasFacts || known === undefined ? withShownConsents(ledger, state) : state
-    return all || known === undefined || !isSame(known, last) ? [{ known, state: { ...last, id } }] : []
+    const last = hasFacts || existing === undefined ? withShownConsents(ledger, state) : state
+    return all || existing === undefined || !isSame(existing, last) ? [{ existing, state: { ...last, id } }] : []
   })
   return {
     contacts,
@@ -214,10 +214,10 @@ export function changesOf(batch: Batch, { all = false } = {}): ContactChanges {
 /** Contacts beyond the batch with the numbers or customers of contacts that say something or change their number. */
 function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]): number[] {
   const saying = new Set(results.filter(({ sayings }) => sayings.length > 0).map(({ target }) => target))
-  const own = new Set(targets.map(({ known }) => known?.id))
+  const own = new Set(targets.map(({ existing }) => existing?.id))
   const related = targets.flatMap((target) => {
-    const { known, state, leftPhones } = target
-    const hasMoved = state !== undefined && known?.phoneIdentity !== state.phoneIdentity
+    const { existing, state, leftPhones } = target
+    const hasMoved = state !== undefined && existing?.phoneIdentity !== state.phoneIdentity
     if (state === undefined || !(saying.has(target) || hasMoved || leftPhones.size > 0)) return []
     return [toLedgerContact(state), ...leftPhones].flatMap((one) => relatedContacts(ledger, one))
   })
@@ -227,7 +227,7 @@ function othersOf({ ledger, results }: Batch, targets: readonly BatchContact[]):
 
 /** Which contact an email, a phone or an id matches, while contacts change. */
 function createIndex(matches: readonly Match[]) {
-  const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), known: match, state: match }))
+  const targets = matches.map((match): BatchContact => ({ ...newTarget(match.id), existing: match, state: match }))
   const byId = new Map(targets.map((target) => [target.id, target]))
   const byEmail = new Map<string, BatchContact>()
   /** Contacts of customers: found by their identities while no contact has the number. */
@@ -235,14 +235,14 @@ function createIndex(matches: readonly Match[]) {
   const holders = new Map<string, Set<BatchContact>>()
 
   const addHolder = (phone: string, target: BatchContact) => {
-    const known = holders.get(phone)
-    if (known === undefined) holders.set(phone, new Set([target]))
-    else known.add(target)
+    const holding = holders.get(phone)
+    if (holding === undefined) holders.set(phone, new Set([target]))
+    else holding.add(target)
   }
   for (const target of targets) {
-    if (target.known?.emailKey) byEmail.set(target.known.emailKey, target)
-    if (target.known?.phoneIdentity) addHolder(target.known.phoneIdentity, target)
-    for (const identity of target.known?.identities ?? []) byCustomer.set(identity, target)
+    if (target.existing?.emailKey) byEmail.set(target.existing.emailKey, target)
+    if (target.existing?.phoneIdentity) addHolder(target.existing.phoneIdentity, target)
+    for (const identity of target.existing?.identities ?? []) byCustomer.set(identity, target)
   }
 
   return {
@@ -271,7 +271,7 @@ function createIndex(matches: readonly Match[]) {
 /** A contact is known by the identities of its customers, unless it has been given a phone that is none of them. */
 function customerContact(target: BatchContact | undefined): BatchContact | undefined {
   const phone = target?.state?.phoneIdentity ?? null
-  return phone === null || target?.known?.identities.includes(phone) ? target : undefined
+  return phone === null || target?.existing?.identities.includes(phone) ? target : undefined
 }
 
 function oldest(targets: Iterable<BatchContact>): BatchContact | undefined {

@@ -90,7 +90,7 @@ type ListQueryText = Static<typeof ListQuery>
  */
 export function readListRequest(query: ListQueryText): ContactListRequest {
   const search = query.search ?? ''
-  const sort = CONTACT_SORTS.find((known) => known === (query.sort ?? DEFAULT_SORT))
+  const sort = CONTACT_SORTS.find((name) => name === (query.sort ?? DEFAULT_SORT))
   const faults = textFaults(search, 'search')
   if (search.length > SEARCH_MAX_LENGTH) {
     faults.push({ path: 'search', message: `must not have more than ${SEARCH_MAX_LENGTH} characters` })

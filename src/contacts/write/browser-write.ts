@@ -41,8 +41,8 @@ export function browserWrite(
     if (isRefused && !isProven) return false
     return optedOutIdentities(channel, after, optOuts).every((identity) => trusted.includes(identity))
   }
-  const mayConsent = (channel: Channel, wanted: boolean, present: boolean | null | undefined): boolean =>
-    isWritable(writableFields, 'marketingConsent') && (!wanted || mayOptIn(channel, present))
+  const mayConsent = (channel: Channel, value: boolean, present: boolean | null | undefined): boolean =>
+    isWritable(writableFields, 'marketingConsent') && (!value || mayOptIn(channel, present))
   return {
     ...addresses,
     ...writableOf(fields, writableFields),
@@ -62,7 +62,7 @@ const number = ({ phone }: Addresses): string[] => (phone ? [phoneIdentity(phone
 const identitiesOf = (addresses: Addresses = {}): string[] => [...mailto(addresses), ...number(addresses)]
 
 /** Whether a write names another address than the contact has after it. */
-const differ = ([written]: string[], [kept]: string[]): boolean => written !== undefined && written !== kept
+const differ = ([written]: string[], [stored]: string[]): boolean => written !== undefined && written !== stored
 
 const provenIdentities = (write: ContactWrite, { email, phone }: BrowserRights['proven']): string[] => [
   ...(email ? mailto(write) : []),

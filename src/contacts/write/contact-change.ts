@@ -36,8 +36,8 @@ const BLANK = {
 } satisfies Omit<ContactState, 'id'>
 
 /** The contact as the write leaves it: a known one with only that changed which the write carries, or a new one. */
-export function applyWrite(id: number, known: ContactState | undefined, write: ContactWrite): ContactState {
-  const before = known ?? BLANK
+export function applyWrite(id: number, existing: ContactState | undefined, write: ContactWrite): ContactState {
+  const before = existing ?? BLANK
   const phone = carried(write.phone, before.phone)
   return {
     id,
@@ -56,12 +56,12 @@ export function applyWrite(id: number, known: ContactState | undefined, write: C
   }
 }
 
-const carried = <T>(given: T | undefined, kept: T): T => (given === undefined ? kept : given)
+const carried = <T>(value: T | undefined, existing: T): T => (value === undefined ? existing : value)
 
 /** By key; null removes. Through a Map, so that no key means anything to JavaScript. */
-function mergeCustomFields(kept: CustomFields, given: CustomFields | undefined): CustomFields {
-  if (given === undefined) return kept
-  const merged = new Map([...Object.entries(kept), ...Object.entries(given)])
+function mergeCustomFields(existing: CustomFields, changes: CustomFields | undefined): CustomFields {
+  if (changes === undefined) return existing
+  const merged = new Map([...Object.entries(existing), ...Object.entries(changes)])
   return Object.fromEntries([...merged].filter(([, value]) => value !== null))
 }
 
@@ -76,7 +76,7 @@ export function customFieldsFault(fields: CustomFields): string | undefined {
 }
 
 /** A contact before, unless it is new, and after. */
-export type Change = { readonly known: Contact | undefined; readonly state: ContactState }
+export type Change = { readonly existing: Contact | undefined; readonly state: ContactState }
 
 /** The effect of a write: contacts, each once, and what they say about marketing. */
 export type ContactChanges = {
@@ -98,12 +98,12 @@ const OWN_MEMBERS = STATE_MEMBERS.filter((member) => !CONSENTS.some((consent) =>
 type Member = (typeof STATE_MEMBERS)[number]
 
 /** A change as receivers of events want it: of a new contact, of its members, of its consent. */
-function toRecordChanges(companyId: number, { known, state }: Change, hasSaid: boolean): RecordChange[] {
+function toRecordChanges(companyId: number, { existing, state }: Change, hasSaid: boolean): RecordChange[] {
   const event = { event: 'contact.changed', companyId, id: state.id } as const
-  if (known === undefined) return [{ ...event, change: 'created' }]
+  if (existing === undefined) return [{ ...event, change: 'created' }]
   return [
-    ...(isSame(known, state, OWN_MEMBERS) ? [] : [{ ...event, change: 'updated' } as const]),
-    ...(hasSaid || !isSame(known, state, CONSENTS) ? [{ ...event, change: 'consent' } as const] : []),
+    ...(isSame(existing, state, OWN_MEMBERS) ? [] : [{ ...event, change: 'updated' } as const]),
+    ...(hasSaid || !isSame(existing, state, CONSENTS) ? [{ ...event, change: 'consent' } as const] : []),
   ]
 }
 
@@ -126,7 +126,7 @@ export async function writeChanges(
   by: ChangedBy,
   { addedRows, commit, events = NO_EVENTS }: WriteOptions = {},
 ): Promise<Contact[]> {
-  const [added, updated] = [contacts.filter(({ known }) => !known), contacts.filter(({ known }) => known)]
+  const [added, updated] = [contacts.filter(({ existing }) => !existing), contacts.filter(({ existing }) => existing)]
   const changed = changedEmails(updated)
   // Events are read from what was written, and belong to the same transaction.
   const isReported = events.areWanted('contact.changed', [companyId])
@@ -161,10 +161,10 @@ export async function writeChanges(
     ])
     await commit?.()
   }
-  return contacts.flatMap(({ known, state }) => {
-    const at = known ? updatedAt : addedAt
+  return contacts.flatMap(({ existing, state }) => {
+    const at = existing ? updatedAt : addedAt
     if (at === undefined) return []
-    const { externalId, externalConnectionId, createdAt = at } = known ?? NEW_CONTACT
+    const { externalId, externalConnectionId, createdAt = at } = existing ?? NEW_CONTACT
     return [{ ...state, externalId, externalConnectionId, createdAt, updatedAt: at }]
   })
 }
@@ -192,8 +192,8 @@ const idsOf = (changes: readonly Change[]): number[] => changes.map(({ state }) 
 function changedEmails(updated: readonly Change[]): number[] {
   const takers = new Map(updated.map(({ state }) => [keyOf(state), state.id]))
   return idsOf(
-    updated.filter(({ known, state }) => {
-      const key = known === undefined ? null : keyOf(known)
+    updated.filter(({ existing, state }) => {
+      const key = existing === undefined ? null : keyOf(existing)
       return key !== null && (takers.get(key) ?? state.id) !== state.id
     }),
   )

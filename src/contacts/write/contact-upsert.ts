@@ -203,7 +203,7 @@ const toItem = (write: ContactWrite, id?: number): Item => ({
 
 async function giveIds(db: Db, results: readonly ItemResult[], taken: readonly number[] = []): Promise<void> {
   const targets = new Set(results.map((result) => result.target))
-  const added = [...targets].filter((target) => target.known === undefined && target.state !== undefined)
+  const added = [...targets].filter((target) => target.existing === undefined && target.state !== undefined)
   const ids = taken.length >= added.length ? taken : await takeContactIds(db, added.length)
   for (const [place, target] of added.entries()) target.id = ids[place] ?? target.id
 }

@@ -39,7 +39,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     occurred_at: change.occurredAt,
     arrived_at: change.arrivedAt,
   }))
-  const kept = await tx<{ companyId: number; wamid: string }[]>`
+  const inserted = await tx<{ companyId: number; wamid: string }[]>`
     insert into message_changes (
       company_id, wamid, sender_id, direction, writers, shown_writer, target_wamid, kind, text, occurred_at
     )
@@ -62,7 +62,7 @@ export async function recordMessageChanges(tx: Db, changes: readonly MessageChan
     select apply_message_changes(array_agg(row(change.company_id, change.target_wamid)::message_key), ${at})
     from jsonb_to_recordset(${jsonRows(tx, rows)}) as change (company_id bigint, target_wamid text)
   `
-  const isKept = new Set(kept.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
+  const isKept = new Set(inserted.map(({ companyId, wamid }) => `${companyId} ${wamid}`))
   return changes.map((change) => !naming.includes(change) || isKept.delete(`${change.companyId} ${change.wamid}`))
 }
 

@@ -35,7 +35,7 @@ const advanceMessages = (tx: Db, records: readonly StatusRecord[], at: Date) => 
     )
   ),
   matched as materialized (${matchedMessages(tx)}),
-  kept as (${keepEvents(tx)}),
+  stored as (${keepEvents(tx)}),
   furthest as (${furthestStatuses(tx)}),
   locked as materialized (
     select message.company_id, message.id, message.status, message.wamid, message.pricing,

@@ -20,16 +20,16 @@ const SQLITE_BUSY = 5
 
 /** Creates the folder if it is missing, and checks that it can be written. */
 export async function openDataFolder(dataDir: string): Promise<DataFolder> {
-  const wanted = resolve(dataDir)
+  const resolved = resolve(dataDir)
   try {
-    const made = await mkdir(wanted, { recursive: true, mode: 0o700 })
-    if (made !== undefined) giveToFolderOwner(made)
-    await access(wanted, constants.W_OK | constants.X_OK)
+    const created = await mkdir(resolved, { recursive: true, mode: 0o700 })
+    if (created !== undefined) giveToFolderOwner(created)
+    await access(resolved, constants.W_OK | constants.X_OK)
   } catch (error) {
-    throw unusableFolder(wanted, error)
+    throw unusableFolder(resolved, error)
   }
   // One name for one folder, whatever links led to it: the socket's place is made from it.
-  const path = await realpath(wanted)
+  const path = await realpath(resolved)
   return { path, cluster: join(path, 'postgres'), log: join(path, 'postgres.log') }
 }
 

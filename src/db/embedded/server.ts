@@ -141,11 +141,11 @@ async function openDatabase(url: string): Promise<void> {
 }
 
 function failureOf(folder: DataFolder, code: number | null, logStart: number): StartError {
-  const said = readFileSync(folder.log, 'utf8').slice(logStart).trim()
-  const full = /No space left on device|Disk quota exceeded/.test(said) || freeBytes(folder) < FULL_BYTES
-  if (full) return diskFull(folder.path, said)
-  if (code === 126 || code === 127) return unusableBinary(said)
-  const lines = said.split('\n').slice(-6).join('\n')
+  const output = readFileSync(folder.log, 'utf8').slice(logStart).trim()
+  const full = /No space left on device|Disk quota exceeded/.test(output) || freeBytes(folder) < FULL_BYTES
+  if (full) return diskFull(folder.path, output)
+  if (code === 126 || code === 127) return unusableBinary(output)
+  const lines = output.split('\n').slice(-6).join('\n')
   return new StartError(`PostgreSQL ended (code ${code}). The last lines of ${folder.log}:\n${lines || '(none)'}`)
 }
 

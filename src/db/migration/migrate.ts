@@ -156,8 +156,8 @@ async function listDone(db: Db): Promise<Map<string, Done>> {
 }
 
 /** A migration is never edited once it is released: another text of the same name is from before the release. */
-function checkBaseline(known: Migration[], done: Map<string, Done>): void {
-  const isEdited = known.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
+function checkBaseline(shipped: Migration[], done: Map<string, Done>): void {
+  const isEdited = shipped.some(({ name, checksum }) => done.has(name) && done.get(name)?.checksum !== checksum)
   if (!isEdited && !done.has(BEFORE_BASELINE)) return
   throw new StartError(
     'The database was made by a Parley from before version 0.1.0 and cannot be upgraded: begin anew with an empty ' +
@@ -166,9 +166,9 @@ function checkBaseline(known: Migration[], done: Map<string, Done>): void {
 }
 
 /** Whether the database has migrations that this Parley does not know. */
-function checkLater(known: Migration[], done: Map<string, Done>, warn: (message: string) => void): boolean {
+function checkLater(shipped: Migration[], done: Map<string, Done>, warn: (message: string) => void): boolean {
   let isLater = false
-  const names = new Set(known.map((migration) => migration.name))
+  const names = new Set(shipped.map((migration) => migration.name))
   for (const [name, { breaking }] of done) {
     if (names.has(name)) continue
     const fact = `The database has the migration ${name}, which this Parley doesn't know`

@@ -34,7 +34,7 @@ function uses(a: SqlObject, b: SqlObject): boolean {
 function parseObject(file: string, text: string): SqlObject {
   const [first, second] = [...text.matchAll(/^create (type|view|function) (\w+)/gm)]
   const expected = file.slice(file.lastIndexOf('/') + 1, -'.sql'.length).replaceAll('-', '_')
-  const kind = KINDS.find((known) => known === first?.[1])
+  const kind = KINDS.find((name) => name === first?.[1])
   if (!kind || !isKind(kind) || first?.[2] !== expected || second) {
     throw new Error(`${file} must create one type, view or function, named ${expected}`)
   }

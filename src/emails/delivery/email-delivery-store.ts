@@ -41,13 +41,13 @@ export async function readEmailsToSend(db: Db, keys: readonly EmailKey[]): Promi
   const rows = await db<(EmailToSend & { isFull: boolean })[]>`
     with sized as materialized (
       select
-        wanted.place, wanted.company_id, wanted.id,
-        sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by wanted.place) as bytes
+        requested.place, requested.company_id, requested.id,
+        sum(octet_length(contents.html) + coalesce(octet_length(contents.text), 0)) over (order by requested.place) as bytes
       from rows from (
         jsonb_to_recordset(${jsonRows(db, keys.map(toKeyRow))}) as (company_id bigint, id bigint)
-      ) with ordinality as wanted (company_id, id, place)
-      join emails on (emails.company_id, emails.id) = (wanted.company_id, wanted.id) and emails.status = 'pending'
-      join email_contents contents on (contents.company_id, contents.email_id) = (wanted.company_id, wanted.id)
+      ) with ordinality as requested (company_id, id, place)
+      join emails on (emails.company_id, emails.id) = (requested.company_id, requested.id) and emails.status = 'pending'
+      join email_contents contents on (contents.company_id, contents.email_id) = (requested.company_id, requested.id)
     ),
     taken as (
       select sized.*, bytes > ${READ_BYTES} as is_full
@@ -78,10 +78,10 @@ export async function markSubmitted(db: Db, items: readonly Submission[]): Promi
   const rows = items.map((item) => ({ ...toKeyRow(item), targets: item.targets }))
   const found = await db<EmailKey[]>`
     with item as materialized (
-      select distinct on (given.company_id, given.id) given.*
+      select distinct on (input.company_id, input.id) input.*
       from jsonb_to_recordset(${jsonRows(db, rows)})
-        as given (company_id bigint, id bigint, targets text[])
-      order by given.company_id, given.id
+        as input (company_id bigint, id bigint, targets text[])
+      order by input.company_id, input.id
     ),
     locked as materialized (
       select emails.company_id, emails.id, item.targets

@@ -28,8 +28,8 @@ const parsed = new LRUCache<string, Template[]>({ maxSize: 20_000_000, sizeCalcu
 
 function parse(engine: Engine, source: string): Template[] {
   const key = `${engine}:${source}`
-  const known = parsed.get(key)
-  if (known) return known
+  const cached = parsed.get(key)
+  if (cached) return cached
   const template = engines[engine].parse(source)
   parsed.set(key, template)
   return template

@@ -31,7 +31,7 @@ begin
     where input.idempotency_id is null
       or (input.company_id, input.idempotency_id) in (select answered.company_id, answered.id from answered)
   ),
-  kept as (
+  inserted as (
     insert into emails (company_id, id, uid, template_id, recipient, subject, message_id, secret, is_marketing)
     select
       item.company_id, item.id, item.uid, item.template_id, item.recipient, item.subject, item.message_id,

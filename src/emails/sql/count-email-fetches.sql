@@ -56,8 +56,8 @@ as $$
     order by counts.company_id, counts.template_id
     for no key update of counts
   )
-  update email_template_counts kept
-  set opened = kept.opened + counts.opened, clicked = kept.clicked + counts.clicked
+  update email_template_counts total
+  set opened = total.opened + counts.opened, clicked = total.clicked + counts.clicked
   from counts
-  where (kept.company_id, kept.template_id) = (counts.company_id, counts.template_id)
+  where (total.company_id, total.template_id) = (counts.company_id, counts.template_id)
 $$;

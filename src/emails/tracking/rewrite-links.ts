@@ -69,7 +69,7 @@ function toWebAddress(value: string): URL | undefined {
 const PLAIN_ADDRESS = /^https?:\/\/[a-z0-9][!-[\]-~]*$/i
 
 /** Letter by letter where the address is plain, else as a browser would write it. */
-const toTarget = ({ href }: URL, given: string): string => (PLAIN_ADDRESS.test(given) ? given : href)
+const toTarget = ({ href }: URL, written: string): string => (PLAIN_ADDRESS.test(written) ? written : href)
 
 /** An attribute with its place in the source, name and quotes included. */
 type Attribute = { value: string; start: number; end: number }

@@ -19,7 +19,7 @@ export function createTokenCheck(
   const pattern = new RegExp(`^${scheme} +(.+)$`, 'i')
   const expected = token === undefined ? undefined : hash('sha256', token, 'buffer')
   return (authorization) => {
-    const given = hash('sha256', pattern.exec(authorization ?? '')?.[1] ?? '', 'buffer')
-    return timingSafeEqual(given, expected ?? given) && expected !== undefined
+    const actual = hash('sha256', pattern.exec(authorization ?? '')?.[1] ?? '', 'buffer')
+    return timingSafeEqual(actual, expected ?? actual) && expected !== undefined
   }
 }

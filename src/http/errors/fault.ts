@@ -92,14 +92,14 @@ function messageOf({ keyword, params, message, schema }: ErrorObject): string {
 /** The values that a union allows, if its branches are simple: `must be one of a, b`, `must be string or null`. */
 function unionMessage(schema: unknown): string {
   const branches: unknown[] = Array.isArray(schema) ? schema : []
-  const words = branches.map((branch) => {
+  const names = branches.map((branch) => {
     if (typeof branch !== 'object' || branch === null) return undefined
     if ('const' in branch) return String(branch.const)
     return 'type' in branch ? String(branch.type) : undefined
   })
-  const known = [...new Set(words.filter((word) => word !== undefined))]
-  if (known.length === 0) return 'has none of the allowed forms'
-  return known.length === 1 ? `must be ${known[0]}` : `must be one of ${known.join(', ')}`
+  const allowed = [...new Set(names.filter((word) => word !== undefined))]
+  if (allowed.length === 0) return 'has none of the allowed forms'
+  return allowed.length === 1 ? `must be ${allowed[0]}` : `must be one of ${allowed.join(', ')}`
 }
 
 /**
@@ -136,11 +136,11 @@ function bestBranch(union: ErrorObject, branches: ErrorObject[][]): ErrorObject[
 /** The one member by which no branch fits, with the constants that would. */
 function commonConstant(branches: ErrorObject[][]): ErrorObject | undefined {
   const constants = branches.map((branch) => branch.find(({ keyword }) => keyword === 'const'))
-  const known = constants.filter((error) => error !== undefined)
-  const [first] = known
-  if (first === undefined || known.length < branches.length) return undefined
-  if (known.some(({ instancePath }) => instancePath !== first.instancePath)) return undefined
-  const allowedValues = known.map(({ params }) => params.allowedValue)
+  const found = constants.filter((error) => error !== undefined)
+  const [first] = found
+  if (first === undefined || found.length < branches.length) return undefined
+  if (found.some(({ instancePath }) => instancePath !== first.instancePath)) return undefined
+  const allowedValues = found.map(({ params }) => params.allowedValue)
   return { ...first, keyword: 'enum', params: { allowedValues } }
 }
 

@@ -12,7 +12,7 @@ declare module 'fastify' {
      * named at once: with the members that fit, any other is absent. A body that fits is checked by the handler.
      * `given` is the body as it came: it tells a member that is absent from one that does not fit.
      */
-    valueFaults?(body: object, given: object): readonly OwnFault[] | Promise<readonly OwnFault[]>
+    valueFaults?(body: object, original: object): readonly OwnFault[] | Promise<readonly OwnFault[]>
   }
 }
 

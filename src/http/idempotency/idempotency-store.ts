@@ -55,7 +55,7 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
   const key = hashOf(request.key)
   const [row] = await db<Row[]>`
     with reserved as (
-      insert into idempotency_keys as kept (company_id, client_id, method, path, key, digest, lease_until)
+      insert into idempotency_keys as existing (company_id, client_id, method, path, key, digest, lease_until)
       values (
         ${companyId}, ${clientId}, ${method}, ${path}, ${key}, ${digest},
         now() + ${LEASE_SECONDS} * interval '1 second'
@@ -64,17 +64,17 @@ async function insertOrRead(db: Db, request: KeyedRequest): Promise<Row | undefi
         id = default,
         digest = excluded.digest,
         message_id = null,
-        progress = case when kept.created_at > now() - ${KEPT_HOURS} * interval '1 hour' then kept.progress end,
+        progress = case when existing.created_at > now() - ${KEPT_HOURS} * interval '1 hour' then existing.progress end,
         answer_status = null,
         answer_body = null,
         lease_until = excluded.lease_until,
         created_at = now()
-      where kept.created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
+      where existing.created_at <= now() - ${KEPT_HOURS} * interval '1 hour'
         or (
-          kept.answer_status is null
-          and kept.message_id is null
-          and kept.lease_until <= now()
-          and kept.digest = excluded.digest
+          existing.answer_status is null
+          and existing.message_id is null
+          and existing.lease_until <= now()
+          and existing.digest = excluded.digest
         )
       returning id, progress
     )
@@ -111,20 +111,20 @@ export async function recordAnswer(
   status: number,
   text: string,
 ): Promise<boolean> {
-  const kept = await db`
+  const updated = await db`
     update idempotency_keys
     set answer_status = ${status}, answer_body = ${text}
     where company_id = ${companyId} and id = ${id} and answer_status is null`
-  return kept.count === 1
+  return updated.count === 1
 }
 
 /** Records what the work of a reservation has done so far; false when the reservation no longer stands. */
 export async function storeProgress(db: Db, companyId: number, id: number, progress: Json): Promise<boolean> {
-  const kept = await db`
+  const updated = await db`
     update idempotency_keys
     set progress = ${db.json(progress)}
     where company_id = ${companyId} and id = ${id} and answer_status is null`
-  return kept.count === 1
+  return updated.count === 1
 }
 
 /**

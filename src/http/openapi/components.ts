@@ -124,8 +124,8 @@ function referTo(schema: unknown, components: Components): unknown {
 }
 
 function add(components: Components, kind: keyof Components, name: string, component: unknown): string {
-  const known = components[kind][name]
-  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component)) {
+  const existing = components[kind][name]
+  if (existing !== undefined && JSON.stringify(existing) !== JSON.stringify(component)) {
     throw new Error(`Two ${kind} of the reference have the title ${name}`)
   }
   components[kind][name] = component
@@ -133,8 +133,8 @@ function add(components: Components, kind: keyof Components, name: string, compo
 }
 
 function withoutOwn(schema: Record<string, unknown>, components: Components): Record<string, unknown> {
-  const kept = Object.entries(schema).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
-  const shown = Object.fromEntries(kept.map(([keyword, value]) => [keyword, inside(keyword, value, components)]))
+  const shared = Object.entries(schema).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
+  const shown = Object.fromEntries(shared.map(([keyword, value]) => [keyword, inside(keyword, value, components)]))
   return isRecord(schema.discriminator) ? { ...shown, discriminator: withMapping(schema, schema.discriminator) } : shown
 }
 

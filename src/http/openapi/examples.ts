@@ -54,6 +54,6 @@ const isShown = (items: unknown, { shown }: Brevity): boolean => isRecord(items)
 
 function objectOf(properties: Record<string, unknown>, brevity: Brevity): object | undefined {
   const members = Object.entries(properties).map(([name, shape]) => [name, exampleOf(shape, brevity)] as const)
-  const known = members.filter(([, value]) => value !== undefined)
-  return known.length > 0 ? Object.fromEntries(known) : undefined
+  const shown = members.filter(([, value]) => value !== undefined)
+  return shown.length > 0 ? Object.fromEntries(shown) : undefined
 }

@@ -134,13 +134,13 @@ export function serveReference(app: FastifyInstance, { findDemoToken, limits }: 
 
 /** Makes a value at the first call; a failure is tried again at the next. */
 function firstCall<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
+  let value: Promise<T> | undefined
   return () => {
-    made ??= make().catch((error) => {
-      made = undefined
+    value ??= make().catch((error) => {
+      value = undefined
       throw error
     })
-    return made
+    return value
   }
 }
 

@@ -41,8 +41,8 @@ export function adviceOnHttps(
 function rememberPeers(isTrusted: TrustedProxies): (socket: Socket) => Peer {
   const peers = new WeakMap<Socket, Peer>()
   return (socket) => {
-    const known = peers.get(socket)
-    if (known !== undefined) return known
+    const cached = peers.get(socket)
+    if (cached !== undefined) return cached
     const { remoteAddress } = socket
     const peer = { isTrusted: isTrusted(remoteAddress), isLoopback: isLoopback(remoteAddress) }
     peers.set(socket, peer)

@@ -101,8 +101,8 @@ function createAnswerLimit({ maxAnswers, readDeadlineMs }: FileLimits = LIMITS) 
 }
 
 function preferredEncoding({ headers }: FastifyRequest, { bodies }: StaticFile): Encoding {
-  const made = ENCODINGS.filter((encoding) => bodies[encoding] !== undefined)
-  return negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), made) ?? 'identity'
+  const available = ENCODINGS.filter((encoding) => bodies[encoding] !== undefined)
+  return negotiate<Encoding>(String(headers['accept-encoding'] ?? ''), available) ?? 'identity'
 }
 
 /** `If-None-Match` compares weakly (RFC 9110, 13.1.2). */

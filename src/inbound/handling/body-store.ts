@@ -41,18 +41,18 @@ export function listWaitingBodies(tx: Db, sender: Waited, after: number): Promis
     select event_id, signature, secret_mac, case when signature is not null or secret_mac is not null then body end as body
     from (
       select
-        kept.*,
-        sum(octet_length(kept.body)) over (order by kept.event_id) - octet_length(kept.body) as bytes_before
-      from inbound_bodies kept
-      where kept.event_id > ${after}
-        and kept.event_id in (
+        bodies.*,
+        sum(octet_length(bodies.body)) over (order by bodies.event_id) - octet_length(bodies.body) as bytes_before
+      from inbound_bodies bodies
+      where bodies.event_id > ${after}
+        and bodies.event_id in (
           select item.event_id
           from inbound_items item
           where item.state in ('unroutable', 'unverified') and ${waitsFor(tx, sender)}
         )
-      order by kept.event_id
+      order by bodies.event_id
       limit ${BODIES_AT_ONCE}
-    ) as kept
+    ) as bodies
     where bytes_before < ${BYTES_AT_ONCE}
     order by event_id
   `

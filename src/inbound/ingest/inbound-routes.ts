@@ -174,5 +174,5 @@ const headerOf = (request: FastifyRequest, name: string): string | undefined => 
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-const isSame = (given: string, expected: string | undefined): boolean =>
-  expected !== undefined && timingSafeEqual(digest(given), digest(expected))
+const isSame = (actual: string, expected: string | undefined): boolean =>
+  expected !== undefined && timingSafeEqual(digest(actual), digest(expected))

@@ -51,11 +51,11 @@ export function createUnhandledBudget(db: Db): (address: string) => number | Pro
   const readAndFind = async (address: string) => {
     reading ??= read()
     await reading
-    return known(address)
+    return spentBy(address)
   }
-  const known = (address: string) => spent.get(address) ?? 0
+  const spentBy = (address: string) => spent.get(address) ?? 0
   return (address) =>
     monotonicMs() < freshUntilMs
-      ? known(address)
-      : withTimeout(readAndFind(address), undefined, PATIENCE_MS).catch(() => known(address))
+      ? spentBy(address)
+      : withTimeout(readAndFind(address), undefined, PATIENCE_MS).catch(() => spentBy(address))
 }

@@ -7,15 +7,15 @@ export type UnhandledCount = { address: string; bytes: number; items: number }
 export async function countUnhandled(tx: Db, counts: readonly UnhandledCount[]): Promise<void> {
   if (counts.length === 0) return
   await tx`
-    insert into unhandled_counts as kept (address, bytes, items, window_ends_at)
+    insert into unhandled_counts as existing (address, bytes, items, window_ends_at)
     select input.address, sum(input.bytes), sum(input.items), now() + interval '1 hour'
     from jsonb_to_recordset(${jsonRows(tx, counts)}) as input (address text, bytes bigint, items bigint)
     group by input.address
     order by input.address -- in one order for all transactions, so that none waits for another in a circle
     on conflict (address) do update set
-      bytes = excluded.bytes + case when kept.window_ends_at > now() then kept.bytes else 0 end,
-      items = excluded.items + case when kept.window_ends_at > now() then kept.items else 0 end,
-      window_ends_at = case when kept.window_ends_at > now() then kept.window_ends_at else excluded.window_ends_at end
+      bytes = excluded.bytes + case when existing.window_ends_at > now() then existing.bytes else 0 end,
+      items = excluded.items + case when existing.window_ends_at > now() then existing.items else 0 end,
+      window_ends_at = case when existing.window_ends_at > now() then existing.window_ends_at else excluded.window_ends_at end
   `
 }
 

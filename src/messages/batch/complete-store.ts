@@ -34,13 +34,13 @@ export type CompletedSend = {
 export async function completeSends(tx: Db, sends: readonly CompletedSend[], at: Date): Promise<void> {
   const reached = sends.filter(({ status }) => status !== 'failed').map(toMessage)
   const refused = sends.filter(({ status, isLimited }) => status === 'failed' && isLimited).map(toMessage)
-  const kept = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer !== null)
+  const answered = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer !== null)
   const released = sends.filter(({ idempotencyId, answer }) => idempotencyId !== null && answer === null)
   await Promise.all([
     writeOutcomes(tx, sends, at),
     reached.length > 0 && readUpTo(tx, reached),
     refused.length > 0 && giveBackPlaces(tx, refused),
-    kept.length > 0 && keepAnswers(tx, kept),
+    answered.length > 0 && keepAnswers(tx, answered),
     released.length > 0 && releaseKeys(tx, released),
   ])
 }

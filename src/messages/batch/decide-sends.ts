@@ -94,8 +94,8 @@ export function decideSends(
 ): SendDecision[] {
   const taken: Taken = { nextMessageMs: new Map(), nextSlotMs: new Map(), places: new Map(), counted: new Set() }
   return sends.map((send, index) => {
-    const known = facts[index]
-    return known === undefined ? { refusal: 'busy' } : decide(send, known, limits, now, taken)
+    const own = facts[index]
+    return own === undefined ? { refusal: 'busy' } : decide(send, own, limits, now, taken)
   })
 }
 

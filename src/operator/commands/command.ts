@@ -72,10 +72,10 @@ export function parseOptions<Shape extends TSchema>(shape: Shape, options: unkno
 }
 
 /** The number of an option; NaN for other texts, which the shape refuses. */
-export const toNumber = (given: string): number => (/^[0-9]{1,15}$/.test(given) ? Number(given) : Number.NaN)
+export const toNumber = (text: string): number => (/^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN)
 
 /** The same, where `none` may stand for no number. */
-export const toNumberOrNone = (given: string): number | 'none' => (given === 'none' ? given : toNumber(given))
+export const toNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : toNumber(text))
 
 /**
  * Those options become null that are given as `none`, which takes an optional value away. Afterwards, because an
@@ -100,17 +100,17 @@ export async function withSecrets(
   if (asked.length === 0) return options
   const lines = (await text(stdin)).split('\n').map((line) => line.trim())
   if (asked.length === 1 && asked[0] !== undefined) return { ...options, [asked[0]]: lines[0] ?? '' }
-  const given = lines.filter((line) => line !== '').map((line) => toNamedSecret(line, asked))
-  return { ...options, ...Object.fromEntries(asked.map((name) => [name, ''])), ...Object.fromEntries(given) }
+  const secrets = lines.filter((line) => line !== '').map((line) => toNamedSecret(line, asked))
+  return { ...options, ...Object.fromEntries(asked.map((name) => [name, ''])), ...Object.fromEntries(secrets) }
 }
 
 function toNamedSecret(line: string, asked: readonly string[]): [name: string, secret: string] {
   const [, flag, secret = ''] = /^([a-z-]+)=(.*)$/.exec(line) ?? []
   const name = asked.find((one) => toFlag(one) === flag)
   if (name !== undefined) return [name, secret]
-  const wanted = asked.map((one) => `${toFlag(one)}=…`).join(' and ')
+  const expected = asked.map((one) => `${toFlag(one)}=…`).join(' and ')
   throw validationError([
-    { path: 'standard input', message: `must name its ${asked.length} secrets, in the lines ${wanted}` },
+    { path: 'standard input', message: `must name its ${asked.length} secrets, in the lines ${expected}` },
   ])
 }
 

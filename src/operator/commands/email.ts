@@ -82,9 +82,9 @@ const withOptional = (command: Command): Command =>
     .option('--category <name>', 'MARKETING needs consent and offers the way out')
 
 async function toBody(options: Options, stdin: NodeJS.ReadableStream): Promise<Options> {
-  const { htmlFile, textFile, ...given } = options
+  const { htmlFile, textFile, ...rest } = options
   return {
-    ...given,
+    ...rest,
     ...(typeof htmlFile === 'string' && { html: await readPart(htmlFile, stdin) }),
     ...(typeof textFile === 'string' && { text: textFile === 'none' ? null : await readPart(textFile, stdin) }),
   }
@@ -118,8 +118,8 @@ export function emailSettingsCommands(program: Command, open: OpenOperator, stdi
     .action((company: string, options: Options, command: Command) =>
       run(command, async (deps) => {
         const { id } = await companyNamed(deps.db, company)
-        const given = await withSecrets(withNone(options, NULLABLE), ['smtpUrl'], stdin)
-        const { from, fromName = null, smtpUrl = null } = parseOptions(EmailSettingsBody, given)
+        const input = await withSecrets(withNone(options, NULLABLE), ['smtpUrl'], stdin)
+        const { from, fromName = null, smtpUrl = null } = parseOptions(EmailSettingsBody, input)
         return toEmailSettingsReply(await setEmailSettings(deps, id, { from, fromName, smtpUrl }))
       }),
     )

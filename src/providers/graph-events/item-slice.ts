@@ -108,9 +108,9 @@ function openMember(
   const members = membersIn(text, span)
   const way = findMember(members, name)
   if (way === undefined) return undefined
-  const kept = members.filter((member) => member.name !== name && isKept(text, member.value))
+  const others = members.filter((member) => member.name !== name && isKept(text, member.value))
   const parts = withinLimit(
-    kept.map((member) => keep(text, member)),
+    others.map((member) => keep(text, member)),
     limit,
   )
   const before = parts.filter((part) => part.start < way.span.start).map((part) => `${part.text},`)

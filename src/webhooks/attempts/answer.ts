@@ -17,9 +17,9 @@ export const emptyAnswer = (): ReceiverAnswer => ({ statusCode: null, retryAfter
 
 /** Keeps what there is room for; false when the answer is as long as it may get. */
 export function appendChunk(answer: ReceiverAnswer, chunk: Uint8Array): boolean {
-  const kept = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
-  answer.chunks.push(kept)
-  answer.size += kept.length
+  const head = chunk.subarray(0, MAX_ANSWER_BYTES - answer.size)
+  answer.chunks.push(head)
+  answer.size += head.length
   return answer.size < MAX_ANSWER_BYTES
 }
 

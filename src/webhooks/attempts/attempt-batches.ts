@@ -17,7 +17,7 @@ export type AttemptBatches = {
   /** Starts the delivery's next attempt; undefined when there is none to make. Post at once. */
   start(delivery: HeldDelivery): Promise<StartedAttempt | undefined>
   /** Records an attempt and the next state of its delivery; nothing if another worker holds the delivery by now. */
-  complete(made: MadeAttempt): Promise<void>
+  complete(attempt: MadeAttempt): Promise<void>
   /** Holds back a delivery that waits for an earlier one; false when it is to be claimed again at once. */
   holdBack(delivery: HeldDelivery): Promise<boolean>
 }
@@ -52,11 +52,11 @@ async function holdAllBack(db: Db, deliveries: HeldDelivery[]): Promise<boolean[
 const keyOf = ({ companyId, deliveryId }: Pick<HeldDelivery, 'companyId' | 'deliveryId'>): string =>
   `${companyId}.${deliveryId}`
 
-async function completeAll(db: Db, now: Date, made: MadeAttempt[]): Promise<undefined[]> {
-  const completions = made.map(({ claim, record }) => {
+async function completeAll(db: Db, now: Date, attempts: MadeAttempt[]): Promise<undefined[]> {
+  const completions = attempts.map(({ claim, record }) => {
     const { next } = record
     return { claim, record, afterMs: next instanceof Date ? next.getTime() - now.getTime() : undefined }
   })
   await completeAttempts(db, completions)
-  return made.map(() => undefined)
+  return attempts.map(() => undefined)
 }

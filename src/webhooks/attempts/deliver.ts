@@ -81,10 +81,10 @@ async function deliver(working: Working, job: Job, signal: AbortSignal): Promise
     if (record === 'nothing to do') return done
     if (record === 'waits') return (await working.holdBack(toHeld(job))) ? selfCompleted : released
     // A database that is away must not lead to a second request of the same attempt.
-    const made = { claim: job, record }
+    const finished = { claim: job, record }
     const isStopping = () => signal.aborted && !(signal.reason instanceof LeaseLost)
     const shouldRetry = (tries: number) => tries < COMPLETE_TRIES && !isStopping()
-    await retryUntilAvailable(() => working.complete(made), { everyMs: COMPLETE_RETRY_MS, shouldRetry })
+    await retryUntilAvailable(() => working.complete(finished), { everyMs: COMPLETE_RETRY_MS, shouldRetry })
     logAttempt(working, record)
     return selfCompleted
   } catch (error) {

@@ -13,12 +13,12 @@ export type Signers = (sealed: string) => Signer
 
 /** Signers by encrypted secret. The most recently used are kept, since decrypting costs more than signing. */
 export function createSigners(cipher: Pick<SecretCipher, 'decrypt'>): Signers {
-  const kept = new LRUCache<string, Signer>({ max: MOST_KEPT })
+  const cache = new LRUCache<string, Signer>({ max: MOST_KEPT })
   return (sealed) => {
-    const existing = kept.get(sealed)
+    const existing = cache.get(sealed)
     if (existing !== undefined) return existing
     const signer = createSigner(cipher.decrypt(sealed))
-    kept.set(sealed, signer)
+    cache.set(sealed, signer)
     return signer
   }
 }

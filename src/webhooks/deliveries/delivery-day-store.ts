@@ -7,7 +7,7 @@ const DAYS_AHEAD = 7
 const FRESH_MS = 1_000
 
 type Known = { atMs: number; days: Promise<PartitionRange> }
-const known = new WeakMap<Db, Known>()
+const cached = new WeakMap<Db, Known>()
 
 /**
  * The days since 1970 from the oldest with deliveries that wait, are leased, or whose runs failed, until tomorrow: claims and
@@ -15,12 +15,12 @@ const known = new WeakMap<Db, Known>()
  * seen a second later. The orders choose the indexes of these rows: with others, a plan reads every row that is done.
  */
 export async function openDays(db: Db): Promise<PartitionRange> {
-  const last = known.get(db)
+  const last = cached.get(db)
   if (last !== undefined && monotonicMs() - last.atMs < FRESH_MS) return await last.days
   const days = readOpenDays(db)
-  known.set(db, { atMs: monotonicMs(), days })
+  cached.set(db, { atMs: monotonicMs(), days })
   // A failure is not remembered.
-  days.catch(() => known.delete(db))
+  days.catch(() => cached.delete(db))
   return await days
 }
 
@@ -29,36 +29,36 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
     select coalesce(min(open.day), today.day) as first, today.day + 1 as last
     from (select (now() at time zone 'UTC')::date - date '1970-01-01' as day) as today
     left join lateral (
-      select made.day
+      select partition.day
       from (
         select to_date(right(child.relname, 8), 'YYYYMMDD') - date '1970-01-01' as day
         from pg_inherits
         join pg_class child on child.oid = pg_inherits.inhrelid
         where pg_inherits.inhparent = 'deliveries'::regclass
-      ) as made
-      where made.day <= today.day
+      ) as partition
+      where partition.day <= today.day
         and (
           (
             select true from deliveries job
-            where job.day = made.day and job.status = 'pending' and job.failed_at is null and job.claim_id is null
+            where job.day = partition.day and job.status = 'pending' and job.failed_at is null and job.claim_id is null
               and job.waits_for is null
             order by job.lane, least(job.attempts, 1) desc, job.due_at, job.id
             limit 1
           )
           or (
             select true from deliveries job
-            where job.day = made.day and job.lease_until is not null
+            where job.day = partition.day and job.lease_until is not null
             order by job.lease_until
             limit 1
           )
           or (
             select true from deliveries job
-            where job.day = made.day and job.failed_at is not null
+            where job.day = partition.day and job.failed_at is not null
             order by job.failed_at
             limit 1
           )
         )
-      order by made.day
+      order by partition.day
       limit 1
     ) as open on true
     group by today.day
@@ -68,8 +68,8 @@ async function readOpenDays(db: Db): Promise<PartitionRange> {
 
 /** Creates the partitions of the coming days; returns how many. */
 export async function makeDeliveryDays(db: Db): Promise<number> {
-  const [row] = await db<[{ made: number }]>`select make_delivery_days(${DAYS_AHEAD}::integer) as made`
-  return row.made
+  const [row] = await db<[{ created: number }]>`select make_delivery_days(${DAYS_AHEAD}::integer) as created`
+  return row.created
 }
 
 /**

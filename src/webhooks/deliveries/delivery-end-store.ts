@@ -16,8 +16,8 @@ export async function expireDeliveries(
   const { first } = await openDays(db)
   return await db<DeliveryRef[]>`
     with cutoff as materialized (
-      select made.at, (made.at at time zone 'UTC')::date - date '1970-01-01' as day
-      from (select now() - ${deadlineMs} * interval '1 ms' as at) as made
+      select deadline.at, (deadline.at at time zone 'UTC')::date - date '1970-01-01' as day
+      from (select now() - ${deadlineMs} * interval '1 ms' as at) as deadline
     ),
     late as materialized (
       select delivery.company_id, delivery.id, delivery.day

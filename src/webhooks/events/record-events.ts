@@ -9,17 +9,17 @@ import { RECORD_EVENTS } from './event-kinds.ts'
 
 export type RecordEventsDeps = Pick<EventDeps, 'mediaAddress'> & {
   clock: Clock
-  wanted: Pick<WantedEvents, 'has'>
+  wantedEvents: Pick<WantedEvents, 'has'>
 }
 
 /** Events about records of the API: built and enqueued in the transaction that changed the records. */
-export function createRecordEvents({ clock, wanted, mediaAddress }: RecordEventsDeps): RecordEvents {
+export function createRecordEvents({ clock, wantedEvents, mediaAddress }: RecordEventsDeps): RecordEvents {
   const deps: EventDeps = { mediaAddress, now: () => clock.now(), newId: randomUUID }
   return {
-    areWanted: (event, companyIds) => [...companyIds].some((companyId) => wanted.has(companyId, event)),
+    areWanted: (event, companyIds) => [...companyIds].some((companyId) => wantedEvents.has(companyId, event)),
     publish: async (tx, changes) => {
       const envelopes: NewEnvelope[] = []
-      const relevant = changes.filter(({ companyId, event }) => wanted.has(companyId, event))
+      const relevant = changes.filter(({ companyId, event }) => wantedEvents.has(companyId, event))
       for (const [companyId, own] of Map.groupBy(relevant, (change) => change.companyId)) {
         for (const [event, alike] of Map.groupBy(own, (change) => change.event)) {
           const built = await build(tx, deps, companyId, event, alike)

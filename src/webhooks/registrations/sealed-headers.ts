@@ -17,13 +17,13 @@ export type HeaderOpener = (sealed: string | null) => readonly StaticHeader[]
 
 /** Opens the same sealed headers once and not for every delivery. */
 export function createHeaderOpener(decrypt: (sealed: string) => string): HeaderOpener {
-  const kept = new LRUCache<string, readonly StaticHeader[]>({ max: MOST_KEPT })
+  const cache = new LRUCache<string, readonly StaticHeader[]>({ max: MOST_KEPT })
   return (sealed) => {
     if (sealed === null) return []
-    const existing = kept.get(sealed)
+    const existing = cache.get(sealed)
     if (existing !== undefined) return existing
     const headers = openHeaders(sealed, decrypt)
-    kept.set(sealed, headers)
+    cache.set(sealed, headers)
     return headers
   }
 }
