@@ -8,5 +8,5 @@ export type LiveChange =
   | { readonly topic: 'answering'; readonly companyId: number; readonly chatId: number; readonly name: string }
   | { readonly topic: 'all'; readonly companyId: number }
 
-/** Tells the live streams of all processes what has been committed. Never throws and waits for nothing. */
+/** Publishes a committed change to the live streams of all processes. Never throws and waits for nothing. */
 export type Publish = (changes: readonly LiveChange[]) => void

@@ -16,11 +16,11 @@ const notHere = async () => {
   throw new Error('There are no imports here')
 }
 
-export type Told = { keys: string[]; senders: number[]; connected: SenderRecord[] }
+export type Reported = { keys: string[]; senders: number[]; connected: SenderRecord[] }
 
 /** Operator deps that write down what they were told. */
-export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
-  const told: Told = { keys: [], senders: [], connected: [] }
+export function operatorDeps(db: Pool): OperatorDeps & { reported: Reported } {
+  const reported: Reported = { keys: [], senders: [], connected: [] }
   return {
     db,
     clock: fixedClock('2026-03-01T12:00:00Z'),
@@ -38,8 +38,8 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
       deliveryLogDays: 30,
     },
     createConsoleLink: undefined,
-    onKeyChanged: (clientId) => told.keys.push(clientId),
-    onSendersChanged: (companyId) => told.senders.push(companyId),
+    onKeyChanged: (clientId) => reported.keys.push(clientId),
+    onSendersChanged: (companyId) => reported.senders.push(companyId),
     providers: {},
     onUnchecked: () => {},
     webhookGuide: () => ({
@@ -49,11 +49,11 @@ export function operatorDeps(db: Pool): OperatorDeps & { told: Told } {
     }),
     onEventsStored: () => {},
     onSenderConnected: async (_tx: Db, _companyId, sender) => {
-      told.connected.push(sender)
+      reported.connected.push(sender)
     },
     afterSenderConnected: async () => {},
     syncTemplates: async (companyId) => companyId + 1000,
-    told,
+    reported,
   }
 }
 

@@ -5,12 +5,12 @@ import { createBatcher } from './batch.ts'
 const { db } = await createTestDatabase()
 await db`create table items (id integer primary key, note text)`
 
-/** A run that waits until it is let go, and remembers what it was given. */
+/** A run that waits until it is released, and records its batches. */
 function heldRun() {
-  const given: number[][] = []
+  const batches: number[][] = []
   const open: (() => void)[] = []
   const run = async (items: number[]): Promise<number[]> => {
-    given.push(items)
+    batches.push(items)
     await new Promise<void>((resolve) => open.push(resolve))
     return items.map((item) => item * 10)
   }
@@ -19,7 +19,7 @@ function heldRun() {
     await turn()
     await turn()
   }
-  return { run, given, release }
+  return { run, batches, release }
 }
 
 /** Until what was started in this turn of the event loop has started. */
@@ -29,21 +29,21 @@ const failure = (code: string): Error => Object.assign(new Error(code), { code }
 
 describe('a batcher', () => {
   test('takes what arrives in one turn together while it has room, in the order of arrival', async () => {
-    const { run, given, release } = heldRun()
+    const { run, batches, release } = heldRun()
     const batch = createBatcher({ run, maxItems: 3, maxRunning: 2 })
     const results = [batch(1), batch(2)]
     await turn()
-    expect(given).toEqual([[1, 2]])
+    expect(batches).toEqual([[1, 2]])
     results.push(...[3, 4, 5, 6, 7, 8, 9].map((item) => batch(item)))
     await turn()
-    expect(given).toEqual([
+    expect(batches).toEqual([
       [1, 2],
       [3, 4, 5],
     ])
     await release()
-    expect(given.at(-1)).toEqual([6, 7, 8])
+    expect(batches.at(-1)).toEqual([6, 7, 8])
     await release()
-    expect(given.at(-1)).toEqual([9])
+    expect(batches.at(-1)).toEqual([9])
     await release()
     await release()
     expect(await Promise.all(results)).toEqual([10, 20, 30, 40, 50, 60, 70, 80, 90])
@@ -52,23 +52,23 @@ describe('a batcher', () => {
   test('gathers what comes within its spacing, but not more than a run may have', async () => {
     vi.useFakeTimers()
     onTestFinished(() => void vi.useRealTimers())
-    const { run, given } = heldRun()
+    const { run, batches } = heldRun()
     const batch = createBatcher({ run, maxItems: 3, maxRunning: 9, spacingMs: 20 })
     void batch(1)
     await vi.advanceTimersByTimeAsync(0)
-    expect(given).toEqual([[1]])
+    expect(batches).toEqual([[1]])
     void [2, 3].map((item) => batch(item))
     await vi.advanceTimersByTimeAsync(19)
-    expect(given).toEqual([[1]])
+    expect(batches).toEqual([[1]])
     await vi.advanceTimersByTimeAsync(1)
-    expect(given).toEqual([[1], [2, 3]])
+    expect(batches).toEqual([[1], [2, 3]])
     void [4, 5, 6].map((item) => batch(item))
     await vi.advanceTimersByTimeAsync(0)
-    expect(given).toEqual([[1], [2, 3], [4, 5, 6]])
+    expect(batches).toEqual([[1], [2, 3], [4, 5, 6]])
     await vi.advanceTimersByTimeAsync(1_000)
     void batch(7)
     await vi.advanceTimersByTimeAsync(0)
-    expect(given).toEqual([[1], [2, 3], [4, 5, 6], [7]])
+    expect(batches).toEqual([[1], [2, 3], [4, 5, 6], [7]])
   })
 
   test('lets an item whose data the database refuses fail alone', async () => {
@@ -133,7 +133,7 @@ describe('a batcher', () => {
   const busy = { status: 503, headers: { 'retry-after': '1' } }
 
   test('refuses an item with 503 and Retry-After when too many wait, or too many bytes', async () => {
-    const { run, given, release } = heldRun()
+    const { run, batches, release } = heldRun()
     const batch = createBatcher({
       run,
       maxItems: 9,
@@ -147,7 +147,7 @@ describe('a batcher', () => {
     results.push(batch(60), batch(40))
     await expect(batch(1)).rejects.toMatchObject(busy)
     await release()
-    expect(given).toEqual([[1], [60, 40]])
+    expect(batches).toEqual([[1], [60, 40]])
     results.push(batch(2), batch(3), batch(4))
     await expect(batch(5)).rejects.toMatchObject(busy)
     await release()
@@ -156,20 +156,20 @@ describe('a batcher', () => {
   })
 
   test('bounds the bytes of one batch; a larger item goes alone', async () => {
-    const { run, given, release } = heldRun()
+    const { run, batches, release } = heldRun()
     const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, maxBytes: 10, bytesOf: (n) => n })
     void [6, 4, 5, 30, 1].map((item) => batch(item))
     await turn()
     await release()
     await release()
     await release()
-    expect(given).toEqual([[6, 4], [5], [30], [1]])
+    expect(batches).toEqual([[6, 4], [5], [30], [1]])
   })
 
   test('never runs an item whose caller is gone or that waited too long', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'hrtime', 'Date'] })
     onTestFinished(() => void vi.useRealTimers())
-    const { run, given, release } = heldRun()
+    const { run, batches, release } = heldRun()
     const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, maxWaitMs: 2_000 })
     const held = batch(1)
     await turn()
@@ -182,19 +182,19 @@ describe('a batcher', () => {
     await vi.advanceTimersByTimeAsync(1_000)
     await Promise.all([gone, late])
     await release()
-    expect(given).toEqual([[1], [4]])
+    expect(batches).toEqual([[1], [4]])
     await release()
     expect(await Promise.all([held, waited])).toEqual([10, 40])
   })
 
   test('lets companies take turns: while several wait, none has more than a third of a batch', async () => {
-    const { run, given, release } = heldRun()
+    const { run, batches, release } = heldRun()
     const batch = createBatcher({ run, maxItems: 9, maxRunning: 1, companyOf: (n) => Math.floor(n / 100) })
     void batch(1)
     await turn()
     void [101, 102, 103, 104, 105, 201, 301, 302].map((item) => batch(item))
     for (let runs = 1; runs <= 3; runs += 1) await release()
-    expect(given).toEqual([[1], [101, 201, 301, 102, 302, 103], [104, 105]])
+    expect(batches).toEqual([[1], [101, 201, 301, 102, 302, 103], [104, 105]])
   })
 
   test('leaves room for others: one company fills at most a third of what may wait', async () => {

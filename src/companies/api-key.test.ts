@@ -25,8 +25,8 @@ const deps = (): ApiKeyDeps => ({
   apiKeyPrefix: 'PARLEY',
   onKeyChanged: (clientId) => changed.push(clientId),
 })
-const create = (given: Partial<NewApiKey> = {}) =>
-  createApiKey(deps(), companyId, { name: 'CRM', permissions: ['WhatsApp'], ...given })
+const create = (input: Partial<NewApiKey> = {}) =>
+  createApiKey(deps(), companyId, { name: 'CRM', permissions: ['WhatsApp'], ...input })
 
 /** The fields at fault of a 422. */
 const faultsOf = async (work: Promise<unknown>): Promise<string[]> => {
@@ -111,8 +111,8 @@ describe('a new key', () => {
   })
 
   it('names every fault at once', async () => {
-    const given = { name: '  ', permissions: ['Email'], allowedOrigins: ['x'], expiresAt: 'never' }
-    expect(await faultsOf(create(given))).toEqual(['name', 'permissions[0]', 'allowedOrigins[0]', 'expiresAt'])
+    const input = { name: '  ', permissions: ['Email'], allowedOrigins: ['x'], expiresAt: 'never' }
+    expect(await faultsOf(create(input))).toEqual(['name', 'permissions[0]', 'allowedOrigins[0]', 'expiresAt'])
     expect(await faultsOf(create({ permissions: [] }))).toEqual(['permissions'])
   })
 })

@@ -13,8 +13,8 @@ afterAll(() => rm(folder, { recursive: true }))
 const PAGE = `<!doctype html><title>Parley</title>${' '.repeat(2_000)}`
 const SCRIPT = `console.log('${'x'.repeat(2_000)}')`
 
-async function serve(pagesFolder: string, given: { sandboxUrl?: string; baseUrl?: string } = {}) {
-  const { baseUrl = 'http://127.0.0.1:3000', sandboxUrl } = given
+async function serve(pagesFolder: string, options: { sandboxUrl?: string; baseUrl?: string } = {}) {
+  const { baseUrl = 'http://127.0.0.1:3000', sandboxUrl } = options
   const hostOf = ({ headers }: { headers: { host?: string | undefined } }) => headers.host ?? ''
   const { app } = await createTestApi({
     db,

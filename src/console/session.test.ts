@@ -9,11 +9,11 @@ const lines: Record<string, unknown>[] = []
 const service = await startConsole({ onLog: (line) => lines.push(line) })
 const { db, deps, createCompany, operator, attempt, signIn, signInAsOperator, page, codeOf } = service
 
-const createKey = async (companyId: number, given: object = {}) =>
-  (await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Key', permissions: ['WhatsApp'], ...given }))
+const createKey = async (companyId: number, input: object = {}) =>
+  (await operator('POST', `/companies/${companyId}/api-keys`, { name: 'Key', permissions: ['WhatsApp'], ...input }))
     .body
-const createLink = async (companyId: number, given: object = {}) =>
-  (await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara', ...given })).body
+const createLink = async (companyId: number, input: object = {}) =>
+  (await operator('POST', `/companies/${companyId}/sign-in-links`, { name: 'Mara', ...input })).body
 const company = await createCompany({ isConnected: false })
 const REFUSED = {
   error: { code: 'unauthorized', message: 'The key or link is not valid, or not valid any more' },
@@ -339,9 +339,9 @@ describe('a sign-in link', () => {
   test('of an admin’s session ends with the credential of that session', async () => {
     const key = await createKey(company.companyId)
     const { page: admin } = await signIn(key.token)
-    const made = await admin('POST', '/public/v1/console/sign-in-links', { name: 'Noa', role: 'developer' })
-    expect(made.status).toBe(201)
-    const { session, page } = await signIn(codeOf(made.body.url))
+    const created = await admin('POST', '/public/v1/console/sign-in-links', { name: 'Noa', role: 'developer' })
+    expect(created.status).toBe(201)
+    const { session, page } = await signIn(codeOf(created.body.url))
     expect(session).toMatchObject({ name: 'Noa', role: 'developer', permissions: ['WhatsApp'] })
     await operator('DELETE', `/companies/${company.companyId}/api-keys/${key.clientId}`)
     expect((await page('GET', '/session')).status).toBe(401)

@@ -172,10 +172,10 @@ test('an erasure changes contacts, consents and refused rows of its company', as
   })
   expect((await findContact(db, companyId, 1))?.firstName).toBe(null)
   expect(await db`select from contact_import_refusals where company_id = ${companyId}`).toHaveLength(0)
-  const said = await db`
+  const consents = await db`
     select channel, identity, contact_id, value from consents where company_id = ${companyId} order by id
   `
-  expect([...said]).toEqual([
+  expect([...consents]).toEqual([
     // Another person's number.
     { channel: 'whatsapp', identity: '39999', contactId: null, value: true },
     { channel: 'whatsapp', identity: expect.stringMatching('^hash:'), contactId: null, value: false },

@@ -26,7 +26,7 @@ export type Contact = {
 
 /** A contact as a read returns it. */
 export type ShownContact = Contact & {
-  /** Why no marketing mail goes to its address, and since when; null: nothing speaks against it. */
+  /** Why no marketing mail goes to its address, and since when; null: mail goes there. */
   readonly emailSuppression: { readonly reason: 'bounce' | 'complaint'; readonly since: string } | null
 }
 

@@ -6,7 +6,7 @@ import type { BrowserRights } from './write/browser-write.ts'
 /**
  * Which identity of each write its `identityProof` proves: the HMAC-SHA256 in hex of the email in lower case, or of the
  * phone's digits, with the identity secret of the key.
- * @throws {AppError} 422 for a proof of neither, or with a key that has no identity secret; it tells nothing about contacts
+ * @throws {AppError} 422 for a proof of neither, or with a key that has no identity secret; it reveals nothing about contacts
  */
 export function readProofs(
   writes: readonly ContactWrite[],

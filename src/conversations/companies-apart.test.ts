@@ -41,7 +41,7 @@ async function createMessages({ twinMessageId = 1 } = {}) {
   return { companyId, twinId }
 }
 
-const told = (companyId: number, status: StatusRecord['status']): StatusRecord => ({
+const statusOf = (companyId: number, status: StatusRecord['status']): StatusRecord => ({
   companyId,
   senderId: 1,
   wamid: WAMID,
@@ -71,7 +71,7 @@ const addSender = (companyId: number) => db`
 
 test('statuses that come together change each the message of its own company', async () => {
   const { companyId, twinId } = await createMessages()
-  const changed = await recordStatuses(db, [told(companyId, 'read'), told(twinId, 'delivered')], AT)
+  const changed = await recordStatuses(db, [statusOf(companyId, 'read'), statusOf(twinId, 'delivered')], AT)
   expect(await statusesOf(companyId, twinId)).toEqual(['read', 'delivered'])
   expect(changed.map((row) => row.companyId).toSorted()).toEqual([companyId, twinId].toSorted())
   const events = await db`
@@ -87,14 +87,14 @@ test('statuses that come together change each the message of its own company', a
 
 test('a status changes no message of another company that has the same wamid', async () => {
   const { companyId, twinId } = await createMessages()
-  await recordStatuses(db, [told(companyId, 'read')], AT)
+  await recordStatuses(db, [statusOf(companyId, 'read')], AT)
   expect(await statusesOf(companyId, twinId)).toEqual(['read', 'sent'])
 })
 
 test('a status moves a message forward from where it is in its company', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update messages set status = 'read' where company_id = ${twinId}`
-  await recordStatuses(db, [told(companyId, 'delivered'), told(twinId, 'delivered')], AT)
+  await recordStatuses(db, [statusOf(companyId, 'delivered'), statusOf(twinId, 'delivered')], AT)
   expect(await statusesOf(companyId, twinId)).toEqual(['delivered', 'read'])
 })
 
@@ -109,7 +109,7 @@ test('a status waits, although another company has a message with its ids', asyn
   ]
   const records = (id: number) =>
     names.map((name) => ({
-      ...told(id, 'read'),
+      ...statusOf(id, 'read'),
       providerMessageId: (name.wamid ?? name.messageId) ? 'new' : WAMID,
       ...name,
     }))
@@ -193,7 +193,7 @@ test('a conversation is that of a group if its own customer is one', async () =>
 test('a status that names a message by our id changes no message of another company', async () => {
   const { companyId, twinId } = await createMessages()
   await db`update messages set wamid = null where company_id in (${companyId}, ${twinId})`
-  await keepsRows(db, twinId, () => recordStatuses(db, [{ ...told(companyId, 'read'), messageId: 1 }], AT))
+  await keepsRows(db, twinId, () => recordStatuses(db, [{ ...statusOf(companyId, 'read'), messageId: 1 }], AT))
   expect(await statusesOf(companyId)).toEqual(['read'])
 })
 
@@ -202,13 +202,13 @@ test('a status that names a message by our id comes from the number of its conve
   await db`update messages set wamid = null where company_id in (${companyId}, ${twinId})`
   await addSender(companyId)
   await db`update conversations set sender_id = 2 where company_id = ${companyId}`
-  await recordStatuses(db, [{ ...told(companyId, 'read'), messageId: 1 }], AT)
+  await recordStatuses(db, [{ ...statusOf(companyId, 'read'), messageId: 1 }], AT)
   expect(await statusesOf(companyId)).toEqual(['sent'])
 })
 
 test('a status that names a message by the provider’s id changes no message of another company', async () => {
   const { companyId, twinId } = await createMessages()
-  const status = { ...told(companyId, 'read'), wamid: null, providerMessageId: WAMID }
+  const status = { ...statusOf(companyId, 'read'), wamid: null, providerMessageId: WAMID }
   await keepsRows(db, twinId, () => recordStatuses(db, [status], AT))
   expect(await statusesOf(companyId)).toEqual(['read'])
 })
@@ -219,7 +219,7 @@ test('a status waits for no lock on a message of another company', async () => {
     await held`select from messages where company_id = ${twinId} for update`
     await db.begin(async (tx) => {
       await tx`set local lock_timeout = '1s'`
-      await recordStatuses(tx, [told(companyId, 'read')], AT)
+      await recordStatuses(tx, [statusOf(companyId, 'read')], AT)
     })
   })
   expect(await statusesOf(companyId)).toEqual(['read'])
@@ -314,7 +314,7 @@ test('wamids are recorded, and named by edits, in their own company', async () =
   const { companyId, twinId } = await createMessages()
   await db`update messages set wamid = 'another' where company_id = ${companyId}`
   await insertChange(companyId)
-  const known = await findKnownWamids(
+  const recorded = await findKnownWamids(
     db,
     [companyId, twinId].map((id) => ({
       companyId: id,
@@ -324,13 +324,13 @@ test('wamids are recorded, and named by edits, in their own company', async () =
       arrivedAt: null,
     })),
   )
-  expect(known).toEqual(
+  expect(recorded).toEqual(
     expect.arrayContaining([
       expect.objectContaining({ companyId, isRecorded: false, isChanged: true }),
       expect.objectContaining({ companyId: twinId, isRecorded: true, isChanged: false }),
     ]),
   )
-  expect(known).toHaveLength(2)
+  expect(recorded).toHaveLength(2)
 })
 
 test('a batch changes the conversation of its company', async () => {

@@ -3,8 +3,8 @@ import { caller, startContacts } from '../../test/contacts-app.ts'
 
 const { companyId, newCompany, call: request } = await startContacts()
 
-async function call(method: 'GET' | 'POST', query = '', given?: unknown, company = companyId) {
-  const { status, body } = await request(method, `/custom-fields${query}`, given, caller(company))
+async function call(method: 'GET' | 'POST', query = '', input?: unknown, company = companyId) {
+  const { status, body } = await request(method, `/custom-fields${query}`, input, caller(company))
   return { status, body }
 }
 

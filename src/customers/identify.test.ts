@@ -371,9 +371,9 @@ describe('a reported change of the user id', () => {
   test('joins the customer that the new one has opened already', () => {
     const { receive, renameUser, converse } = createWorld()
     const [former, early] = [receive({ phone: P1, userId: U1 }), receive({ userId: U2, at: 2 })]
-    const [kept, closed] = [converse(former), converse(early)]
+    const [open, closed] = [converse(former), converse(early)]
     renameUser({ at: 1 })
-    expect([kept.isClosed, closed.isClosed, kept.userId]).toEqual([false, true, U2])
+    expect([open.isClosed, closed.isClosed, open.userId]).toEqual([false, true, U2])
     expect(receive({ userId: U2, at: 3 })).toBe(former)
     expect(former.phone).toBe(P1)
   })

@@ -5,7 +5,7 @@ const SAMPLES = 3
 const RESYNC_MS = 30_000
 
 /**
- * A clock that tells the database's time: what processes with different clocks write is ordered by one of them. The
+ * A clock that follows the database's, so that the times which processes with different clocks write are in one order. The
  * difference is measured at the start and every 30 s, and is off by half a round trip at most; while the database is
  * away the last one counts. Rejects when the first measurement fails.
  */

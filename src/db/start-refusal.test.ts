@@ -17,10 +17,10 @@ async function sentenceOf(work: Promise<unknown>): Promise<string> {
     () => expect.fail('nothing was refused'),
     (error: unknown) => error,
   )
-  const told = explainRefusal(error) ?? error
-  expect(told).toMatchObject({ name: 'StartError' })
-  expect(String(told)).not.toContain('\n')
-  return String(told)
+  const explained = explainRefusal(error) ?? error
+  expect(explained).toMatchObject({ name: 'StartError' })
+  expect(String(explained)).not.toContain('\n')
+  return String(explained)
 }
 
 test('a role that may not create tables in public is told how to get them', async () => {

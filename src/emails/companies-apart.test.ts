@@ -42,10 +42,10 @@ test('mails of two companies are sent with the contents and the server of each',
     await db`insert into email_settings (company_id, from_address, smtp_url) values (${id}, 'a@b.c', ${`smtp of ${id}`})`
   }
   const keys = [companyId, twinId].map((id) => ({ companyId: id, id: 1 }))
-  for (const wanted of [keys, keys.toReversed()]) {
-    const emails = await readEmailsToSend(db, wanted)
+  for (const order of [keys, keys.toReversed()]) {
+    const emails = await readEmailsToSend(db, order)
     expect(emails.map((email) => [email?.companyId, email?.html, email?.smtpUrl])).toEqual(
-      wanted.map(({ companyId: id }) => [id, `to ${id}`, `smtp of ${id}`]),
+      order.map(({ companyId: id }) => [id, `to ${id}`, `smtp of ${id}`]),
     )
   }
 })

@@ -1,7 +1,7 @@
 import { type AppError, missingRecipientAddress } from '../errors.ts'
 import type { RequestFault } from '../http/errors/fault.ts'
 
-/** The email endpoints' own words for a recipient that is absent or empty (spec: Errors). */
+/** The email endpoints' own messages for a recipient that is absent or empty (spec: Errors). */
 export const refuseEmail =
   (member: 'to' | 'recipient') =>
   (faults: readonly RequestFault[], body: unknown): AppError | undefined => {

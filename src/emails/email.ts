@@ -45,7 +45,7 @@ export type EmailDeps = SettingsDeps & {
   acceptEmail(email: AcceptedEmail): Promise<boolean>
   /** Says that there is something to send; called after the commit. */
   onAccepted(): void
-  /** Why no marketing goes to this address; null: nothing speaks against it. */
+  /** Why no marketing goes to this address; null: it may be sent. */
   findMarketingRefusal(companyId: number, address: string): Promise<MarketingRefusal | null>
 }
 
@@ -187,7 +187,7 @@ async function accept(
   return accepted
 }
 
-/** Of the sender's own domain, as mail servers expect; it tells nothing about the mail. */
+/** Of the sender's own domain, as mail servers expect; it reveals nothing about the mail. */
 function newMessageId(fromAddress: string): string {
   const domain = domainToASCII(fromAddress.slice(fromAddress.lastIndexOf('@') + 1))
   return `<${newSecret().toString('hex').slice(0, 40)}@${domain || 'localhost'}>`

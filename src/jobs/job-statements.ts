@@ -61,7 +61,7 @@ export const rescheduleStatement = perTable(
 
 /**
  * Renews leases for $5 ms and returns the claims of jobs that the caller must stop: claimed by another, free, or of a company that has
- * been removed; claimJobs ends the latter once they are input back. A job that its handler completes in a transaction at
+ * been removed; claimJobs ends the latter once they are returned. A job that its handler completes in a transaction at
  * this moment is neither waited for nor returned, nor is one that is finished.
  */
 export const renewStatement = perTable(

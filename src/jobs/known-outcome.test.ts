@@ -11,7 +11,7 @@ const { db, url, log, allDone } = await createWorkerFixture()
 
 test('an outcome that is known when the database goes away for longer than a lease is written, not made again', async () => {
   const way = await startCutProxy(url)
-  const made: number[] = []
+  const completedIds: number[] = []
   const isMade = gate()
   const startWorker = () => {
     const own = connect(way.url, { max: 3 })
@@ -20,8 +20,8 @@ test('an outcome that is known when the database goes away for longer than a lea
         kind: 'work',
         laneCap: 1,
         handle: async (job) => {
-          made.push(job.id)
-          if (made.length === 1) {
+          completedIds.push(job.id)
+          if (completedIds.length === 1) {
             way.become('refused')
             way.cut('rst')
           }
@@ -41,5 +41,5 @@ test('an outcome that is known when the database goes away for longer than a lea
   await db`update jobs set lease_until = now() - interval '6 s' where lease_until is not null`
   way.become('open')
   await allDone()
-  expect(made, JSON.stringify(log.warn.mock.calls)).toHaveLength(1)
+  expect(completedIds, JSON.stringify(log.warn.mock.calls)).toHaveLength(1)
 })

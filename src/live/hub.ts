@@ -144,7 +144,7 @@ const newCompany = (id: number, now: Date): Company => ({
   flood: createFlood(),
 })
 
-/** Tells the streams of a company to read again: at once, and once more after further reasons. */
+/** Sends a reset to the streams of a company: at once, and once more after further reasons. */
 function reset(company: Company): void {
   company.isStale = true
   if (company.resetTimer === undefined) startReset(company)
@@ -154,18 +154,18 @@ function startReset(company: Company): void {
   company.isStale = false
   const endsAtMs = performance.now() + RESET_EVERY_MS
   const waiting = [...company.streams]
-  const tellSome = () => {
+  const sendSome = () => {
     const count = company.flood.isOn ? RESET_STREAMS_IN_FLOOD : RESET_STREAMS
     for (const stream of waiting.splice(0, count)) stream.write(eventOf('reset', '{}'))
     const isDone = waiting.length === 0
     const waitMs = isDone ? Math.max(0, endsAtMs - performance.now()) : RESET_PAUSE_MS
-    company.resetTimer = setTimeout(isDone ? end : tellSome, waitMs).unref()
+    company.resetTimer = setTimeout(isDone ? end : sendSome, waitMs).unref()
   }
   const end = () => {
     company.resetTimer = undefined
     if (company.isStale) startReset(company)
   }
-  tellSome()
+  sendSome()
 }
 
 /** A message comes before the conversation that it changes. */

@@ -18,7 +18,7 @@ describe('the type', () => {
     ['a b/c', 'application/octet-stream'],
     ['', 'application/octet-stream'],
     [null, 'application/octet-stream'],
-  ])('%s is %s', (given, expected) => expect(safeMimeType(given)).toBe(expected))
+  ])('%s is %s', (mimeType, expected) => expect(safeMimeType(mimeType)).toBe(expected))
 })
 
 describe('files that are shown and files that are saved', () => {

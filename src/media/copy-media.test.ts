@@ -76,7 +76,7 @@ const rowOf = ({ companyId, messageId }: { companyId: number; messageId: number 
 const copy = ({ companyId, messageId }: { companyId: number; messageId: number }) =>
   copyMedia(deps, companyId, messageId)
 
-/** A provider that answers as told, in the sandbox's place. */
+/** A provider in place of the sandbox, which answers as the test sets it. */
 async function playing<T>(listener: (base: string) => RequestListener, work: () => Promise<T>): Promise<T> {
   const server = createServer((request, response) => listener(apiBaseUrl)(request, response)).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -251,9 +251,9 @@ describe('bytes that are not what they should be', () => {
   })
 
   test('too large ones are given up, whether said before or found out', async () => {
-    const said = await noted('1')
+    const noteOfFirst = await noted('1')
     const large = describing({ file_size: MAX_MEDIA_BYTES + 1 }, (_request, response) => response.end('x'))
-    expect(await playing(large, () => copy(said))).toEqual({ kind: 'failed' })
+    expect(await playing(large, () => copy(noteOfFirst))).toEqual({ kind: 'failed' })
 
     const silent = await noted('1')
     const megabyte = Buffer.alloc(1024 * 1024)

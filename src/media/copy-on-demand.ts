@@ -5,7 +5,7 @@ import type { MediaRow } from './media-store.ts'
 
 /** How long a reader waits for a copy; the copy itself goes on. */
 const PATIENCE_MS = 10_000
-/** Readers cause no more than one copy in this time, so that an address cannot be used to harry the provider. */
+/** Readers cause no more than one copy in this time, so that an address cannot be used to overload the provider. */
 export const PAUSE_SECONDS = 15
 const COPIES_HELD = 10_000
 

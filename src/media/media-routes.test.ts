@@ -191,8 +191,8 @@ describe('206', () => {
 test('304 for a client that has it already', async () => {
   const message = await stored()
   const etag = (await get(message)).headers.get('etag')!
-  for (const known of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
-    const answer = await get(message, { 'if-none-match': known })
+  for (const header of [etag, `W/${etag}`, `"a", ${etag}`, '*']) {
+    const answer = await get(message, { 'if-none-match': header })
     expect([answer.status, answer.headers.get('etag')]).toEqual([304, etag])
     expect(await bytesOf(answer)).toHaveLength(0)
   }

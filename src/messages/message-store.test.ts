@@ -544,10 +544,10 @@ describe('completing', () => {
 
   test('points the requested number to the conversation that the customer has already', async () => {
     const { companyId, messageId, send } = await prepareOne()
-    const [known] = await prepareSends(db, [send({ identity: '390000000002', phone: '390000000002' })], NOON)
+    const [existing] = await prepareSends(db, [send({ identity: '390000000002', phone: '390000000002' })], NOON)
     await complete({ ...completed(companyId, messageId), recipient: report(companyId, '390000000002') })
     const [next] = await prepareSends(db, [send()], NOON)
-    expect(next).toMatchObject({ conversationId: (known as { conversationId: number }).conversationId })
+    expect(next).toMatchObject({ conversationId: (existing as { conversationId: number }).conversationId })
   })
 
   describe('a reply', () => {

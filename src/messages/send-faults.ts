@@ -2,7 +2,7 @@ import { type AppError, invalidPhoneNumber, missingRecipient } from '../errors.t
 import type { RequestFault } from '../http/errors/fault.ts'
 
 /**
- * The send's own words for faults of `recipient` (spec: Errors): absent or empty, and not a phone number. Every other
+ * The send's own messages for faults of `recipient` (spec: Errors): absent or empty, and not a phone number. Every other
  * fault is answered as everywhere.
  */
 export function refuseSend(faults: readonly RequestFault[], body: unknown): AppError | undefined {

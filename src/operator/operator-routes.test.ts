@@ -12,7 +12,7 @@ afterAll(close)
 
 const newCompany = async (): Promise<number> => (await call('POST', '/companies', { name: 'Acme' })).body.id
 
-const number = (given: object = {}) => {
+const number = (input: object = {}) => {
   count += 1
   return {
     provider: 'meta',
@@ -22,11 +22,11 @@ const number = (given: object = {}) => {
     wabaAccountId: 'waba-1',
     accessToken: 'EAAverysecret',
     appSecret: 'appsecretvalue',
-    ...given,
+    ...input,
   }
 }
-const newSender = async (companyId: number, given: object = {}) =>
-  (await call('POST', `/companies/${companyId}/senders`, number(given))).body
+const newSender = async (companyId: number, input: object = {}) =>
+  (await call('POST', `/companies/${companyId}/senders`, number(input))).body
 
 const fieldsOf = (body: { error: { details: { fields: { path: string }[] } } }) =>
   body.error.details.fields.map((field) => field.path)
@@ -54,9 +54,9 @@ describe('companies', () => {
   it('have their keys forgotten when the limit changes', async () => {
     const id = await newCompany()
     const key = await call('POST', `/companies/${id}/api-keys`, { name: 'k', permissions: ['WhatsApp'] })
-    deps.told.keys.length = 0
+    deps.reported.keys.length = 0
     await call('PATCH', `/companies/${id}`, { rateLimitPerMinute: 7 })
-    expect(deps.told.keys).toEqual([key.body.clientId])
+    expect(deps.reported.keys).toEqual([key.body.clientId])
   })
 
   it.each([
@@ -78,10 +78,10 @@ describe('companies', () => {
     const id = await newCompany()
     const { phoneNumberId } = await newSender(id)
     const key = await call('POST', `/companies/${id}/api-keys`, { name: 'k', permissions: ['WhatsApp'] })
-    deps.told.keys.length = 0
+    deps.reported.keys.length = 0
     expect(await call('DELETE', `/companies/${id}`)).toMatchObject({ status: 200, body: { success: true } })
-    expect(deps.told.keys).toEqual([key.body.clientId])
-    expect(deps.told.senders.at(-1)).toBe(id)
+    expect(deps.reported.keys).toEqual([key.body.clientId])
+    expect(deps.reported.senders.at(-1)).toBe(id)
     expect((await call('GET', `/companies/${id}`)).status).toBe(404)
     expect((await call('DELETE', `/companies/${id}`)).status).toBe(404)
     expect((await call('GET', '/companies')).body.map((one: { id: number }) => one.id)).not.toContain(id)
@@ -118,7 +118,7 @@ describe('companies', () => {
 describe('API keys', () => {
   it('are made with 201 and shown with their token this once', async () => {
     const id = await newCompany()
-    const made = await call('POST', `/companies/${id}/api-keys`, {
+    const created = await call('POST', `/companies/${id}/api-keys`, {
       name: 'CRM',
       permissions: ['whatsapp', 'Transactional'],
       allowedOrigins: ['https://App.example.com/'],
@@ -135,18 +135,18 @@ describe('API keys', () => {
       writableFields: null,
       hasIdentitySecret: false,
     }
-    expect(made).toMatchObject({ status: 201 })
+    expect(created).toMatchObject({ status: 201 })
     const token = expect.stringMatching(/^PARLEY-[a-z0-9]{16}-[A-Za-z0-9]{43}$/)
-    expect(made.body).toEqual({ ...shown, token, identitySecret: null })
+    expect(created.body).toEqual({ ...shown, token, identitySecret: null })
     const listed = await call('GET', `/companies/${id}/api-keys`)
     expect(listed.body).toEqual([{ ...shown, createdAt: expect.any(String) }])
-    expect(listed.text).not.toContain(made.body.token.split('-')[2])
+    expect(listed.text).not.toContain(created.body.token.split('-')[2])
   })
 
   it('have no origins and no end unless given', async () => {
     const id = await newCompany()
-    const given = { name: 'k', permissions: ['ContactsUpsert'], expiresAt: null }
-    const { body } = await call('POST', `/companies/${id}/api-keys`, given)
+    const input = { name: 'k', permissions: ['ContactsUpsert'], expiresAt: null }
+    const { body } = await call('POST', `/companies/${id}/api-keys`, input)
     expect(body).toMatchObject({ allowedOrigins: [], expiresAt: null })
   })
 
@@ -178,16 +178,16 @@ describe('API keys', () => {
       body: { success: true },
     })
     expect((await call('GET', `/companies/${id}/api-keys`)).body).toEqual([])
-    expect(deps.told.keys.at(-1)).toBe(clientId)
+    expect(deps.reported.keys.at(-1)).toBe(clientId)
   })
 })
 
 describe('senders', () => {
   it('are connected with 201: the record with channelId and provider, and no secret', async () => {
     const id = await newCompany()
-    const given = number({ tier: 2, apiBaseUrl: 'http://127.0.0.1:3001' })
-    const { status, body, text } = await call('POST', `/companies/${id}/senders`, given)
-    const { accessToken, appSecret, ...shown } = given
+    const input = number({ tier: 2, apiBaseUrl: 'http://127.0.0.1:3001' })
+    const { status, body, text } = await call('POST', `/companies/${id}/senders`, input)
+    const { accessToken, appSecret, ...shown } = input
     expect(status).toBe(201)
     expect(body).toEqual({
       ...shown,
@@ -208,7 +208,7 @@ describe('senders', () => {
     })
     const everywhere = text + (await call('GET', `/companies/${id}/senders`)).text
     for (const secret of [accessToken, appSecret]) expect(everywhere).not.toContain(secret)
-    expect(deps.told.senders.at(-1)).toBe(id)
+    expect(deps.reported.senders.at(-1)).toBe(id)
   })
 
   it('are listed as a bare array, read, changed and disconnected', async () => {
@@ -256,9 +256,9 @@ describe('senders', () => {
   ])('are refused with 422 for %j, when connected and when changed', async (wrong, path) => {
     const id = await newCompany()
     const { channelId } = await newSender(id)
-    const made = await call('POST', `/companies/${id}/senders`, number(wrong))
+    const created = await call('POST', `/companies/${id}/senders`, number(wrong))
     const changed = await call('PATCH', `/companies/${id}/senders/${channelId}`, wrong)
-    for (const answer of [made, changed]) {
+    for (const answer of [created, changed]) {
       expect(answer.status).toBe(422)
       expect(fieldsOf(answer.body)).toEqual([path])
     }

@@ -12,8 +12,7 @@ export type Stoppable = {
 }
 
 /**
- * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first
- * signal is the same wish, not a second one.
+ * Ctrl-C reaches a whole process group, and npm passes it on once more: what comes this soon after the first signal is the same request, not a second one.
  */
 const SAME_SIGNAL_MS = 700
 /** After an unexpected error, stopping in order may take this long. */

@@ -10,7 +10,7 @@ export type SandboxProcess = {
   url: string
   /** The mail server that it plays. */
   smtpUrl: string
-  /** Tells it where events go, once that is known: from then on what is sent is also reported as delivered. */
+  /** Sets the address for its events, once it is known: from then on it also reports sends as delivered. */
   postTo(webhookUrl: string): Promise<void>
   stop(): Promise<void>
 }

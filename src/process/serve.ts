@@ -20,7 +20,7 @@ export type AppDependencies = {
   config: Config
   db: Pool
   workerDb: Pool
-  /** Tells the database's time. */
+  /** The clock of the database. */
   clock: Clock
   cipher: Cipher
   log: Logger

@@ -5,7 +5,7 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** Some hosts refuse clients without a name. */
 export const USER_AGENT = 'parley'
 
-/** One request and what became of it. Whether anything left the machine decides if it may be repeated. */
+/** One request and its outcome. Whether anything left the machine decides if it may be repeated. */
 export type Exchange =
   | { kind: 'answered'; status: number; headers: Record<string, string | string[] | undefined>; body: Buffer }
   | { kind: 'not-sent'; detail: string }

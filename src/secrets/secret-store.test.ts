@@ -59,8 +59,8 @@ it('knows every text column whose name is that of a secret', async () => {
     where table_schema = 'public' and data_type in ('text', 'character varying', 'json', 'jsonb')
       and column_name ~ 'secret|token|password|credential|smtp|static_headers|private'
   `
-  const known: string[] = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`)
-  expect(rows.map(({ name }) => name).filter((name) => !known.includes(name))).toEqual([])
+  const sealedColumns: string[] = SEALED_COLUMNS.map(({ table, column }) => `${table}.${column}`)
+  expect(rows.map(({ name }) => name).filter((name) => !sealedColumns.includes(name))).toEqual([])
 })
 
 it('refuses keys that cannot read what is stored, in one sentence that names the key', async () => {

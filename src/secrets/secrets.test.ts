@@ -29,8 +29,8 @@ describe('cipher', () => {
       const altered = sealed.slice(0, at) + (sealed[at] === 'A' ? 'B' : 'A') + sealed.slice(at + 1)
       expect(() => cipher.decrypt(altered), `character ${at}`).toThrow()
     }
-    for (const cut of ['', 'v1', sealed.slice(0, -4), `${sealed}.x`, sealed.slice(0, 24)]) {
-      expect(() => cipher.decrypt(cut), cut).toThrow()
+    for (const damaged of ['', 'v1', sealed.slice(0, -4), `${sealed}.x`, sealed.slice(0, 24)]) {
+      expect(() => cipher.decrypt(damaged), damaged).toThrow()
     }
   })
 

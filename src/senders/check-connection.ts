@@ -5,7 +5,7 @@ import type { ProviderName } from '../providers/provider-name.ts'
 
 export type ConnectionDeps = {
   providers: Providers
-  /** Told when the provider could not be asked and the number is connected all the same. */
+  /** Called when the provider could not be asked and the number is connected all the same. */
   onUnchecked(reason: string): void
 }
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/database.ts'
-import { operatorDeps, type Told } from '../../test/operator-deps.ts'
+import { operatorDeps, type Reported } from '../../test/operator-deps.ts'
 import { createCompany } from '../companies/company.ts'
 import type { Pool } from '../db/connect.ts'
 import {
@@ -16,11 +16,11 @@ import {
 import { createSenderCache } from './sender-cache.ts'
 
 let db: Pool
-let deps: SenderAdminDeps & { told: Told }
+let deps: SenderAdminDeps & { reported: Reported }
 let companyId: number
 let count = 0
 
-const number = (given: Partial<NewSender> = {}): NewSender => {
+const number = (input: Partial<NewSender> = {}): NewSender => {
   count += 1
   return {
     provider: 'meta',
@@ -29,10 +29,10 @@ const number = (given: Partial<NewSender> = {}): NewSender => {
     phoneNumberId: `pn-${count}`,
     wabaAccountId: 'waba-1',
     accessToken: 'EAAsecret',
-    ...given,
+    ...input,
   }
 }
-const connect = (given: Partial<NewSender> = {}) => connectSender(deps, companyId, number(given))
+const connect = (input: Partial<NewSender> = {}) => connectSender(deps, companyId, number(input))
 const preferred = async () => (await listSenders(db, companyId)).filter((one) => one.isPreferred).map((one) => one.id)
 
 beforeAll(async () => {
@@ -54,15 +54,17 @@ describe('exactly one number is preferred', () => {
   })
 
   it('after twenty connected at once', async () => {
-    const made = await Promise.all(Array.from({ length: 20 }, (_, index) => connect({ isPreferred: index % 3 === 0 })))
-    expect(new Set(made.map((one) => one.id)).size).toBe(20)
+    const senders = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => connect({ isPreferred: index % 3 === 0 })),
+    )
+    expect(new Set(senders.map((one) => one.id)).size).toBe(20)
     expect(await preferred()).toHaveLength(1)
   })
 
   it('after changes and removals at once', async () => {
-    const made = []
-    for (let index = 0; index < 8; index += 1) made.push(await connect())
-    const changes = made.map((one, index) =>
+    const senders = []
+    for (let index = 0; index < 8; index += 1) senders.push(await connect())
+    const changes = senders.map((one, index) =>
       index % 2 === 0
         ? removeSender(deps, companyId, one.id)
         : updateSender(deps, companyId, one.id, { isPreferred: true }),
@@ -112,8 +114,8 @@ describe("the provider's number id", () => {
 
   it('is won by one of many companies that connect it at once', async () => {
     const companies = await Promise.all(Array.from({ length: 8 }, () => createCompany(db, { name: 'Rival' })))
-    const given = number({ phoneNumberId: 'contested' })
-    const outcomes = await Promise.allSettled(companies.map((one) => connectSender(deps, one.id, given)))
+    const input = number({ phoneNumberId: 'contested' })
+    const outcomes = await Promise.allSettled(companies.map((one) => connectSender(deps, one.id, input)))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
     for (const outcome of outcomes) {
       if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ status: 409 })
@@ -133,7 +135,7 @@ describe("the provider's number id", () => {
     const one = await connect({ phoneNumberId: 'old-id' })
     await updateSender(deps, companyId, one.id, { phoneNumberId: 'new-id' })
     await updateSender(deps, companyId, one.id, { phoneName: 'Renamed' })
-    expect(deps.told.connected.map((sender) => sender.phoneNumberId)).toEqual(['old-id', 'new-id'])
+    expect(deps.reported.connected.map((sender) => sender.phoneNumberId)).toEqual(['old-id', 'new-id'])
     await connect({ phoneNumberId: 'old-id' })
   })
 

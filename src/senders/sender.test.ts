@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { effectiveDailyLimit, parseSenderPhone, resolveSender, type Sender, slotSecondsOf } from './sender.ts'
 
-const sender = (given: Partial<Sender>): Sender => ({
+const sender = (values: Partial<Sender>): Sender => ({
   id: 1,
   provider: 'meta',
   phoneNumber: '+1 555 010 0001',
@@ -21,7 +21,7 @@ const sender = (given: Partial<Sender>): Sender => ({
   apiBaseUrl: null,
   isPreferred: false,
   dailyLimit: null,
-  ...given,
+  ...values,
 })
 
 const first = sender({ isPreferred: true })
@@ -39,8 +39,8 @@ describe('which number sends', () => {
     ['app-uuid-2', 2],
     ['100000000000001', 1],
     ['1 555 010 0001', 1],
-  ])('%j is number %i', (given, id) => {
-    expect(resolveSender(both, given).id).toBe(id)
+  ])('%j is number %i', (requested, id) => {
+    expect(resolveSender(both, requested).id).toBe(id)
   })
 
   it.each([
@@ -52,8 +52,8 @@ describe('which number sends', () => {
     'APP-UUID-2',
     '900',
     '+',
-  ])('%j is none of them: WHATSAPP_SENDER_NOT_FOUND', (given) => {
-    expect(() => resolveSender(both, given)).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
+  ])('%j is none of them: WHATSAPP_SENDER_NOT_FOUND', (requested) => {
+    expect(() => resolveSender(both, requested)).toThrow(/WHATSAPP_SENDER_NOT_FOUND/)
   })
 
   it('does not exist without any number: no_whatsapp_account when omitted, else not found', () => {
@@ -81,9 +81,9 @@ describe('which number sends', () => {
         fc.array(separators, { minLength: 15, maxLength: 15 }),
         (phones, pick, gaps) => {
           const senders = phones.map((phone, id) => sender({ id, phone, phoneNumberId: `id-${id}` }))
-          const wanted = pick % phones.length
-          const written = [...phones[wanted]!].map((digit, at) => `${gaps[at]}${digit}`).join('')
-          expect(resolveSender(senders, `+${written}`).id).toBe(wanted)
+          const chosen = pick % phones.length
+          const written = [...phones[chosen]!].map((digit, at) => `${gaps[at]}${digit}`).join('')
+          expect(resolveSender(senders, `+${written}`).id).toBe(chosen)
         },
       ),
     )
@@ -91,9 +91,9 @@ describe('which number sends', () => {
 
   it('is always one of those given, or a refusal of 404', () => {
     fc.assert(
-      fc.property(fc.option(fc.string(), { nil: undefined }), fc.subarray(both), (given, senders) => {
+      fc.property(fc.option(fc.string(), { nil: undefined }), fc.subarray(both), (requested, senders) => {
         try {
-          expect(senders).toContain(resolveSender(senders, given))
+          expect(senders).toContain(resolveSender(senders, requested))
         } catch (error) {
           expect(error).toMatchObject({ status: 404 })
         }

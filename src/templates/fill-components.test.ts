@@ -81,8 +81,8 @@ describe('named templates', () => {
   })
 
   test('with names, they go out as given, right or wrong', () => {
-    const given = [{ ...text('Ada'), parameter_name: 'nonsense' }]
-    expect(fillComponents(offer, [body(...given)])).toEqual([{ type: 'body', parameters: given }])
+    const named = [{ ...text('Ada'), parameter_name: 'nonsense' }]
+    expect(fillComponents(offer, [body(...named)])).toEqual([{ type: 'body', parameters: named }])
   })
 
   test('the count is checked when no name is given', () => {

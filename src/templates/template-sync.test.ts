@@ -124,10 +124,10 @@ it('reads the list three times at most when each time an unknown template is nam
 })
 
 it('applies an event about a template that a sync is adding in the same moment', async () => {
-  let told: Promise<unknown> | undefined
+  let published: Promise<unknown> | undefined
   await db.begin(async (tx) => {
     await lockTemplates(tx, companyId, 'WABA1')
-    told = publish('one', 'APPROVED')
+    published = publish('one', 'APPROVED')
     // Not in the transaction, which sees the activity of its first look for ever.
     const waiting = () => db`
       select from pg_stat_activity where wait_event = 'advisory' and datname = current_database()
@@ -145,7 +145,7 @@ it('applies an event about a template that a sync is adding in the same moment',
       listedAt: await readListTime(tx),
     })
   })
-  await told
+  await published
   expect(await statuses()).toEqual(['one APPROVED'])
 })
 

@@ -67,8 +67,8 @@ const heldBy = (companyId: number) => ({ companyId, deliveryId: ID, ...CLAIM })
 
 test('a message is delivered to the receivers of its company', async () => {
   const { companyId, twinId } = await createDeliveries('dead')
-  const made = await enqueueDeliveries(db, [envelope(companyId, 'w2'), envelope(twinId, 'w2')])
-  expect(made.map((one) => [one.companyId, one.registrationId])).toEqual([
+  const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w2'), envelope(twinId, 'w2')])
+  expect(enqueued.map((one) => [one.companyId, one.registrationId])).toEqual([
     [companyId, 1],
     [twinId, 1],
   ])

@@ -77,9 +77,9 @@ describe('the ledger', () => {
     }
     await sayAgain()
     await sayAgain()
-    const [said, ...rest] = await listConsents(db, companyId, contactId)
-    expect(said).toMatchObject({ value: false, firstSaidAt: at(1), clientId: 'key' })
-    expect(said!.saidAt.getTime()).toBeGreaterThan(at(2).getTime())
+    const [oldest, ...rest] = await listConsents(db, companyId, contactId)
+    expect(oldest).toMatchObject({ value: false, firstSaidAt: at(1), clientId: 'key' })
+    expect(oldest!.saidAt.getTime()).toBeGreaterThan(at(2).getTime())
     expect(rest).toEqual([])
   })
 

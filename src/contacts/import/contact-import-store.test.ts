@@ -46,11 +46,11 @@ test('lists that wait are those of the company', async () => {
 })
 
 const LIST = { columns: ['email'], sizeBytes: 100, rows: 3, readBytes: 10, readLines: 1 }
-const given = { format: 'csv' as const, storageKey: 'key', clientId: null }
+const input = { format: 'csv' as const, storageKey: 'key', clientId: null }
 
 test('an import of another company with the same id is neither read nor changed', async () => {
   const companyId = await createCompany(db)
-  const id = await insertImport(db, companyId, given)
+  const id = await insertImport(db, companyId, input)
   expect(await lockReceiving(db, companyId, id)).toBe(true)
   await queueImport(db, companyId, id, LIST)
   expect(await startImport(db, companyId, id)).toMatchObject({ storageKey: 'key' })
@@ -66,7 +66,7 @@ test('an import of another company with the same id is neither read nor changed'
 
 test('an import of the company is cancelled or removed, and none of another company', async () => {
   const companyId = await createCompany(db)
-  const [one, other] = [await insertImport(db, companyId, given), await insertImport(db, companyId, given)]
+  const [one, other] = [await insertImport(db, companyId, input), await insertImport(db, companyId, input)]
   await queueImport(db, companyId, one, LIST)
   expect(await endCancelled(db, companyId, one)).toBe(true)
   await removeImport(db, companyId, other)

@@ -54,9 +54,9 @@ test.each([
   ['queued', '2 days', { row: true, key: true, list: true }],
   ['running', '2 days', { row: true, key: true, list: true }],
 ])('what is left of an import that is %s for %s', async (status, age, left) => {
-  const given = await leave(status, age)
+  const leftImport = await leave(status, age)
   await sweepLists({ db, blobStore })
-  expect(await given.left()).toEqual(left)
+  expect(await leftImport.left()).toEqual(left)
 })
 
 test('a list that is refused leaves neither a file nor a row', async () => {

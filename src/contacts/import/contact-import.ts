@@ -116,8 +116,7 @@ function checkWaiting(waiting: { lists: number; bytes: number }, newBytes: numbe
 }
 
 /**
- * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row tells, once the
- * transaction that holds it has ended. Otherwise the list stays.
+ * Deletes a list that is not queued. A commit whose answer was lost may have queued it: the row shows it, once the transaction that locks the row has ended. Otherwise the list stays.
  */
 export async function discardList(
   { db, blobStore }: Pick<ImportDeps, 'db' | 'blobStore'>,
@@ -145,7 +144,7 @@ async function storeList(
     if (!body.readableEnded) upload.stream.destroy(new Error('The list broke off'))
   })
   const { sizeBytes } = await blobStore.put(storageKey, body.pipe(upload.stream), meta).catch((error) => {
-    // The rest is read and forgotten, so that the answer is heard.
+    // The rest is read and dropped, since a client may read the answer only after it has sent its whole body.
     body.unpipe()
     body.resume()
     throw error instanceof TooLarge ? payloadTooLarge(IMPORT_MAX_BYTES) : error

@@ -151,10 +151,10 @@ describe('a quote that is not closed ends at its line', () => {
 
   test('before a long list, however it is cut', () => {
     const text = Buffer.from(`a,"b\n${long}`)
-    const wanted = 1 + RECORD_MAX_BYTES / 2
+    const expectedLength = 1 + RECORD_MAX_BYTES / 2
     for (const cuts of [[text.length], [65_536], [100_000, 7]]) {
       const records = read(text, cuts)
-      expect(records).toHaveLength(wanted)
+      expect(records).toHaveLength(expectedLength)
       expect(records.at(-1)?.end).toBe(text.length)
     }
   })

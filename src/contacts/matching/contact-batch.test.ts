@@ -15,19 +15,19 @@ function upsertOne(world: World, write: Write, newId: number): Row {
   // A contact is known by the identities of its customers, unless it has been given a phone that is none of them.
   const isKnownBy = (row: Row) => row.phone === null || identitiesOf(world, row).includes(row.phone)
   const ofCustomer = rows.find((row) => write.phone !== null && row.id === customers.get(write.phone) && isKnownBy(row))
-  const known =
+  const existing =
     rows.find((row) => row.email === write.email && write.email !== null) ??
     holders.toSorted((a, b) => a.id - b.id)[0] ??
     ofCustomer
-  if (known === undefined) {
+  if (existing === undefined) {
     const row = { ...write, id: newId }
     rows.push(row)
     return { ...row }
   }
-  known.email = write.email ?? known.email
-  known.phone = write.phone ?? known.phone
-  known.firstName = write.firstName
-  return { ...known }
+  existing.email = write.email ?? existing.email
+  existing.phone = write.phone ?? existing.phone
+  existing.firstName = write.firstName
+  return { ...existing }
 }
 
 const identitiesOf = ({ customers }: World, { id }: Row): string[] =>
@@ -91,11 +91,11 @@ const world = fc
 
 test('a batch on the loaded matches does what its items do one after another on the whole company', () => {
   fc.assert(
-    fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (given, writes) => {
-      const batch = applyItems(writes.map(toItem), matchesOf(given, writes), { whenFull: 'refuse', source: 'api' })
+    fc.property(world, fc.array(write, { minLength: 1, maxLength: 14 }), (before, writes) => {
+      const batch = applyItems(writes.map(toItem), matchesOf(before, writes), { whenFull: 'refuse', source: 'api' })
       const { results } = batch
-      const model: World = { rows: given.rows.map((row) => ({ ...row })), customers: given.customers }
-      const wanted = writes.map((one, place) => upsertOne(model, one, 1_000 + place))
+      const model: World = { rows: before.rows.map((row) => ({ ...row })), customers: before.customers }
+      const expected = writes.map((one, place) => upsertOne(model, one, 1_000 + place))
       const newIds = new Map(results.map(({ target }, place) => [target.id, 1_000 + place] as const).toReversed())
       const idOf = (id: number) => (id < 1_000 ? id : newIds.get(id))
       expect(
@@ -105,14 +105,14 @@ test('a batch on the loaded matches does what its items do one after another on 
           phone: state.phone,
           firstName: state.firstName,
         })),
-      ).toEqual(wanted)
-      const kept = new Map(given.rows.map((row) => [row.id, row]))
+      ).toEqual(expected)
+      const after = new Map(before.rows.map((row) => [row.id, row]))
       for (const { state } of changesOf(batch).contacts) {
         const id = idOf(state.id)!
-        kept.set(id, { id, email: state.email, phone: state.phone, firstName: state.firstName })
+        after.set(id, { id, email: state.email, phone: state.phone, firstName: state.firstName })
       }
       const byId = (rows: Iterable<Row>) => [...rows].toSorted((a, b) => a.id - b.id)
-      expect(byId(kept.values())).toEqual(byId(model.rows))
+      expect(byId(after.values())).toEqual(byId(model.rows))
     }),
     { numRuns: 3_000 },
   )

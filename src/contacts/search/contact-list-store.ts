@@ -6,7 +6,7 @@ import type { SearchTerm } from './contact-search.ts'
 
 /** Contacts that one request looks at for a search, at most. */
 export const EXAMINED = 10_000
-/** How many of the newest contacts tell whether many match. */
+/** How many of the newest contacts are sampled to see whether many match. */
 const SAMPLE = 2_000
 
 /**

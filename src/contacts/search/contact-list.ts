@@ -82,8 +82,8 @@ async function count(db: Db, companyId: number, terms: readonly SearchTerm[]): P
 }
 
 /**
- * Where to read. One contact more than asked for tells whether there is another page. The far half of a list of known
- * length is read from its end: turned round.
+ * Where to read. One contact more than requested shows whether another page follows. The far half of a list of known
+ * length is read from its end, reversed.
  */
 function toRange(request: ContactListRequest, { total, isExact }: Found) {
   const { descending } = parseSort(request.sort)

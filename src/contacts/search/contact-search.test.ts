@@ -16,8 +16,8 @@ let db: Pool
 let companyId: number
 let others: number
 
-const list = (given: Partial<ContactListRequest>, company = companyId) =>
-  listContacts(db, company, { page: 1, limit: 25, search: '', sort: '-created_at', ...given })
+const list = (options: Partial<ContactListRequest>, company = companyId) =>
+  listContacts(db, company, { page: 1, limit: 25, search: '', sort: '-created_at', ...options })
 const found = async (search: string, company = companyId) =>
   (await list({ search }, company)).contacts.map(({ email, phone }) => email ?? phone)
 
@@ -121,14 +121,18 @@ test.each(CONTACT_SORTS)('sorted by %s, pages by number and by cursor are the sa
 })
 
 /** Every contact of a list, page by page along its cursors; `between` runs after each page. */
-async function walk(company: number, given: Partial<ContactListRequest>, between: (page: number) => Promise<unknown>) {
-  const sort = given.sort ?? '-created_at'
+async function walk(
+  company: number,
+  options: Partial<ContactListRequest>,
+  between: (page: number) => Promise<unknown>,
+) {
+  const sort = options.sort ?? '-created_at'
   const side = sort.startsWith('-') ? ('before' as const) : ('after' as const)
   const seen: number[] = []
   let pages = 0
   for (let next: string | null | undefined; next !== null; pages += 1) {
     const place = next === undefined ? undefined : parseCursor(next, parseSort(sort).column, side)
-    const page = await list({ limit: 20, ...given, sort, ...(place && { cursor: { side, place } }) }, company)
+    const page = await list({ limit: 20, ...options, sort, ...(place && { cursor: { side, place } }) }, company)
     expect(page.hasNext).toBe(page.nextCursor !== null)
     seen.push(...page.contacts.map(({ id }) => id))
     next = page.nextCursor

@@ -87,6 +87,8 @@ test('an erasure leaves only the members of a contact that are not personal', as
   const before = await read()
   await blankContact(db, companyId, contact.id)
   const after = await read()
-  const kept = Object.keys(before).filter((column) => JSON.stringify(before[column]) === JSON.stringify(after[column]))
-  expect(kept.toSorted()).toEqual(['company_id', 'created_at', 'deleted_at', 'id', 'source_type'])
+  const unchanged = Object.keys(before).filter(
+    (column) => JSON.stringify(before[column]) === JSON.stringify(after[column]),
+  )
+  expect(unchanged.toSorted()).toEqual(['company_id', 'created_at', 'deleted_at', 'id', 'source_type'])
 })

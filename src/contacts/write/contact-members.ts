@@ -50,7 +50,7 @@ export const CONTACT_MEMBERS: { readonly [name in keyof Contact]: ContactMember 
   updatedAt: { ...shown('updated_at', 'timestamptz'), ...kept, erased: 'statement_timestamp()' },
 }
 
-/** The columns of `contacts` that are made of others, or tell where the row stands, and what an erasure writes. */
+/** The columns of `contacts` that are made of others, or hold the state of the row, and what an erasure writes. */
 export const OTHER_COLUMNS = {
   company_id: null,
   deleted_at: null,

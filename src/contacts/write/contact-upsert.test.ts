@@ -449,7 +449,7 @@ test('addresses and phones that are given up within an array', async () => {
 test('a contact matched by phone that takes another email keeps no email consent', async () => {
   const companyId = await newCompany()
   const phone = '393331110009'
-  const write = async (given: ContactWrite) => (await upsertContacts(db, companyId, [given], BY))[0]!
+  const write = async (input: ContactWrite) => (await upsertContacts(db, companyId, [input], BY))[0]!
   const first = await write({ email: 'a@x.org', phone, emailConsent: true, whatsappConsent: true })
   const other = await write({ email: 'b@x.org', phone })
   expect(other).toMatchObject({ id: first.id, email: 'b@x.org', emailConsent: null, whatsappConsent: true })
@@ -566,8 +566,8 @@ describe('an array and an imported list act as their rows would, one after the o
   test('any rows', { timeout: propertyRuns(120_000) }, async () => {
     const rows = fc.array(row, { minLength: 2, maxLength: 6 })
     await fc.assert(
-      fc.asyncProperty(rows, fc.array(row, { maxLength: 4 }), async (given, before) => {
-        await together(given, before)
+      fc.asyncProperty(rows, fc.array(row, { maxLength: 4 }), async (input, before) => {
+        await together(input, before)
       }),
       { numRuns: propertyRuns(10) },
     )

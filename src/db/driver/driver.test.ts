@@ -6,7 +6,7 @@ import { holdOpen } from '../../../test/held-locks.ts'
 import { connect, type Db } from '../connect.ts'
 
 const { db, url } = await createTestDatabase()
-await db`create table notes (words text)`
+await db`create table notes (text text)`
 
 function open({ max = 2 } = {}) {
   const sql = connect(url, { max, applicationName: 'driver' })
@@ -31,14 +31,14 @@ test('a transaction whose session is ended fails, writes nothing, and the pool g
     await tx`insert into notes values ('lost, too')`
   })
   await expect(work).rejects.toThrow()
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
 })
 
 test('a statement that comes after the end of its transaction is refused', async () => {
   const sql = open()
   const late = await sql.begin(async (tx) => ({ write: () => tx`insert into notes values ('late')` }))
   await expect(late.write()).rejects.toThrow()
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
 })
 
 test('a statement that cannot be sent fails alone: the answers of the others stay theirs', async () => {
@@ -75,7 +75,7 @@ test('a pipelined transaction with its own commit is kept, and refuses later sta
     { pipelined: true },
   )
   await expect(late).rejects.toThrow('The transaction has ended')
-  expect(await sql`select words from notes order by words`).toEqual([{ words: 'kept' }, { words: 'kept, too' }])
+  expect(await sql`select text from notes order by text`).toEqual([{ text: 'kept' }, { text: 'kept, too' }])
   await sql`delete from notes`
 })
 
@@ -100,7 +100,7 @@ test('a statement that fails before its own commit takes the whole transaction b
     { pipelined: true },
   )
   await expect(unawaited).rejects.toThrow('division by zero')
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
 })
 
 test('a pipelined transaction that cannot begin sends nothing after its first statements', async () => {
@@ -114,7 +114,7 @@ test('a pipelined transaction that cannot begin sends nothing after its first st
     { pipelined: true },
   )
   await expect(work).rejects.toThrow('syntax error')
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
   expect(await Promise.all([1, 2, 3].map((n) => sql`select ${n}::integer as n`))).toEqual([
     [{ n: 1 }],
     [{ n: 2 }],
@@ -134,7 +134,7 @@ test('a pipelined transaction whose session is ended fails, writes nothing, and 
     { pipelined: true },
   )
   await expect(work).rejects.toThrow()
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
 })
 
 test('a null within an array is null, and the text NULL is text', async () => {
@@ -161,7 +161,7 @@ test('a value that cannot be sent keeps the commit behind it from being sent', a
     { pipelined: true },
   )
   await expect(work).rejects.toThrow(RangeError)
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
 })
 
 test('a statement with more parameters than the protocol can count fails alone', async () => {
@@ -188,7 +188,7 @@ test('a statement that is cancelled in a pipelined transaction takes it back, an
     return row !== undefined
   })
   await failed
-  expect(await sql`select words from notes`).toEqual([])
+  expect(await sql`select text from notes`).toEqual([])
   expect(await sql`select pg_backend_pid() as pid`).toEqual([before])
 })
 
@@ -263,7 +263,7 @@ describe('beside a statement that waits for a lock', () => {
 test('a statement that waits for a connection runs before those that come later', async () => {
   const sql = open({ max: 1 })
   const release = await holdOpen(db, 'select pg_advisory_xact_lock(17)')
-  const write = (words: string) => sql`insert into notes values (${words})`.execute()
+  const write = (text: string) => sql`insert into notes values (${text})`.execute()
   await sql`select 1`
   const first = sql`select 1`.execute()
   const locked = sql`select pg_advisory_xact_lock(17)`.execute()
@@ -273,7 +273,7 @@ test('a statement that waits for a connection runs before those that come later'
   const later = write('second')
   await release()
   await Promise.all([locked, ...others, waiting, later])
-  expect(await sql`select words from notes`).toEqual([{ words: 'first' }, { words: 'second' }])
+  expect(await sql`select text from notes`).toEqual([{ text: 'first' }, { text: 'second' }])
   await sql`delete from notes`
 })
 

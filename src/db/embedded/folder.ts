@@ -101,7 +101,7 @@ function noteOwner(pidFile: string): void {
   }
 }
 
-/** Refuses to begin what the disk has no room for: PostgreSQL's own words about it end in a log on the same disk. */
+/** Refuses to start what the disk has no room for: PostgreSQL's own message would go to a log on the same disk. */
 export function checkSpace(folder: DataFolder, neededBytes: number): void {
   const free = freeBytes(folder)
   if (free < neededBytes) throw diskFull(folder.path, undefined, { freeBytes: free, neededBytes })

@@ -26,7 +26,7 @@ export function spawnKept(account: Account, program: string, args: string[], out
   const [command = 'sh', ...rest] = [...account.command, 'sh', '-c', KEEPER, 'parley-keeper', program, ...args]
   const stdio = Array.isArray(output) ? ['pipe' as const, ...output] : output
   const keeper = spawn(command, rest, { stdio, detached: true, cwd: '/', ...account.identity })
-  // A program that ends by itself breaks the pipe: its exit says all there is to say.
+  // A program that ends by itself breaks the pipe: its exit code says enough.
   keeper.stdin?.on('error', () => {})
   return keeper
 }

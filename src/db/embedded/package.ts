@@ -37,7 +37,7 @@ export async function linkLibraries(root: string): Promise<void> {
   const links: { source: string; target: string }[] = JSON.parse(list)
   for (const { source, target } of links) {
     const link = join(root, target)
-    // A link that is there already, or a folder that may not be written: the program says what it lacks.
+    // A link that is there already, or a folder that may not be written: the program's own error names what is missing.
     await symlink(basename(source), link).catch(() => {})
   }
 }

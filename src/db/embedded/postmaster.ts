@@ -73,7 +73,7 @@ function isZombie(pid: number): boolean {
   }
 }
 
-/** The words of a process's command, empty for a zombie; undefined when there is no such process. */
+/** The arguments of a process's command, empty for a zombie; undefined when there is no such process. */
 function commandOf(pid: number): string[] | undefined {
   try {
     if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')

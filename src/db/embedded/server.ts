@@ -25,7 +25,7 @@ const LOG_BYTES = 4 * 1024 * 1024
 const LOG_CHECK_MS = 60_000
 /** With less than this, the log has no room either for the line that would say so. */
 const FULL_BYTES = 1024 * 1024
-/** Where postmaster.pid tells the server's state, counted from 0. */
+/** The line of postmaster.pid with the server's state, counted from 0. */
 const STATUS_LINE = 7
 const NOT_YET = new Set([
   'ENOENT',

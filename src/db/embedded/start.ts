@@ -31,7 +31,7 @@ export type EmbeddedServer = {
  * the folder. One process at a time may hold the folder. `settings` are PostgreSQL's own and win over ours. `onStep` gets
  * the title of each step that may take seconds.
  *
- * @throws StartError when the environment do not allow it: the message says what to do.
+ * @throws StartError when the environment does not allow it: the message says what to do.
  */
 export async function startEmbedded(
   dataDir: string,

@@ -46,8 +46,8 @@ test('a completed, foreign or missing mail is undefined in its place', async () 
   const [first, second, third] = await waiting(10, 10, 10)
   const [foreign] = await waiting(10)
   await completeEmails(db, [{ ...second!, ...completed }])
-  const wanted = [first!, second!, { companyId: first!.companyId, id: foreign!.id }, third!, { companyId: 0, id: 0 }]
-  const emails = await readEmailsToSend(db, wanted)
+  const requested = [first!, second!, { companyId: first!.companyId, id: foreign!.id }, third!, { companyId: 0, id: 0 }]
+  const emails = await readEmailsToSend(db, requested)
   expect(emails.map((email) => email?.id)).toEqual([first!.id, undefined, undefined, third!.id, undefined])
 })
 

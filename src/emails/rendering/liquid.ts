@@ -48,7 +48,7 @@ export function examinePart({ path, source }: { path: PartName; source: string }
   const engine: Engine = path === 'html' ? 'html' : 'plain'
   try {
     const template = parse(engine, source)
-    // Unknown filters and other templates come to light only when it is filled.
+    // Unknown filters and other templates are found only when it is filled.
     engines[engine].renderSync(template, {})
     const unfillable = engines[engine].globalVariableSegmentsSync(template).find((path) => !isFillable(path))
     const message = `asks for \`${unfillable?.join('.')}\`, which no value can fill: values are text without members`

@@ -11,15 +11,15 @@ const [own, other] = [await createCompany(), await createCompany()]
 const agent = await signIn(own.key.token)
 const operatorPage = (await signInAsOperator()).page
 const CONTACTS = '/public/v1/contacts'
-const contact = async (words: string) =>
+const contact = async (firstName: string) =>
   (
     await service.call(
       origin,
       'POST',
       CONTACTS,
-      { email: `${words}@example.com`, firstName: words },
+      { email: `${firstName}@example.com`, firstName },
       {
-        authorization: `Bearer ${words === 'foreign' ? other.key.token : own.key.token}`,
+        authorization: `Bearer ${firstName === 'foreign' ? other.key.token : own.key.token}`,
       },
     )
   ).body.data[0].id

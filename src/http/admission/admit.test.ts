@@ -202,8 +202,8 @@ describe('CORS', () => {
   })
 
   test('a page may read its 401 when its origin is on any live key', async () => {
-    const known = await get('/public/v1/whatsapp', { origin })
-    expect([known.statusCode, known.headers['access-control-allow-origin']]).toEqual([401, origin])
+    const allowed = await get('/public/v1/whatsapp', { origin })
+    expect([allowed.statusCode, allowed.headers['access-control-allow-origin']]).toEqual([401, origin])
     const unknown = await get('/public/v1/whatsapp', { origin: 'https://evil.example' })
     expect([unknown.statusCode, unknown.headers['access-control-allow-origin']]).toEqual([401, undefined])
   })

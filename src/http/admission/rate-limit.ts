@@ -81,7 +81,7 @@ export async function createRequestLimiter(deps: Deps): Promise<RequestLimiter> 
   }
 }
 
-/** Tells a client where it stands in its window. */
+/** Sets the headers with a client's place in its window. */
 export function setRateLimitHeaders(reply: FastifyReply, { limit, remaining, resetAt }: Standing): void {
   reply
     .header('x-ratelimit-limit', String(limit))

@@ -25,7 +25,7 @@ declare module 'fastify' {
   }
 }
 
-/** Answers every error in the one place that knows how (spec: Errors): no stack, no SQL, no secret leaves the house. */
+/** Answers every error, in one place (spec: Errors): no stack, SQL or secret is part of an answer. */
 export function answerErrors(app: FastifyInstance): void {
   app.decorateRequest('refusal')
   app.setErrorHandler(async (error, request, reply) => {

@@ -10,7 +10,7 @@ export type RequestFault = FieldFault & {
   readonly pointer: string | undefined
 }
 
-/** Faults told to the caller at most. */
+/** Faults reported to the caller at most. */
 export const MAX_FAULTS = 100
 // Errors looked at at most: a union has several for each fault.
 const MAX_ERRORS = 1_000

@@ -10,7 +10,7 @@ declare module 'fastify' {
     /**
      * The faults of a body that its shape cannot express. Called when the shape does not fit, so that all faults are
      * named at once: with the members that fit, any other is absent. A body that fits is checked by the handler.
-     * `given` is the body as it came: it tells a member that is absent from one that does not fit.
+     * `original` is the body as it came: it distinguishes an absent member from one that does not fit.
      */
     valueFaults?(body: object, original: object): readonly OwnFault[] | Promise<readonly OwnFault[]>
   }

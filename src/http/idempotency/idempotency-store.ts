@@ -38,8 +38,8 @@ const KEPT_HOURS = 48
 const MAX_LOOKS = 5
 
 /**
- * Takes a key for a request, or tells what became of the request that has it. Of any number of equal requests at once
- * exactly one is `reserved`. A key older than 48 hours is as good as none. A reservation whose process died before it
+ * Reserves a key for a request, or returns the state of the request that holds it. Of any number of equal requests at once
+ * exactly one is `reserved`. A key older than 48 hours counts as unused. A reservation whose process died before it
  * started a send is claimed under a new id: work of the old id, should it still run, can no longer commit.
  */
 export async function reserveKey(db: Db, request: KeyedRequest): Promise<Reservation> {
@@ -164,7 +164,7 @@ export async function renewKeys(db: Db, reservations: readonly { companyId: numb
 
 const toKeyRow = ({ companyId, id }: { companyId: number; id: number }) => ({ company_id: companyId, id })
 
-/** Forgets keys older than 48 hours, of all companies, at most `limit` of them; tells how many. */
+/** Forgets keys older than 48 hours, of all companies, at most `limit` of them; returns how many. */
 export async function removeExpiredKeys(db: Db, limit: number): Promise<number> {
   const removed = await db`
     delete from idempotency_keys

@@ -23,7 +23,7 @@ export const isPreflight = (request: FastifyRequest): boolean =>
   request.headers.origin !== undefined &&
   request.headers['access-control-request-method'] !== undefined
 
-/** Paths of the API-key surface; no other has anything to say to another origin. */
+/** Paths of the API-key surface; no other path answers other origins. */
 const isOpenToOrigins = (url: string): boolean => url.startsWith('/public/v1/') || url.startsWith('/api/')
 
 /** Answers what a browser asks before its request (decisions: CORS): yes to an origin that any live key lists, else 403. */

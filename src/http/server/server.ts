@@ -127,7 +127,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   return app
 }
 
-/** HTTPS itself when it has a certificate; every timeout is said, none is left to the platform. */
+/** HTTPS itself when it has a certificate; every timeout is set, none is left to the defaults of Node. */
 async function serverFactory({ tls }: Pick<Config, 'tls'>): Promise<(handler: RequestListener) => Server> {
   const timeouts = {
     headersTimeout: HEADERS_TIMEOUT_MS,

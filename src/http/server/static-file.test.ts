@@ -71,13 +71,13 @@ describe('a static file', () => {
     const [brotli, gzip] = [await etagOf('br'), await etagOf('gzip')]
     expect(brotli).toMatch(/^"[^"]+"$/)
     expect(brotli).not.toBe(gzip)
-    const statusFor = async (known: string) => {
-      const headers = { 'accept-encoding': 'br', 'if-none-match': known }
+    const statusFor = async (header: string) => {
+      const headers = { 'accept-encoding': 'br', 'if-none-match': header }
       const reply = await app.inject({ url: '/file', headers })
       return [reply.statusCode, reply.rawPayload.length > 0, reply.headers.etag]
     }
-    for (const known of [brotli, `W/${brotli}`, `"other", ${brotli}`, '*']) {
-      expect(await statusFor(known)).toEqual([304, false, brotli])
+    for (const header of [brotli, `W/${brotli}`, `"other", ${brotli}`, '*']) {
+      expect(await statusFor(header)).toEqual([304, false, brotli])
     }
     expect(await statusFor(gzip)).toEqual([200, true, brotli])
   })

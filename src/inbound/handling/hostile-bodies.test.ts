@@ -184,8 +184,8 @@ describe('an item that cannot be written', () => {
     await expect(handleApart(deps, isolatedLane(lane))).rejects.toThrow('cursed')
     await handleApart(deps, isolatedLane(lane))
     await expect(handleApart(deps, isolatedLane(lane))).rejects.toThrow('cursed')
-    const kept = await db<{ body: Buffer }[]>`select body from inbound_items`
-    expect(kept.map(({ body }) => String(body).includes('fine'))).toEqual([true])
+    const stored = await db<{ body: Buffer }[]>`select body from inbound_items`
+    expect(stored.map(({ body }) => String(body).includes('fine'))).toEqual([true])
     await db`alter table inbound_items drop constraint cursed`
     await handleAll()
     expect(await db`select from inbound_items`).toHaveLength(2)
@@ -199,8 +199,8 @@ test('items that are unreadable between items that fail are kept once', async ()
   await accept(bodyOf(number, ...pairs))
   await handleAll()
   const rows = await db<{ body: Buffer }[]>`select body from inbound_items where state = 'unreadable'`
-  const kept = rows.flatMap(({ body }) => JSON.parse(String(body)).entry[0].changes[0].value.messages)
-  expect([kept.length, (await failedItems()).wamids.length]).toEqual([150, 150])
+  const stored = rows.flatMap(({ body }) => JSON.parse(String(body)).entry[0].changes[0].value.messages)
+  expect([stored.length, (await failedItems()).wamids.length]).toEqual([150, 150])
 }, 300_000)
 
 test('an event with more items than one transaction takes is handled in several, in order, each item once', async () => {

@@ -140,7 +140,7 @@ async function play(steps: readonly Step[]) {
   }
 
   function hold(holder: number, number: string): void {
-    for (const [known, by] of holders) if (by === holder && known !== number) holders.delete(known)
+    for (const [held, by] of holders) if (by === holder && held !== number) holders.delete(held)
     holders.set(number, holder)
   }
 }

@@ -47,8 +47,8 @@ describe('the signature of a posted body', () => {
 
 describe('the secret that came with a body', () => {
   const body = Buffer.from('{}')
-  const proves = (given: string | undefined, secret: string, of = body) =>
-    isProven(of, createProof(body, { signature: null, secret: given }), { appSecrets: [], webhookSecrets: [secret] })
+  const proves = (proof: string | undefined, secret: string, of = body) =>
+    isProven(of, createProof(body, { signature: null, secret: proof }), { appSecrets: [], webhookSecrets: [secret] })
 
   it('proves its own body alone, and only when it is the same', () => {
     expect(proves('a secret of ours', 'a secret of ours')).toBe(true)
@@ -56,15 +56,15 @@ describe('the secret that came with a body', () => {
     expect(proves('a secret of ours', 'a secret of ours', Buffer.from('{ }'))).toBe(false)
   })
 
-  it.each([undefined, ''])('%j is none', (given) => expect(proves(given, '')).toBe(false))
+  it.each([undefined, ''])('%j is none', (proof) => expect(proves(proof, '')).toBe(false))
 
   it('is needed beside the signature when both are asked for', () => {
     const required = { appSecrets: ['app'], webhookSecrets: ['hook'] }
-    const given = (signature: string | undefined, secret: string | undefined) =>
+    const proof = (signature: string | undefined, secret: string | undefined) =>
       isProven(body, createProof(body, { signature: signatureIn(signature), secret }), required)
-    expect(given(sign(body, 'app'), 'hook')).toBe(true)
-    expect(given(sign(body, 'app'), undefined)).toBe(false)
-    expect(given(undefined, 'hook')).toBe(false)
+    expect(proof(sign(body, 'app'), 'hook')).toBe(true)
+    expect(proof(sign(body, 'app'), undefined)).toBe(false)
+    expect(proof(undefined, 'hook')).toBe(false)
   })
 })
 

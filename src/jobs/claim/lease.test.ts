@@ -17,8 +17,8 @@ test('a worker that lost its lease is told so, and cannot complete what another 
   startWorker({
     kind: 'work',
     laneCap: 1,
-    handle: async (_, given) => {
-      signal = given
+    handle: async (_, abortSignal) => {
+      signal = abortSignal
       started.open()
       await slow.opened
       return done

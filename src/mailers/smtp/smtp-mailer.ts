@@ -74,7 +74,7 @@ function createServer(serverUrl: string, { beforeEndMs, afterEndMs }: Deadlines)
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  // An idle connection that ends is no news; a mail in flight hears of it by itself.
+  // The end of an idle connection needs no action; a mail in flight gets an error of its own.
   transport.on('error', () => {})
   transport.use('stream', ({ message, data }, done) => {
     const ending = endings.get(String(data.messageId))

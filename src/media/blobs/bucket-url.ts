@@ -3,7 +3,7 @@ export type BucketPlace = {
   endpoint: string
   bucket: string
   region: string
-  /** Absent: what the environment give, such as the role of the machine. */
+  /** Absent: what the environment gives, such as the role of the machine. */
   credentials: { accessKeyId: string; secretAccessKey: string } | undefined
 }
 

@@ -46,9 +46,9 @@ const facts = (changes: Partial<SendFacts> = {}): SendFacts => ({
   ...changes,
 })
 
-const decideOne = (one: Send, known: SendFacts) => decideSends([one], [known], LIMITS, NOW)[0]
-const refusals = (sends: Send[], known: SendFacts[]) =>
-  decideSends(sends, known, LIMITS, NOW).map(({ refusal }) => refusal)
+const decideOne = (one: Send, sendFacts: SendFacts) => decideSends([one], [sendFacts], LIMITS, NOW)[0]
+const refusals = (sends: Send[], sendFacts: SendFacts[]) =>
+  decideSends(sends, sendFacts, LIMITS, NOW).map(({ refusal }) => refusal)
 
 describe('consent', () => {
   test.each([
@@ -99,8 +99,8 @@ describe('the daily limit', () => {
 
   test('counts distinct customers of a batch, in its order', () => {
     const to = (personKey: string) => used(0, { conversationKey: personKey, personKey })
-    const known = ['a', 'a', 'b', 'c', 'b'].map(to)
-    expect(refusals(Array(5).fill(limited), known)).toEqual([null, null, null, 'limit', null])
+    const sendFacts = ['a', 'a', 'b', 'c', 'b'].map(to)
+    expect(refusals(Array(5).fill(limited), sendFacts)).toEqual([null, null, null, 'limit', null])
   })
 
   test('takes no place for a customer who has one, or in an open window', () => {
@@ -115,21 +115,21 @@ describe('the daily limit', () => {
   test('is shared by the numbers of one portfolio', () => {
     const of = (senderKey: string, personKey: string) =>
       used(0, { senderKey, personKey, conversationKey: `${personKey} ${senderKey}` })
-    const known = [of('one', 'a'), of('two', 'b'), of('two', 'a'), of('three', 'c')]
-    expect(refusals(Array(4).fill(limited), known)).toEqual([null, null, null, 'limit'])
+    const sendFacts = [of('one', 'a'), of('two', 'b'), of('two', 'a'), of('three', 'c')]
+    expect(refusals(Array(4).fill(limited), sendFacts)).toEqual([null, null, null, 'limit'])
   })
 })
 
 describe('the throttle', () => {
   const throttled = (slotSeconds: number) => send({ slotSeconds })
-  const waits = (sends: Send[], known: SendFacts[]) =>
-    decideSends(sends, known, LIMITS, NOW).map((one) => ('waitSeconds' in one ? one.waitSeconds : one.refusal))
+  const waits = (sends: Send[], sendFacts: SendFacts[]) =>
+    decideSends(sends, sendFacts, LIMITS, NOW).map((one) => ('waitSeconds' in one ? one.waitSeconds : one.refusal))
 
   test('gives the slots of a sender in order, and refuses a send that would wait longer than 5 s', () => {
-    const known = Array.from({ length: 8 }, (_, index) => facts({ conversationKey: `to ${index}` }))
-    const decided = decideSends(Array(8).fill(throttled(1)), known, LIMITS, NOW)
+    const sendFacts = Array.from({ length: 8 }, (_, index) => facts({ conversationKey: `to ${index}` }))
+    const decided = decideSends(Array(8).fill(throttled(1)), sendFacts, LIMITS, NOW)
     expect(decided.map(({ refusal }) => refusal)).toEqual([null, null, null, null, null, null, 'throttle', 'throttle'])
-    expect(waits(Array(8).fill(throttled(1)), known)).toEqual([0, 1, 2, 3, 4, 5, 6, 6])
+    expect(waits(Array(8).fill(throttled(1)), sendFacts)).toEqual([0, 1, 2, 3, 4, 5, 6, 6])
   })
 
   test('lets one customer have a burst, and then one message every 6 s', () => {
@@ -138,8 +138,8 @@ describe('the throttle', () => {
   })
 
   test('waits for a customer whose next message is due within 5 s', () => {
-    const known = facts({ nextMessageMs: NOW.slotsMs + 16_000 })
-    expect(decideOne(throttled(0.001), known)).toMatchObject({ refusal: null, waitSeconds: 4 })
+    const sendFacts = facts({ nextMessageMs: NOW.slotsMs + 16_000 })
+    expect(decideOne(throttled(0.001), sendFacts)).toMatchObject({ refusal: null, waitSeconds: 4 })
   })
 
   test('holds for no sender without one', () => {
@@ -149,16 +149,16 @@ describe('the throttle', () => {
 
 test('a refused send takes neither slot nor place', () => {
   const refused = send({ needsWindow: true, slotSeconds: 100, dailyLimit: 1 })
-  const known = ['a', 'b'].map((key) => facts({ conversationKey: key, personKey: key }))
-  expect(refusals([refused, send({ slotSeconds: 100, dailyLimit: 1 })], known)).toEqual(['window', null])
+  const sendFacts = ['a', 'b'].map((key) => facts({ conversationKey: key, personKey: key }))
+  expect(refusals([refused, send({ slotSeconds: 100, dailyLimit: 1 })], sendFacts)).toEqual(['window', null])
 })
 
 test.each([
   ['whose key is not its own any more', { holdsKey: false }, 'key'],
   ['whose customer another transaction has locked', { isLocked: false }, 'busy'],
   ['that answers a customer whose address is another one’s now', { isElsewhere: true }, 'moved'],
-])('a send %s is left out', (_, known, refusal) => {
-  expect(decideOne(send(), facts(known))).toEqual({ refusal })
+])('a send %s is left out', (_, sendFacts, refusal) => {
+  expect(decideOne(send(), facts(sendFacts))).toEqual({ refusal })
 })
 
 test('one batch decides like its sends one after the other', () => {
@@ -169,10 +169,10 @@ test('one batch decides like its sends one after the other', () => {
       const sends = batch.map(({ limited, slow }) =>
         send({ dailyLimit: limited ? 2 : null, slotSeconds: slow ? 2 : null }),
       )
-      const known = batch.map(({ customer, open }) =>
+      const sendFacts = batch.map(({ customer, open }) =>
         facts({ conversationKey: customer, personKey: customer, lastInboundAt: open ? hoursAgo(1) : null }),
       )
-      const together = decideSends(sends, known, LIMITS, NOW)
+      const together = decideSends(sends, sendFacts, LIMITS, NOW)
       const places = new Set<string>()
       const next = new Map<string, number>()
       let slotMs: number | null = null
@@ -181,7 +181,7 @@ test('one batch decides like its sends one after the other', () => {
           [sends[index]!],
           [
             {
-              ...known[index]!,
+              ...sendFacts[index]!,
               nextMessageMs: next.get(customer) ?? null,
               nextSlotMs: slotMs,
               limit: { used: places.size, isCounted: places.has(customer), freeAt: null },

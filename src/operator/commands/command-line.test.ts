@@ -42,7 +42,7 @@ async function parley(args: string[], stdin = '') {
 
 const json = async (...args: string[]) => JSON.parse((await parley([...args, '--json'])).out)
 const newCompany = async (): Promise<string> => String((await json('company', 'create', 'Acme')).id)
-const number = (given: Record<string, string> = {}): string[] => {
+const number = (overrides: Record<string, string> = {}): string[] => {
   count += 1
   const options = {
     provider: 'meta',
@@ -51,20 +51,20 @@ const number = (given: Record<string, string> = {}): string[] => {
     'phone-number-id': `cli-${count}`,
     'waba-account-id': 'waba-1',
     'access-token': 'EAAverysecret',
-    ...given,
+    ...overrides,
   }
   return Object.entries(options).flatMap(([name, value]) => [`--${name}`, value])
 }
 
 describe('company', () => {
   it('is created, shown, changed, listed and removed as by the API', async () => {
-    const made = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250')
-    expect(made).toEqual({ id: made.id, name: 'Acme', rateLimitPerMinute: 250, createdAt: expect.any(String) })
-    const id = String(made.id)
+    const created = await json('company', 'create', 'Acme', '--rate-limit-per-minute', '250')
+    expect(created).toEqual({ id: created.id, name: 'Acme', rateLimitPerMinute: 250, createdAt: expect.any(String) })
+    const id = String(created.id)
     const { call, close } = await createOperatorApi(db, operatorDeps(db))
-    expect(made).toEqual((await call('GET', `/companies/${id}`)).body)
+    expect(created).toEqual((await call('GET', `/companies/${id}`)).body)
     await close()
-    expect(await json('company', 'update', id, '--name', 'New')).toEqual({ ...made, name: 'New' })
+    expect(await json('company', 'update', id, '--name', 'New')).toEqual({ ...created, name: 'New' })
     expect(await json('company', 'list')).toContainEqual(await json('company', 'show', id))
     expect(await json('company', 'remove', id)).toEqual({ success: true })
     expect(await parley(['company', 'show', id])).toEqual({ out: '', err: 'error: Company not found\n', code: 1 })
@@ -85,20 +85,20 @@ describe('company', () => {
 describe('key', () => {
   it('is made with its token shown, listed without, and revoked', async () => {
     const id = await newCompany()
-    const given = ['--name', 'CRM', '--permissions', 'whatsapp', 'transactional', '--expires-at', '2027-01-01']
-    const made = await json('key', 'create', id, ...given, '--allowed-origins', 'https://a.com', 'https://b.com')
-    expect(made).toMatchObject({
+    const flags = ['--name', 'CRM', '--permissions', 'whatsapp', 'transactional', '--expires-at', '2027-01-01']
+    const created = await json('key', 'create', id, ...flags, '--allowed-origins', 'https://a.com', 'https://b.com')
+    expect(created).toMatchObject({
       permissions: ['WhatsApp', 'Transactional'],
       allowedOrigins: ['https://a.com', 'https://b.com'],
       expiresAt: '2027-01-01T00:00:00.000Z',
     })
-    expect(made.token).toContain(made.clientId)
+    expect(created.token).toContain(created.clientId)
     const listed = await parley(['key', 'list', id])
     expect(listed.out).toContain('WhatsApp,Transactional')
-    expect(listed.out).not.toContain(made.token.split('-')[2])
-    expect((await parley(['key', 'revoke', id, made.clientId])).out).toBe('success  true\n')
+    expect(listed.out).not.toContain(created.token.split('-')[2])
+    expect((await parley(['key', 'revoke', id, created.clientId])).out).toBe('success  true\n')
     expect((await parley(['key', 'list', id])).out).toBe('none\n')
-    expect(await parley(['key', 'revoke', id, made.clientId])).toMatchObject({
+    expect(await parley(['key', 'revoke', id, created.clientId])).toMatchObject({
       err: 'error: API key not found\n',
       code: 1,
     })
@@ -129,8 +129,8 @@ describe('sender', () => {
 
   it('is told where its events have to come; a list has no room for that', async () => {
     const id = await newCompany()
-    const given = ['--app-id', 'app-1', '--app-name', 'Acme', '--throughput-per-second', '20']
-    const connected = await parley(['sender', 'connect', id, ...number(), ...given])
+    const flags = ['--app-id', 'app-1', '--app-name', 'Acme', '--throughput-per-second', '20']
+    const connected = await parley(['sender', 'connect', id, ...number(), ...flags])
     expect(connected.out).toMatch(/^webhookUrl +https:.*\/public\/v1\/webhooks\/whatsapp$/m)
     expect(connected.out).toMatch(/^webhookSteps +\S/m)
     expect(connected.out).toMatch(/^throughputPerSecond +20$/m)
@@ -150,9 +150,9 @@ describe('sender', () => {
   })
 
   it('refuses two secrets on standard input without their names', async () => {
-    const given = number({ 'access-token': '-', 'app-secret': '-' })
+    const flags = number({ 'access-token': '-', 'app-secret': '-' })
     for (const lines of ['EAAfrominput\nsecretfrominput\n', 'access-token=EAAfrominput\ntoken=secretfrominput\n']) {
-      const { err, code } = await parley(['sender', 'connect', await newCompany(), ...given], lines)
+      const { err, code } = await parley(['sender', 'connect', await newCompany(), ...flags], lines)
       expect(code).toBe(1)
       expect(err).toContain('must name its 2 secrets, in the lines access-token=… and app-secret=…')
       expect(err).not.toContain('frominput')
@@ -161,9 +161,9 @@ describe('sender', () => {
 
   it('takes two secrets from standard input by their names, in any order, and never prints them', async () => {
     const id = await newCompany()
-    const given = number({ 'access-token': '-', 'app-secret': '-' })
+    const flags = number({ 'access-token': '-', 'app-secret': '-' })
     const { out, code } = await parley(
-      ['sender', 'connect', id, ...given],
+      ['sender', 'connect', id, ...flags],
       'app-secret=secretfrominput\naccess-token=EAAfrominput\n',
     )
     expect(code).toBe(0)
@@ -183,9 +183,9 @@ describe('sender', () => {
     [{ 'daily-limit': '1.5' }, /dailyLimit/],
     [{ provider: 'telegram' }, /provider/],
     [{ 'phone-number': '12' }, /phoneNumber/],
-  ])('is refused with %j', async (wrong, words) => {
+  ])('is refused with %j', async (wrong, message) => {
     const answer = await parley(['sender', 'connect', await newCompany(), ...number(wrong as Record<string, string>)])
-    expect(answer).toMatchObject({ out: '', code: 1, err: expect.stringMatching(words) })
+    expect(answer).toMatchObject({ out: '', code: 1, err: expect.stringMatching(message) })
   })
 
   it('is not found in another company', async () => {

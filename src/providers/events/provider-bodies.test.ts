@@ -57,10 +57,12 @@ function exhaust(items: InboundItem[]): void {
 describe.skipIf(providerBodies.length === 0)('bodies collected from providers', () => {
   it.each(providerBodies)('$file holds what its index says', ({ body, counts }) => {
     const items = itemsOf(body)
-    const said = items.filter((item) => item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction')
+    const written = items.filter(
+      (item) => item.kind === 'message' || item.kind === 'change' || item.kind === 'reaction',
+    )
     expect({
-      messages: said.filter((item) => !item.isEcho).length,
-      echoes: said.filter((item) => item.isEcho).length,
+      messages: written.filter((item) => !item.isEcho).length,
+      echoes: written.filter((item) => item.isEcho).length,
       statuses: items.filter((item) => item.kind === 'status').length,
       templateStatuses: items.filter((item) => item.kind === 'template-status').length,
     }).toEqual(counts)

@@ -8,7 +8,7 @@ import { createEventReader, type EventFormat } from './event-reader.ts'
 import { isObject, listAt, memberAt, objectAt, phoneAt, textAt } from './json-member.ts'
 import { placeWhole, unreadable } from './unreadable.ts'
 
-/** A transport that writes `{"toy":{"line":"L1","letters":[{"no":"7","by":"393331234567","words":"Hi"}]}}`. */
+/** A transport that writes `{"toy":{"line":"L1","letters":[{"no":"7","by":"393331234567","text":"Hi"}]}}`. */
 const toyEvents: EventFormat = {
   readItems: (body, { text }) => {
     if (!isObject(memberAt(body, 'toy'))) return undefined
@@ -22,8 +22,8 @@ const toyEvents: EventFormat = {
         ...(line !== null && { route: { by: 'sender' as const, phoneNumberId: line } }),
       }
       if (!isObject(letter)) return unreadable(placed, 'not an object')
-      const [wamid, words] = [textAt(letter, 'no'), textAt(letter, 'words')]
-      if (wamid === null || words === null) return unreadable(placed, 'a letter without number or words')
+      const [wamid, content] = [textAt(letter, 'no'), textAt(letter, 'text')]
+      if (wamid === null || content === null) return unreadable(placed, 'a letter without number or text')
       const message: MessageItem = {
         ...placed,
         kind: 'message',
@@ -36,10 +36,10 @@ const toyEvents: EventFormat = {
         groupId: null,
         providerType: 'letter',
         type: 'text',
-        text: words,
+        text: content,
         media: null,
         recordType: 'text',
-        recordText: words,
+        recordText: content,
         quotedWamid: null,
         originalWamid: null,
         details: NO_DETAILS,
@@ -54,7 +54,7 @@ const toyEvents: EventFormat = {
 }
 
 const reader = createEventReader([graphEvents([]), toyEvents])
-const body = { toy: { line: 'L1', letters: [{ no: '7', by: '393331234567', words: 'Hi' }, 'torn', { no: '8' }] } }
+const body = { toy: { line: 'L1', letters: [{ no: '7', by: '393331234567', text: 'Hi' }, 'torn', { no: '8' }] } }
 
 test('a transport with a format of its own needs one folder only', () => {
   const parsed = reader.parse(JSON.stringify(body))
@@ -63,7 +63,7 @@ test('a transport with a format of its own needs one folder only', () => {
     items: [
       { kind: 'message', wamid: '7', text: 'Hi', route: { by: 'sender', phoneNumberId: 'L1' } },
       { kind: 'unreadable-item', reason: 'not an object' },
-      { kind: 'unreadable-item', reason: 'a letter without number or words' },
+      { kind: 'unreadable-item', reason: 'a letter without number or text' },
     ],
   })
   expect([...reader.routeKeys(Buffer.from(JSON.stringify(body)), 10)]).toEqual(['L1'])

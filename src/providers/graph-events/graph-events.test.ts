@@ -118,8 +118,8 @@ describe('a body', () => {
     const statuses = [1, 2, 3].map((n) => ({ id: `wamid.${n}`, status: 'read', recipient_id: '1' }))
     const value = { metadata: METADATA, contacts, statuses, messages: [{ id: 'm' }] }
     const items = read('messages', value).filter(({ kind }) => kind === 'status')
-    const cut = JSON.parse(items[0]!.raw([items[2]!])).entry[0].changes[0].value
-    expect(cut).toEqual({ metadata: METADATA, contacts, statuses: [statuses[0], statuses[2]] })
+    const slice = JSON.parse(items[0]!.raw([items[2]!])).entry[0].changes[0].value
+    expect(slice).toEqual({ metadata: METADATA, contacts, statuses: [statuses[0], statuses[2]] })
   })
 
   it('of Gupshup version 2 says how to subscribe', () => {

@@ -320,14 +320,14 @@ describe('a system message that tells of a new identity', () => {
   })
 
   it('user id: with the one before, where it is told', () => {
-    const told = { type: 'user_changed_user_id', user_id: 'DE.2', previous_user_id: 'DE.1' }
-    expect(system(told)[0]).toMatchObject({
+    const change = { type: 'user_changed_user_id', user_id: 'DE.2', previous_user_id: 'DE.1' }
+    expect(system(change)[0]).toMatchObject({
       ...{ kind: 'user-id-changed', wamid: 'wamid.1', previousUserIds: ['DE.1'], userId: 'DE.2' },
     })
-    expect(system({ ...told, previous_user_id: undefined })[0]).toMatchObject({ previousUserIds: [] })
-    const before = system({ ...told, previous_user_id: undefined }, { from_user_id: 'DE.1' })[0]
+    expect(system({ ...change, previous_user_id: undefined })[0]).toMatchObject({ previousUserIds: [] })
+    const before = system({ ...change, previous_user_id: undefined }, { from_user_id: 'DE.1' })[0]
     expect(before).toMatchObject({ previousUserIds: ['DE.1'], userId: 'DE.2' })
-    const already = system({ ...told, previous_user_id: undefined }, { from_user_id: 'DE.2' })[0]
+    const already = system({ ...change, previous_user_id: undefined }, { from_user_id: 'DE.2' })[0]
     expect(already).toMatchObject({ previousUserIds: [], userId: 'DE.2' })
   })
 
@@ -352,8 +352,8 @@ describe('a system message that tells of a new identity', () => {
   })
 
   it('user id: with the number that is shown', () => {
-    const told = { type: 'user_changed_user_id', user_id: 'DE.2', wa_id: '222' }
-    expect(system(told, { from: undefined })[0]).toMatchObject({ customer: { phone: '222' }, userId: 'DE.2' })
+    const change = { type: 'user_changed_user_id', user_id: 'DE.2', wa_id: '222' }
+    expect(system(change, { from: undefined })[0]).toMatchObject({ customer: { phone: '222' }, userId: 'DE.2' })
   })
 
   it('is the message alone where the identities are not both there', () => {

@@ -23,10 +23,10 @@ describe('a status', () => {
     ['played', 'read'],
     ['failed', 'failed'],
     ['READ', 'read'],
-  ])('%s is %s', (status, known) => {
+  ])('%s is %s', (status, expected) => {
     expect(readStatus({ status })).toMatchObject({
       kind: 'status',
-      status: known,
+      status: expected,
       wamid: 'wamid.1',
       timestamp: 1760000000,
     })

@@ -82,11 +82,11 @@ describe('media that are there', () => {
   })
 
   test('are fetched from a new address when the first has died, once', async () => {
-    let given = 0
+    let questions = 0
     answer = (request, response) => {
       if (!isFile(request)) {
-        given += 1
-        json(response, { url: `${base}/file?${given}` })
+        questions += 1
+        json(response, { url: `${base}/file?${questions}` })
       } else if (request.url === '/file?1') response.writeHead(404).end('Not Found')
       else response.writeHead(200).end('abc')
     }

@@ -172,10 +172,10 @@ describe('the address guard', () => {
 
   it('gives the socket exactly the addresses that it has checked', async () => {
     const lookup = guardedLookup(async () => ['8.8.8.8', '2606:4700::1111'])
-    const given = await new Promise((resolve) =>
+    const resolved = await new Promise((resolve) =>
       lookup('a.example', { all: true }, (_, addresses) => resolve(addresses)),
     )
-    expect(given).toEqual([
+    expect(resolved).toEqual([
       { address: '8.8.8.8', family: 4 },
       { address: '2606:4700::1111', family: 6 },
     ])

@@ -26,12 +26,12 @@ it('only the holder of a delivery may record its outcome', async () => {
   await db`update deliveries set claim_id = null, lease_until = null where company_id = ${companyId}`
   const held = await claim()
 
-  const made = { ...started, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
-  await complete({ claim: lost, record: { ...made, next: 'dead' } })
+  const attempt = { ...started, statusCode: 500, response: '', errorMessage: 'no', durationMs: 1, sentAt: clock.now() }
+  await complete({ claim: lost, record: { ...attempt, next: 'dead' } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 0 })
   expect(await db`select from delivery_attempts where company_id = ${companyId}`).toHaveLength(0)
 
-  await complete({ claim: held, record: { ...made, next: new Date(clock.now().getTime() + 5_000) } })
+  await complete({ claim: held, record: { ...attempt, next: new Date(clock.now().getTime() + 5_000) } })
   expect(await statusOf(db, delivery!)).toMatchObject({ status: 'pending', attempts: 1 })
   const [job] = await db`
     select claim_id, extract(epoch from due_at - now())::float as seconds

@@ -40,8 +40,8 @@ describe('an attempt from beginning to record', () => {
     const secret = testCipher.encrypt('sixteen letters!')
     const { id } = await register(db, companyId, { url: peer.url, secret })
     const body = '{"text":"é 👋","n":1.10}'
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.A', body)])
-    const [started] = await startHeld(db, made)
+    const deliveries = await enqueueDeliveries(db, [envelope(companyId, 'wamid.A', body)])
+    const [started] = await startHeld(db, deliveries)
     await completeHeld(db, [await makeAttempt(deps, started!)])
     const [got] = peer.received
     expect(got!.body.toString()).toBe(body)
@@ -61,9 +61,9 @@ describe('an attempt from beginning to record', () => {
     const peer = await startReceiver((_, response) => response.writeHead(500).end())
     const companyId = await createCompany(db)
     const { id } = await register(db, companyId, { url: peer.url })
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'wamid.B')])
+    const deliveries = await enqueueDeliveries(db, [envelope(companyId, 'wamid.B')])
     const waits: (number | null)[] = []
-    for (let started = await startHeld(db, made); started[0]; started = await startHeld(db, made)) {
+    for (let started = await startHeld(db, deliveries); started[0]; started = await startHeld(db, deliveries)) {
       const record = await makeAttempt(deps, started[0])
       await completeHeld(db, [record])
       waits.push(record.next instanceof Date ? record.next.getTime() - clock.now().getTime() : null)

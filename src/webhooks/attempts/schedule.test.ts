@@ -37,8 +37,8 @@ describe('the schedule', () => {
         (attempt, statusCode, retryAfterSeconds) => {
           const plain = wait(nextAttemptAt(now, attempt, failed, () => 0.5))
           const ms = wait(nextAttemptAt(now, attempt, { statusCode, retryAfterSeconds }, () => 0.5))
-          const heard = retryAfterSeconds !== null && (statusCode === 429 || statusCode === 503)
-          expect(ms).toBe(heard ? Math.max(plain, Math.min(retryAfterSeconds * 1000, 300_000)) : plain)
+          const isHonoured = retryAfterSeconds !== null && (statusCode === 429 || statusCode === 503)
+          expect(ms).toBe(isHonoured ? Math.max(plain, Math.min(retryAfterSeconds * 1000, 300_000)) : plain)
         },
       ),
     )

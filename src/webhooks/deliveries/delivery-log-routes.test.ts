@@ -60,9 +60,9 @@ const call = async (...request: Parameters<typeof inject>) => {
 
 /** Makes one delivery and lets its attempts end as told. */
 async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[], body?: string): Promise<DeliveryRef> {
-  const [made] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
+  const [enqueued] = await enqueueDeliveries(db, [envelope(companyId, wamid, body)])
   for (const end of ends) {
-    const [started] = await startHeld(db, [made!])
+    const [started] = await startHeld(db, [enqueued!])
     const isDone = end === 'delivered'
     await completeHeld(db, [
       {
@@ -76,7 +76,7 @@ async function deliver(wamid: string, ends: ('failed' | 'delivered' | 'dead')[],
       },
     ])
   }
-  const { deliveryId, registrationId } = made!
+  const { deliveryId, registrationId } = enqueued!
   return { companyId, deliveryId, registrationId }
 }
 
@@ -142,12 +142,12 @@ describe('the logs', () => {
     companyId = await createCompany(db)
     const { id } = await register(db, companyId)
     const wamids = ['late', 'early', 'same']
-    const made = await enqueueDeliveries(
+    const enqueued = await enqueueDeliveries(
       db,
       wamids.map((wamid) => envelope(companyId, wamid)),
     )
     const attempt = async (place: number, sentAt: string, next: Date | 'delivered') => {
-      const [started] = await startHeld(db, [made[place]!])
+      const [started] = await startHeld(db, [enqueued[place]!])
       const isDone = next === 'delivered'
       const answer = { statusCode: isDone ? 200 : 500, response: '', errorMessage: isDone ? null : 'no', durationMs: 1 }
       await completeHeld(db, [{ ...started!, ...answer, sentAt: new Date(sentAt), next }])
@@ -324,10 +324,10 @@ describe('redelivering a range', () => {
   it('keeps to the range and the registration', async () => {
     companyId = await createCompany(db)
     const { id } = await register(db, companyId)
-    const made = [await deliver('w1', ['dead']), await deliver('w2', ['dead']), await deliver('w3', ['dead'])]
+    const enqueued = [await deliver('w1', ['dead']), await deliver('w2', ['dead']), await deliver('w3', ['dead'])]
     const [today] = await db<[{ noon: Date }]>`select date_trunc('day', now(), 'UTC') + interval '12 h' as noon`
     const noonPlus = (minutes: number) => new Date(today.noon.getTime() + minutes * 60_000).toISOString()
-    for (const [minute, delivery] of made.entries())
+    for (const [minute, delivery] of enqueued.entries())
       await db`
         update deliveries set created_at = ${noonPlus(minute)}
         where company_id = ${companyId} and id = ${delivery.deliveryId}
@@ -335,7 +335,7 @@ describe('redelivering a range', () => {
     const range = { since: noonPlus(1), until: noonPlus(2) }
     expect((await call('POST', `${(await register(db, companyId)).id}/redeliver`, range)).body.count).toBe(0)
     expect((await call('POST', `${id}/redeliver`, range)).body.count).toBe(1)
-    expect(await Promise.all(made.map(async (one) => (await statusOf(db, one))?.round))).toEqual([1, 2, 1])
+    expect(await Promise.all(enqueued.map(async (one) => (await statusOf(db, one))?.round))).toEqual([1, 2, 1])
   })
 
   it('walks ranges of any size in steps', async () => {

@@ -39,8 +39,8 @@ const request = {
 
 const add = async (conversationId: number | null): Promise<DeliveryRef> => {
   eventNumber += 1
-  const [made] = await enqueueDeliveries(db, [{ ...envelope(companyId, `e${eventNumber}`), conversationId }])
-  return made!
+  const [enqueued] = await enqueueDeliveries(db, [{ ...envelope(companyId, `e${eventNumber}`), conversationId }])
+  return enqueued!
 }
 
 type Running = StartedAttempt & { claimId: string }
@@ -165,7 +165,7 @@ const anyCommand: fc.Arbitrary<Command> = fc.record({
 
 /** Plays commands; checks each start; then delivers everything that is left. */
 async function play(commands: readonly Command[]): Promise<void> {
-  const made: DeliveryRef[] = []
+  const enqueued: DeliveryRef[] = []
   let running: Running[] = []
   const start = async () => {
     for (const one of await claimAndStart()) {
@@ -175,25 +175,26 @@ async function play(commands: readonly Command[]): Promise<void> {
   }
   for (const { kind, place } of commands) {
     const one = running[place % Math.max(running.length, 1)]
-    if (kind === 'add') made.push(await add(1 + (place % 2)))
+    if (kind === 'add') enqueued.push(await add(1 + (place % 2)))
     if (kind === 'claim') await start()
     if (kind === 'kill') {
       await db`update deliveries set lease_until = now() - interval '6 s' where lease_until is not null`
       await recoverJobs(db, [DELIVER], 1_000, DELIVERIES)
       running = []
     }
-    if (kind === 'replay' && made.length > 0) await renewDelivery(db, companyId, made[place % made.length]!.deliveryId)
+    if (kind === 'replay' && enqueued.length > 0)
+      await renewDelivery(db, companyId, enqueued[place % enqueued.length]!.deliveryId)
     if (one !== undefined && (kind === 'deliver' || kind === 'fail')) {
       await complete(one, kind === 'deliver' ? 'delivered' : one.attempt === 5 ? 'dead' : new Date())
       running = running.filter((other) => other !== one)
     }
   }
-  for (let rounds = 0; rounds < 10 * made.length + 10; rounds += 1) {
+  for (let rounds = 0; rounds < 10 * enqueued.length + 10; rounds += 1) {
     for (const one of running) await complete(one, 'delivered')
     running = []
     await start()
   }
-  const states = await Promise.all(made.map((one) => statusOf(db, one)))
+  const states = await Promise.all(enqueued.map((one) => statusOf(db, one)))
   expect(states.filter((one) => one?.status === 'pending')).toEqual([])
 }
 

@@ -86,24 +86,24 @@ describe('GET …/registrations/{id}/deliveries', () => {
   })
 
   it('pages by before and filters by status and time', async () => {
-    const made = []
+    const enqueued = []
     for (const wamid of ['a', 'b', 'c', 'd', 'e']) {
-      made.push(await enqueue(wamid))
+      enqueued.push(await enqueue(wamid))
       // Times in queries have milliseconds.
       await sleep(2)
     }
-    for (const delivery of made.slice(0, 3)) await attempt(delivery, 500, 'dead')
+    for (const delivery of enqueued.slice(0, 3)) await attempt(delivery, 500, 'dead')
     const wamids = async (query: string) => {
       const { body } = await call(`${id}/deliveries?${query}`)
       return [body.data.map(({ wamid }: { wamid: string }) => wamid).join(''), body.nextBefore]
     }
-    expect(await wamids('limit=2')).toEqual(['ed', made[3]!.deliveryId])
-    expect(await wamids(`limit=3&before=${made[3]!.deliveryId}`)).toEqual(['cba', null])
-    expect(await wamids('status=dead&limit=2')).toEqual(['cb', made[1]!.deliveryId])
+    expect(await wamids('limit=2')).toEqual(['ed', enqueued[3]!.deliveryId])
+    expect(await wamids(`limit=3&before=${enqueued[3]!.deliveryId}`)).toEqual(['cba', null])
+    expect(await wamids('status=dead&limit=2')).toEqual(['cb', enqueued[1]!.deliveryId])
     expect(await wamids('status=pending')).toEqual(['ed', null])
     expect(await wamids('status=skipped')).toEqual(['', null])
     const [{ at }] = await db<[{ at: Date }]>`
-      select created_at as at from deliveries where company_id = ${companyId} and id = ${made[2]!.deliveryId}
+      select created_at as at from deliveries where company_id = ${companyId} and id = ${enqueued[2]!.deliveryId}
     `
     expect(await wamids(`since=${at.toISOString()}`)).toEqual(['edc', null])
     const [earlier, later] = [new Date(at.getTime() - 86_400_000), new Date(at.getTime() + 86_400_000)]

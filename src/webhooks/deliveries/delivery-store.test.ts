@@ -55,9 +55,9 @@ describe('putting deliveries up', () => {
     await register(db, companyId, { events: ['another.event'] })
     await register(db, other)
 
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
-    expect(made.map(({ registrationId }) => registrationId)).toEqual([one.id, two.id, one.id, two.id])
-    expect(made.every((delivery) => delivery.companyId === companyId)).toBe(true)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    expect(enqueued.map(({ registrationId }) => registrationId)).toEqual([one.id, two.id, one.id, two.id])
+    expect(enqueued.every((delivery) => delivery.companyId === companyId)).toBe(true)
     const bodies =
       await db`select event_id as wamid, body from envelopes where company_id = ${companyId} order by event_id`
     expect(bodies).toEqual([
@@ -83,8 +83,8 @@ describe('putting deliveries up', () => {
     await register(db, companyId, { events: [EVENT, 'another.event'] })
     const other = { ...envelope(companyId, 'w1', '{"other":true}'), event: 'another.event' }
     expect(await enqueueDeliveries(db, [envelope(companyId, 'w1')])).toHaveLength(1)
-    const [made] = await enqueueDeliveries(db, [other])
-    expect(await startHeld(db, [made!])).toMatchObject([{ event: 'another.event', body: '{"other":true}' }])
+    const [enqueued] = await enqueueDeliveries(db, [other])
+    expect(await startHeld(db, [enqueued!])).toMatchObject([{ event: 'another.event', body: '{"other":true}' }])
   })
 
   it('serves several companies at once and keeps equal wamids apart', async () => {
@@ -92,12 +92,12 @@ describe('putting deliveries up', () => {
     const second = await createCompany(db)
     await register(db, companyId)
     await register(db, second)
-    const made = await enqueueDeliveries(db, [
+    const enqueued = await enqueueDeliveries(db, [
       envelope(companyId, 'same'),
       envelope(second, 'same'),
       envelope(other, 'x'),
     ])
-    expect(made.map((delivery) => delivery.companyId)).toEqual(expect.arrayContaining([companyId, second, other]))
+    expect(enqueued.map((delivery) => delivery.companyId)).toEqual(expect.arrayContaining([companyId, second, other]))
   })
 
   it('stores nothing without a registration for it, and takes an empty batch', async () => {
@@ -113,8 +113,8 @@ describe('putting deliveries up', () => {
     await fresh()
     await register(db, companyId)
     const body = '{"a":"\\u0000 \\\\ {\\"x\\"} 👋, NULL","n":12345678901234567890.10}'
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
-    const [started] = await startHeld(db, made)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w"{},\\', body)])
+    const [started] = await startHeld(db, enqueued)
     expect(started).toMatchObject({ body, eventId: 'w"{},\\' })
   })
 })
@@ -122,14 +122,14 @@ describe('putting deliveries up', () => {
 describe('beginning attempts', () => {
   it('gives what an attempt needs, as the registration is now', async () => {
     await fresh()
-    const given = { secret: 'sealed', staticHeaders: 'sealed too', method: 'GET' } as const
-    const registration = await register(db, companyId, given)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const input = { secret: 'sealed', staticHeaders: 'sealed too', method: 'GET' } as const
+    const registration = await register(db, companyId, input)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     await updateRegistrationRow(db, companyId, registration.id, { url: 'https://new.example/' })
-    expect(await startHeld(db, made)).toEqual([
+    expect(await startHeld(db, enqueued)).toEqual([
       {
         companyId,
-        deliveryId: made[0]!.deliveryId,
+        deliveryId: enqueued[0]!.deliveryId,
         registrationId: registration.id,
         round: 1,
         attempt: 1,
@@ -152,38 +152,38 @@ describe('beginning attempts', () => {
     ]) {
       await fresh()
       const registration = await register(db, companyId)
-      const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+      const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
       await stop(registration.id)
-      expect(await startHeld(db, made)).toEqual([])
-      expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped', attempts: 0 })
-      expect(await attemptRows(made[0]!.deliveryId)).toHaveLength(0)
+      expect(await startHeld(db, enqueued)).toEqual([])
+      expect(await statusOf(db, enqueued[0]!)).toMatchObject({ status: 'skipped', attempts: 0 })
+      expect(await attemptRows(enqueued[0]!.deliveryId)).toHaveLength(0)
       await updateRegistrationRow(db, companyId, registration.id, { status: 'active' })
-      expect(await startHeld(db, made)).toEqual([])
+      expect(await startHeld(db, enqueued)).toEqual([])
     }
   })
 
   it('waits for a deactivation that is being committed, and sees it', async () => {
     await fresh()
     const registration = await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     let started: Promise<StartedAttempt[]> | undefined
     await db.begin(async (tx) => {
       await updateRegistrationRow(tx, companyId, registration.id, { status: 'inactive' })
-      started = startHeld(db, made)
+      started = startHeld(db, enqueued)
       await untilBlocked(db)
     })
     expect(await started).toEqual([])
-    expect(await statusOf(db, made[0]!)).toMatchObject({ status: 'skipped' })
+    expect(await statusOf(db, enqueued[0]!)).toMatchObject({ status: 'skipped' })
   })
 
   it('holds a deactivation back until it has started', async () => {
     await fresh()
     const registration = await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     let isDeactivated = false
     let deactivation: Promise<void> | undefined
     await db.begin(async (tx) => {
-      expect(await startHeld(tx, made)).toHaveLength(1)
+      expect(await startHeld(tx, enqueued)).toHaveLength(1)
       deactivation = updateRegistrationRow(db, companyId, registration.id, { status: 'inactive' }).then(() => {
         isDeactivated = true
       })
@@ -197,8 +197,8 @@ describe('beginning attempts', () => {
   it('finds nothing under another company', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
-    expect(await startHeld(db, [{ ...made[0]!, companyId: other }])).toEqual([])
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    expect(await startHeld(db, [{ ...enqueued[0]!, companyId: other }])).toEqual([])
   })
 })
 
@@ -206,25 +206,25 @@ describe('recording attempts', () => {
   it('writes one row per attempt and counts up to the dead letter', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
     for (let attempt = 1; attempt <= 5; attempt += 1) {
-      const [started] = await startHeld(db, made)
+      const [started] = await startHeld(db, enqueued)
       expect(started!.attempt).toBe(attempt)
       await completeHeld(db, [record(started!, attempt === 5 ? { next: 'dead', errorMessage: 'dead-lettered …' } : {})])
     }
-    expect(await statusOf(db, made[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1 })
-    const rows = await attemptRows(made[0]!.deliveryId)
+    expect(await statusOf(db, enqueued[0]!)).toEqual({ status: 'dead', attempts: 5, round: 1 })
+    const rows = await attemptRows(enqueued[0]!.deliveryId)
     expect(rows.map(({ attempt, deadLettered }) => [attempt, deadLettered])).toEqual([
       [1, false], [2, false], [3, false], [4, false], [5, true],
     ]) // biome-ignore format: a table
-    expect(await startHeld(db, made)).toEqual([])
+    expect(await startHeld(db, enqueued)).toEqual([])
   })
 
   it('records many deliveries at once, each with its own end', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
-    const [one, two] = await startHeld(db, made)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1'), envelope(companyId, 'w2')])
+    const [one, two] = await startHeld(db, enqueued)
     const nothing = { statusCode: null, response: null, errorMessage: 'the receiver did not answer within 10 s' }
     await completeHeld(db, [
       record(one!, { next: 'delivered', statusCode: 200, response: 'a,{}"\\ NULL', errorMessage: null }),
@@ -243,12 +243,12 @@ describe('recording attempts', () => {
   it('changes nothing when the same attempt is recorded again or comes late', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
-    const [started] = await startHeld(db, made)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const [started] = await startHeld(db, enqueued)
     await completeHeld(db, [record(started!)])
     await completeHeld(db, [record(started!, { next: 'delivered', statusCode: 200 })])
     expect(await statusOf(db, started!)).toMatchObject({ status: 'pending', attempts: 1 })
-    const [second] = await startHeld(db, made)
+    const [second] = await startHeld(db, enqueued)
     await completeHeld(db, [record(second!, { next: 'delivered' })])
     await completeHeld(db, [record(started!, { next: 'dead', attempt: 3 })])
     expect(await statusOf(db, started!)).toMatchObject({ status: 'delivered', attempts: 2 })
@@ -257,8 +257,8 @@ describe('recording attempts', () => {
   it('changes nothing when the attempt is of an earlier round', async () => {
     await fresh()
     await register(db, companyId)
-    const made = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
-    const [started] = await startHeld(db, made)
+    const enqueued = await enqueueDeliveries(db, [envelope(companyId, 'w1')])
+    const [started] = await startHeld(db, enqueued)
     await db`update deliveries set round = 2 where (company_id, id) = (${companyId}, ${started!.deliveryId})`
     await completeHeld(db, [record(started!, { next: 'delivered' })])
     expect(await statusOf(db, started!)).toEqual({ status: 'pending', attempts: 0, round: 2 })
@@ -271,20 +271,20 @@ describe('a plan that is made while there are no deliveries', () => {
     await register(db, companyId)
     const session = connect(url, { max: 1 })
     onTestFinished(() => session.end())
-    const handle = async (on: Db, made: DeliveryRef[]) =>
+    const handle = async (on: Db, enqueued: DeliveryRef[]) =>
       await completeHeld(
         on,
-        (await startHeld(on, made)).map((started) => record(started)),
+        (await startHeld(on, enqueued)).map((started) => record(started)),
       )
     await session`truncate deliveries, delivery_attempts, envelopes`
     await session`vacuum analyze deliveries`
     await handle(session, await enqueueDeliveries(session, [envelope(companyId, 'first')]))
 
     const many = Array.from({ length: 3_000 }, (_, n) => envelope(companyId, `many ${n}`))
-    const made = await enqueueDeliveries(session, many)
+    const enqueued = await enqueueDeliveries(session, many)
     await session.begin(async (tx) => {
       const before = await readsOf(tx, 'deliveries')
-      await handle(tx, made.slice(1_000, 1_020))
+      await handle(tx, enqueued.slice(1_000, 1_020))
       const { scanned, fetched } = await readsOf(tx, 'deliveries')
       expect(scanned - before.scanned).toBe(0)
       expect(fetched - before.fetched).toBeLessThan(200)

@@ -43,8 +43,8 @@ const end = async (pool = db) => {
 await db`select make_delivery_days(1, 2)`
 
 const add = async (eventId: string): Promise<DeliveryRef> => {
-  const [made] = await enqueueDeliveries(db, [envelope(companyId, eventId)])
-  return { companyId, deliveryId: made!.deliveryId, registrationId }
+  const [enqueued] = await enqueueDeliveries(db, [envelope(companyId, eventId)])
+  return { companyId, deliveryId: enqueued!.deliveryId, registrationId }
 }
 
 /** A delivery that was made so many hours ago, on its day. */

@@ -124,8 +124,8 @@ describe('beside text and media, the envelope', () => {
     ],
     ['contacts', { type: 'contacts', contacts }, { contacts }],
     ['an order', { type: 'order', order }, { order }],
-  ])('tells of %s, and of nothing else', (_name, message, told) => {
-    expect(messageOf(message)).toMatchObject({ ...ABSENT, ...told })
+  ])('tells of %s, and of nothing else', (_name, message, expected) => {
+    expect(messageOf(message)).toMatchObject({ ...ABSENT, ...expected })
   })
 
   it('of a reaction has none of it but the group', () => {

@@ -188,10 +188,10 @@ describe('reading registrations', () => {
   it('lists the living ones of the company as a bare array in the order of their ids', async () => {
     const company = await createCompany(db)
     expect(await call('GET', PATH, undefined, company)).toEqual({ status: 200, body: [] })
-    const made = [await create({}, company), await create({}, company), await create({}, company)]
-    await call('DELETE', `${PATH}/${made[1]!.body.id}`, undefined, company)
+    const replies = [await create({}, company), await create({}, company), await create({}, company)]
+    await call('DELETE', `${PATH}/${replies[1]!.body.id}`, undefined, company)
     const health = { lastSuccessAt: null, lastFailureAt: null, consecutiveFailures: 0, waiting: 0, deadLettered24h: 0 }
-    const kept = [made[0]!.body, made[2]!.body].map((body) => ({ ...body, health }))
+    const kept = [replies[0]!.body, replies[2]!.body].map((body) => ({ ...body, health }))
     expect(await call('GET', PATH, undefined, company)).toEqual({ status: 200, body: kept })
   })
 
